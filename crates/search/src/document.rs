@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 /// The kinds of documents. Hits with equal scores are listed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A wiki page.
     Wiki,
     SemanticSource,
     /// A measure of a semantic source.
@@ -22,7 +21,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
     pub const ALL: [Self; 6] = [
         Self::Wiki,
         Self::SemanticSource,
@@ -50,26 +48,22 @@ impl Kind {
     }
 }
 
-/// The searched parts of a document, most significant first.
+/// The searched parts of a document, most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// Its key, source name or column name.
     Name,
-    /// A display name: title, dotted path.
+    /// A display name, such as a title or a dotted path.
     Display,
     Description,
     /// The comment in the warehouse's catalog.
     Comment,
-    /// Its SQL expression.
     Expr,
-    /// Sampled values.
     SampleValue,
-    /// The text of a page.
     Body,
 }
 
 impl Field {
-    /// All fields.
     pub const ALL: [Self; 7] = [
         Self::Name,
         Self::Display,
@@ -94,21 +88,18 @@ impl Field {
     }
 }
 
-/// A part of a long text that is searched by itself.
+/// A part of a long text that is searched separately.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Section {
     /// The headings above it, outermost first.
     pub heading: String,
-    /// Its text.
     pub body: String,
 }
 
-/// One searchable object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The kind of the object.
     pub kind: Kind,
-    /// The name, unique per kind and owner.
+    /// Unique per kind and owner.
     pub id: String,
     /// The connection; `None` belongs to all connections.
     pub connection: Option<ConnectionId>,
@@ -116,14 +107,14 @@ pub struct Document {
     pub owner: Option<String>,
     /// The searched texts; empty ones may be omitted.
     pub fields: BTreeMap<Field, String>,
-    /// The parts of its text. The best one counts, and the hit is the whole document.
+    /// Sections of its text. The best one counts, and the hit is the whole document.
     pub sections: Vec<Section>,
     /// Data that the caller gets back with a hit; opaque to the index.
     pub payload: String,
 }
 
 impl Document {
-    /// Creates a document that everyone may see, without texts.
+    /// Creates a document without texts that everyone may see.
     pub fn new(kind: Kind, id: impl Into<String>) -> Self {
         Self {
             kind,
@@ -153,7 +144,6 @@ impl Document {
         self
     }
 
-    /// Sets the connection.
     #[must_use]
     pub fn of(mut self, connection: &ConnectionId) -> Self {
         self.connection = Some(connection.clone());

@@ -8,7 +8,6 @@ const K: f64 = 60.0;
 /// One ranked list with its weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking<T> {
-    /// The weight of the list.
     pub weight: f64,
     /// The items, best first, without duplicates.
     pub items: Vec<T>,

@@ -1,4 +1,5 @@
-//! Answers a query: ranks the documents, leaves out what may not be seen, and shows each hit.
+//! Answers a query: ranks the documents, drops those that the user may not see, and renders the
+//! hits.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +8,37 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::document::{Field, Kind};
 use crate::fusion::normalized;
 use crate::index::SearchError;
+use crate::near::blend;
 use crate::query::{Confidence, Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
-use crate::ranking::{Scored, rank};
+use crate::ranking::{ScoredDocument, rank};
 use crate::schema::{Group, PassageRow};
 use crate::snippet::{Marks, one_line};
 use crate::terms::Terms;
 use crate::text::Analyzer;
 use crate::thesaurus::Thesaurus;
+use crate::vectors::Matrix;
 
-/// The largest number of candidates of a lane: more than any index holds.
+/// Maximum candidates of a lane: more than any index contains.
 const LARGEST_POOL: usize = i32::MAX as usize;
 
-/// A document that has less of the query is not shown: any text has as much by chance.
+/// Documents that cover less of the query are dropped: any text covers this much by chance.
 const NOISE: f64 = 0.12;
 
-/// A hit that has less of the query is weak.
+/// Hits that cover less of the query are weak.
 const FITS: f64 = 0.45;
 
-/// A document that may be shown.
+/// What compares meanings.
+#[derive(Clone, Copy)]
+pub(crate) enum Semantic<'m> {
+    /// Nothing, for this reason.
+    Skipped(&'static str),
+    /// The vectors of passages and the one of the query.
+    Near(&'m Matrix, &'m [f32]),
+}
+
+/// A document that the user may see.
 struct Candidate {
-    scored: Scored,
+    scored: ScoredDocument,
     id: String,
     owner: String,
 }
@@ -36,6 +48,7 @@ pub(crate) fn search(
     analyzer: &Analyzer,
     thesaurus: &Thesaurus,
     query: &Query,
+    semantic: Semantic<'_>,
 ) -> Result<SearchOutcome, SearchError> {
     let terms = Terms::of(analyzer, &query.text);
     let pool = query.limit.saturating_mul(3).clamp(25, LARGEST_POOL);
@@ -48,16 +61,25 @@ pub(crate) fn search(
             if query.kinds.is_empty() || query.kinds.iter().any(is_asked) {
                 let ranked = rank(db, thesaurus, &terms, group)?;
                 stems.extend(ranked.stems);
-                scored.extend(ranked.documents);
+                scored.extend(match semantic {
+                    Semantic::Near(matrix, numbers) => {
+                        blend(ranked.documents, matrix.compare(numbers, group))
+                    }
+                    Semantic::Skipped(_) => ranked.documents,
+                });
             }
         }
         scored.retain(|one| query.kinds.is_empty() || query.kinds.contains(&one.row.kind()));
-        scored.retain(|one| one.covered >= NOISE);
+        scored.retain(|one| one.covered >= NOISE || one.lanes.contains(&Lane::Semantic));
         scored.sort_by(|left, right| right.score.total_cmp(&left.score));
         candidates = visible(db, query, scored, pool)?;
     }
     let best = candidates.first().map_or(0.0, |one| one.scored.score);
-    let lanes = reports(&candidates, pool);
+    let semantic = match semantic {
+        Semantic::Near(..) => LaneStatus::Available,
+        Semantic::Skipped(reason) => LaneStatus::Skipped { reason },
+    };
+    let lanes = reports(&candidates, pool, semantic);
     let marks = Marks::new(analyzer, &terms, &stems);
     let mut hits = Vec::new();
     for candidate in candidates.into_iter().take(query.limit) {
@@ -71,7 +93,7 @@ pub(crate) fn search(
     })
 }
 
-fn reports(candidates: &[Candidate], pool: usize) -> Vec<LaneReport> {
+fn reports(candidates: &[Candidate], pool: usize, semantic: LaneStatus) -> Vec<LaneReport> {
     let count = |lane| {
         let found = candidates
             .iter()
@@ -83,9 +105,7 @@ fn reports(candidates: &[Candidate], pool: usize) -> Vec<LaneReport> {
         .map(|lane| LaneReport {
             lane,
             status: match lane {
-                Lane::Semantic => LaneStatus::Skipped {
-                    reason: "embedding_unconfigured",
-                },
+                Lane::Semantic => semantic,
                 Lane::Lexical | Lane::Dictionary | Lane::Token => LaneStatus::Available,
             },
             pool,
@@ -94,11 +114,11 @@ fn reports(candidates: &[Candidate], pool: usize) -> Vec<LaneReport> {
         .collect()
 }
 
-/// The best documents that the query may see; equal ones by kind, name and owner.
+/// Returns the best documents that the user may see; ties are ordered by kind, name and owner.
 fn visible(
     db: &Connection,
     query: &Query,
-    scored: Vec<Scored>,
+    scored: Vec<ScoredDocument>,
     pool: usize,
 ) -> Result<Vec<Candidate>, rusqlite::Error> {
     let mut statement =
@@ -216,10 +236,10 @@ fn hit(
     }))
 }
 
-/// The heading and the text of the section that has most of the query.
+/// Returns heading and text of the section that covers most of the query.
 fn best_section(
     db: &Connection,
-    scored: &Scored,
+    scored: &ScoredDocument,
 ) -> Result<Option<(String, String)>, rusqlite::Error> {
     let Some(passage) = scored
         .best

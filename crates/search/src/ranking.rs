@@ -1,8 +1,10 @@
-//! Which documents answer a query best.
+//! Ranks the documents that match a query.
 //!
-//! Each term of a query is scored by itself, and a document counts with its best row for each term:
-//! its head or one of its sections. That is BM25 over whole documents, except that a long document
-//! does not lose against a short one, and that words which stand in one section count more.
+//! Each term is scored separately, and a document gets its best row for each term: its head or one
+//! of its sections. That is BM25 over whole documents with two changes: a long document loses
+//! nothing against a short one, and words in the same section count more.
+
+mod substitutes;
 
 use std::collections::HashMap;
 
@@ -10,83 +12,82 @@ use rusqlite::{Connection, params};
 
 use crate::query::Lane;
 use crate::schema::{DocumentRow, Group, PassageRow};
-use crate::terms::{Bond, Script, Term, Terms};
+use crate::terms::{Bond, Term, Terms};
 use crate::thesaurus::Thesaurus;
-use crate::vocabulary;
+use substitutes::Lookup;
 
-/// BM25 weights of the columns of the full-text tables, in their order.
+/// BM25 weights of the columns of the full-text tables, in column order.
 const WEIGHTS: &str = "6.0, 6.0, 4.0, 3.0, 2.0, 3.0, 4.0, 1.0";
 
-/// What the words of one section add beside the best row of each.
+/// Weight of the words in the best section, in addition to the best row of each word.
 const TOGETHER: f64 = 0.5;
 
-/// What two terms add that stand side by side as they do in the query.
+/// Weight of two terms that are adjacent, as in the query.
 const ADJACENT: f64 = 0.5;
 
-/// What a phrase adds that the query quotes.
+/// Weight of a phrase that the query quotes.
 const QUOTED: f64 = 1.5;
 
-/// What a word counts that is misspelled by one letter, or by two.
+/// Weight of an exact word, and of one that is misspelled by one or two letters.
 const MISSPELLED: [f64; 3] = [1.0, 0.8, 0.6];
 
-/// What a word counts that is joined with others.
+/// Weight of a word that is part of a compound.
 const JOINED: f64 = 0.5;
 
-/// How much of a score depends on the share of the query that a document has.
+/// Share of the score that depends on how much of the query the document covers.
 const COVERED: f64 = 0.4;
 
-/// What a word counts that stands for the one of the query.
+/// Weight of a synonym.
 const SYNONYM: f64 = 0.4;
 
-/// A part of a name stays below every document that has the word itself.
+/// Bound on the score of a part of a name, so that it ranks below every document with the word
+/// itself.
 const BELOW_EXACT: f64 = 0.9;
 
-/// What a word weighs that nothing in the index stands for.
+/// Rarity of a word that the index does not have.
 const UNKNOWN: f64 = 0.8;
 
-/// A word that more rows have is frequent.
+/// A word in more rows counts as frequent.
 const MANY_ROWS: usize = 2000;
 
-/// Queries of more words are questions: parts of words would find anything.
+/// Queries with more words are questions: parts of words would match anything.
 const SHORT_QUERY: usize = 3;
 
-/// One document with its score.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Scored {
+pub(crate) struct ScoredDocument {
     pub(crate) row: DocumentRow,
     pub(crate) score: f64,
-    /// The share of the query that it has, from 0 to 1: rare words weigh more.
+    /// The covered share of the query, from 0 to 1: rare words weigh more.
     pub(crate) covered: f64,
     pub(crate) lanes: Vec<Lane>,
-    /// The row that has most of the query.
+    /// The row that covers most of the query.
     pub(crate) best: Option<PassageRow>,
 }
 
-/// A group's answer.
 #[derive(Debug, Default)]
-pub(crate) struct Ranked {
-    /// All documents with any word of the query, best first.
-    pub(crate) documents: Vec<Scored>,
-    /// Stems that stand for words of the query beside the words themselves.
+pub(crate) struct RankedDocuments {
+    /// All documents with at least one word of the query, best first.
+    pub(crate) documents: Vec<ScoredDocument>,
+    /// Stems that replaced words of the query.
     pub(crate) stems: Vec<String>,
 }
 
-/// The rows that have a term, with the share of its weight that each has earned.
+/// The rows with a term, and the share of its weight that each one earns.
 type Rows = Vec<(PassageRow, f64)>;
 
-/// Ranks the documents of a group.
 pub(crate) fn rank(
     db: &Connection,
     thesaurus: &Thesaurus,
     terms: &Terms,
     group: Group,
-) -> Result<Ranked, rusqlite::Error> {
+) -> Result<RankedDocuments, rusqlite::Error> {
     let mut scorer = Scorer::new(db, thesaurus, group)?;
+    scorer.matches_word_parts = terms.all.len() <= SHORT_QUERY;
     if scorer.total == 0 {
-        return Ok(Ranked::default());
+        return Ok(RankedDocuments::default());
     }
     for term in &terms.all {
-        scorer.add_term(term, terms.all.len() <= SHORT_QUERY)?;
+        scorer.add_term(term)?;
     }
     for phrase in &terms.phrases {
         let weight = match phrase.bond {
@@ -96,7 +97,7 @@ pub(crate) fn rank(
         let rows = scorer.rows(&phrase.expression(), Columns::Texts)?;
         let weight = weight * scorer.rarity(rows.len());
         for (row, earned) in best_of_each(&rows) {
-            if let Some(document) = scorer.known(row) {
+            if let Some(document) = scorer.document_mut(row) {
                 document.score += weight * earned;
             }
         }
@@ -104,11 +105,11 @@ pub(crate) fn rank(
     Ok(scorer.ranked())
 }
 
-/// Which columns a term is looked for in.
+/// The columns in which a term is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Columns {
     Texts,
-    /// The columns of few words that say what a text is about.
+    /// Short columns that say what a text is about.
     Titles,
     SampleValues,
 }
@@ -127,12 +128,14 @@ struct Scorer<'db> {
     db: &'db Connection,
     thesaurus: &'db Thesaurus,
     group: Group,
-    /// Rows of the group.
+    /// Whether the query is so short that parts of words count.
+    matches_word_parts: bool,
+    /// Number of rows of the group.
     total: usize,
-    documents: Vec<Scored>,
+    documents: Vec<ScoredDocument>,
     places: HashMap<DocumentRow, usize>,
     passages: HashMap<PassageRow, f64>,
-    /// The weight of all terms.
+    /// The total weight of all terms.
     asked: f64,
     stems: Vec<String>,
 }
@@ -149,6 +152,7 @@ impl<'db> Scorer<'db> {
             db,
             thesaurus,
             group,
+            matches_word_parts: false,
             total: usize::try_from(total).unwrap_or_default(),
             documents: Vec::new(),
             places: HashMap::new(),
@@ -158,20 +162,20 @@ impl<'db> Scorer<'db> {
         })
     }
 
-    /// The weight of a term that so many rows have.
+    /// Returns the weight of a term that occurs in this number of rows.
     fn rarity(&self, rows: usize) -> f64 {
         let (total, rows) = (number(self.total), number(rows));
         (1.0 + (total - rows + 0.5).max(0.0) / (rows + 0.5)).ln()
     }
 
-    /// What FTS5 takes for the weight of such a term; it takes none for one that most rows have.
+    /// Returns the weight that FTS5 gives such a term; almost 0 if most rows have it.
     fn rarity_in_sqlite(&self, rows: usize) -> f64 {
         let (total, rows) = (number(self.total), number(rows));
         let weight = ((total - rows + 0.5) / (rows + 0.5)).ln();
         if weight > 0.0 { weight } else { 1e-6 }
     }
 
-    /// The rows that an expression of one phrase finds.
+    /// Returns the rows that match an expression of one phrase.
     fn rows(&self, expression: &str, columns: Columns) -> Result<Rows, rusqlite::Error> {
         if self.total > MANY_ROWS && columns == Columns::Texts {
             let found = self.rows_with(expression, columns, "1.0")?;
@@ -188,8 +192,8 @@ impl<'db> Scorer<'db> {
         Ok(rows)
     }
 
-    /// Rows of a frequent word: how often a text has it says little and costs much, so that only those
-    /// are scored that have it in a title, a summary or a heading.
+    /// Restricts the rows of a frequent word to those that have it in a title, a summary or a
+    /// heading. How often a text uses the word says little, and scoring all rows is slow.
     fn many_rows(&self, expression: &str, mut found: Rows) -> Result<Rows, rusqlite::Error> {
         let bm25 = format!("-bm25({}, {WEIGHTS})", self.group.table());
         let titles = self.rows_with(expression, Columns::Titles, &bm25)?;
@@ -203,7 +207,8 @@ impl<'db> Scorer<'db> {
         Ok(found)
     }
 
-    /// The rows that an expression finds, in their order, with what SQL computes for each.
+    /// Returns the rows that match an expression, in order, with the value that SQL computes for
+    /// each.
     fn rows_with(
         &self,
         expression: &str,
@@ -220,7 +225,7 @@ impl<'db> Scorer<'db> {
         rows.collect()
     }
 
-    /// The rows that have one of these stems.
+    /// Returns the rows that contain one of these stems.
     fn rows_of<'s>(
         &self,
         stems: impl Iterator<Item = &'s str>,
@@ -242,7 +247,7 @@ impl<'db> Scorer<'db> {
         Ok(all)
     }
 
-    fn add_term(&mut self, term: &Term, is_short: bool) -> Result<(), rusqlite::Error> {
+    fn add_term(&mut self, term: &Term) -> Result<(), rusqlite::Error> {
         let stems = term.expressions();
         let exact = self.rows_of(stems.iter().map(String::as_str), Columns::Texts)?;
         let values = match self.group {
@@ -253,23 +258,28 @@ impl<'db> Scorer<'db> {
         };
         let mut weight = self.rarity(exact.len().max(values.len()));
         let is_found = !exact.is_empty() || !values.is_empty();
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<TermMatch> = Vec::new();
         add(&mut found, &exact, weight, Lane::Lexical);
         add(&mut found, &values, weight, Lane::Dictionary);
         for (row, earned) in exact.iter().chain(&values) {
             *self.passages.entry(*row).or_default() += weight * earned;
         }
-        let stand_ins = self.stand_ins(term, is_found, is_short)?;
+        let lookup = if is_found {
+            Lookup::Found
+        } else {
+            Lookup::Missed
+        };
+        let substitutes = self.substitutes(term, lookup)?;
         if !is_found {
-            let weights = stand_ins.iter().map(|one| self.rarity(one.rows.len()));
+            let weights = substitutes.iter().map(|one| self.rarity(one.rows.len()));
             let most = weights.fold(0.0, f64::max);
             weight = if most > 0.0 { most } else { weight * UNKNOWN };
         }
         self.asked += weight;
         let least = found.iter().map(|one| one.score).fold(f64::MAX, f64::min);
-        for one in stand_ins {
+        for one in substitutes {
             let weight = one.share * weight.min(self.rarity(one.rows.len()));
-            let mut more: Vec<Found> = Vec::new();
+            let mut more: Vec<TermMatch> = Vec::new();
             add(&mut more, &one.rows, weight, one.lane);
             if one.lane == Lane::Token {
                 for one in &mut more {
@@ -287,94 +297,8 @@ impl<'db> Scorer<'db> {
         Ok(())
     }
 
-    /// What stands for a term: words with its meaning, and words near it.
-    fn stand_ins(
-        &mut self,
-        term: &Term,
-        is_found: bool,
-        is_short: bool,
-    ) -> Result<Vec<StandIn>, rusqlite::Error> {
-        let mut all = Vec::new();
-        if term.script != Script::Word {
-            return Ok(all);
-        }
-        let thesaurus = self.thesaurus;
-        for stem in thesaurus.others(&term.stems) {
-            let rows = self.rows(&format!("\"{stem}\""), Columns::Texts)?;
-            if !rows.is_empty() {
-                self.stems.push(stem.to_owned());
-                all.push(StandIn {
-                    rows,
-                    share: SYNONYM,
-                    lane: Lane::Lexical,
-                });
-            }
-        }
-        if !is_found && all.is_empty() {
-            self.add_misspelled(term, &mut all)?;
-        }
-        if all.is_empty() && !is_found || is_short {
-            self.add_joined(term, &mut all)?;
-        }
-        Ok(all)
-    }
-
-    /// Adds the nearest words of a word that no row has.
-    fn add_misspelled(
-        &mut self,
-        term: &Term,
-        all: &mut Vec<StandIn>,
-    ) -> Result<(), rusqlite::Error> {
-        let mut least = None;
-        for near in vocabulary::near(self.db, &term.word)? {
-            if least.is_some_and(|least| near.distance > least) {
-                break;
-            }
-            let rows = self.rows(&format!("\"{}\"", near.stem), Columns::Texts)?;
-            if !rows.is_empty() {
-                least = Some(near.distance);
-                self.stems.push(near.stem);
-                let share = MISSPELLED.get(near.distance).copied();
-                all.push(StandIn {
-                    rows,
-                    share: share.unwrap_or(JOINED),
-                    lane: Lane::Token,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the words that a word is joined from, and the words that it is a part of.
-    fn add_joined(&mut self, term: &Term, all: &mut Vec<StandIn>) -> Result<(), rusqlite::Error> {
-        let mut expressions = Vec::new();
-        let parts = vocabulary::parts(self.db, &term.word)?;
-        if !parts.is_empty() {
-            let both: Vec<String> = parts.iter().map(|part| format!("\"{part}\"")).collect();
-            expressions.push(both.join(" AND "));
-            self.stems.extend(parts);
-        }
-        for whole in vocabulary::wholes(self.db, &term.word)? {
-            if !term.stems.contains(&whole) {
-                expressions.push(format!("\"{whole}\""));
-                self.stems.push(whole);
-            }
-        }
-        for expression in expressions {
-            let rows = self.rows(&expression, Columns::Texts)?;
-            if !rows.is_empty() {
-                all.push(StandIn {
-                    rows,
-                    share: JOINED,
-                    lane: Lane::Token,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds what was found of one term: the best of each document counts.
-    fn merge(&mut self, mut found: Vec<Found>) {
+    /// Adds the matches of one term. For each document only the best match counts.
+    fn merge(&mut self, mut found: Vec<TermMatch>) {
         found.sort_by(|left, right| {
             let by_score = right.score.total_cmp(&left.score);
             left.row.cmp(&right.row).then(by_score)
@@ -384,7 +308,7 @@ impl<'db> Scorer<'db> {
             let is_best = last != Some(one.row);
             last = Some(one.row);
             let place = *self.places.entry(one.row).or_insert_with(|| {
-                self.documents.push(Scored {
+                self.documents.push(ScoredDocument {
                     row: one.row,
                     score: 0.0,
                     covered: 0.0,
@@ -405,12 +329,12 @@ impl<'db> Scorer<'db> {
         }
     }
 
-    fn known(&mut self, row: DocumentRow) -> Option<&mut Scored> {
+    fn document_mut(&mut self, row: DocumentRow) -> Option<&mut ScoredDocument> {
         let place = *self.places.get(&row)?;
         self.documents.get_mut(place)
     }
 
-    fn ranked(mut self) -> Ranked {
+    fn ranked(mut self) -> RankedDocuments {
         let mut passages: Vec<(PassageRow, f64)> = self.passages.drain().collect();
         passages.sort_by(|left, right| {
             let by_score = right.1.total_cmp(&left.1);
@@ -422,7 +346,7 @@ impl<'db> Scorer<'db> {
         });
         passages.dedup_by_key(|(row, _)| row.document());
         for (row, score) in passages {
-            if let Some(document) = self.known(row.document()) {
+            if let Some(document) = self.document_mut(row.document()) {
                 document.best = Some(row);
                 document.score += TOGETHER * score;
             }
@@ -438,39 +362,35 @@ impl<'db> Scorer<'db> {
                 .total_cmp(&left.score)
                 .then(left.row.cmp(&right.row))
         });
-        Ranked {
+        RankedDocuments {
             documents: self.documents,
             stems: self.stems,
         }
     }
 }
 
-/// Rows that have another word than the one that is asked for.
-struct StandIn {
-    rows: Rows,
-    /// What it counts, compared with the word itself.
-    share: f64,
-    lane: Lane,
-}
-
-/// What one term has found of one document.
-struct Found {
+/// The match of one term in one document.
+struct TermMatch {
     row: DocumentRow,
     score: f64,
     covered: f64,
     lane: Lane,
 }
 
-fn add(found: &mut Vec<Found>, rows: &Rows, weight: f64, lane: Lane) {
-    found.extend(best_of_each(rows).into_iter().map(|(row, earned)| Found {
-        row,
-        score: weight * earned,
-        covered: weight,
-        lane,
-    }));
+fn add(found: &mut Vec<TermMatch>, rows: &Rows, weight: f64, lane: Lane) {
+    found.extend(
+        best_of_each(rows)
+            .into_iter()
+            .map(|(row, earned)| TermMatch {
+                row,
+                score: weight * earned,
+                covered: weight,
+                lane,
+            }),
+    );
 }
 
-/// The best row of each document; the rows are ordered.
+/// Returns the best row of each document; `rows` must be sorted.
 fn best_of_each(rows: &Rows) -> Vec<(DocumentRow, f64)> {
     let mut best: Vec<(DocumentRow, f64)> = Vec::new();
     for (row, earned) in rows {

@@ -1,9 +1,9 @@
 //! The tables of the index file.
 //!
-//! `documents` and `sections` hold the texts as they are shown. Each [`Group`] has a full-text table
-//! without texts, with one row for the head of a document and one for each of its sections: what the
-//! tokens are is decided here and not by SQLite. `spellings` holds the words of all texts; `letters`
-//! finds them by three letters.
+//! `documents` and `sections` hold the texts for display. Each [`Group`] has a full-text table
+//! without texts, with one row for the head of a document and one for each of its sections; ktx,
+//! not SQLite, splits texts into tokens. `spellings` holds the words of all texts, and `letters`
+//! finds them by groups of three letters.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::document::Kind;
 
-/// The version of the tables below and of what is written to them; the cache is rebuilt if the file
-/// has another one.
-const VERSION: i64 = 2;
+/// The version of the tables and of their content. A cache file with another version is rebuilt.
+const VERSION: i64 = 3;
 
 const CREATE: &str = "
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE units (unit TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
     rowid INTEGER PRIMARY KEY,
@@ -38,6 +38,7 @@ CREATE TABLE documents (
     UNIQUE (unit, kind, id, owner)
 );
 CREATE TABLE sections (rowid INTEGER PRIMARY KEY, heading TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE passages (rowid INTEGER PRIMARY KEY, hash BLOB NOT NULL);
 CREATE TABLE spellings (
     rowid INTEGER PRIMARY KEY, word TEXT NOT NULL, stem TEXT NOT NULL, UNIQUE (word, stem)
 );
@@ -55,14 +56,18 @@ DROP TABLE IF EXISTS table_words;
 DROP TABLE IF EXISTS letters;
 DROP TABLE IF EXISTS spellings;
 DROP TABLE IF EXISTS sections;
+DROP TABLE IF EXISTS passages;
 DROP TABLE IF EXISTS documents;
 DROP TABLE IF EXISTS units;
+DROP TABLE IF EXISTS meta;
 ";
 
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 10] = [
     "documents",
     "letters",
+    "meta",
     "page_words",
+    "passages",
     "sections",
     "source_words",
     "spellings",
@@ -70,23 +75,23 @@ const TABLES: [&str; 8] = [
     "units",
 ];
 
-/// How long ktx waits for another writing process; after that, answers lack its changes.
+/// How long to wait for another writing process; after that, results lack its changes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The columns of the full-text tables, as a list for SQL.
 pub(crate) const COLUMNS: &str =
     "name, display, description, comment, expr, sample_value, heading, body";
 
-/// Bits of a row id of a full-text table that number the rows of one document.
-const SECTION_BITS: u32 = 12;
+/// Bits of a full-text row id that number the rows of one document.
+pub(crate) const SECTION_BITS: u32 = 12;
 
-/// Bits of a row id of a document that number the documents of one kind.
+/// Bits of a document row id that number the documents of one kind.
 const NUMBER_BITS: u32 = 40;
 
-/// The most sections of a document; the last one takes what is left.
+/// Maximum number of sections per document; the last one contains the remaining text.
 pub(crate) const MAX_SECTIONS: usize = (1 << SECTION_BITS) - 2;
 
-/// Kinds that are compared with each other: words are rare or frequent within one group.
+/// Kinds that are ranked together: whether a word is rare is decided within one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Group {
     Pages,
@@ -105,7 +110,6 @@ impl Group {
         }
     }
 
-    /// The full-text table.
     pub(crate) const fn table(self) -> &'static str {
         match self {
             Self::Pages => "page_words",
@@ -115,19 +119,19 @@ impl Group {
     }
 }
 
-/// The number of a document: its kind is in the high bits.
+/// The number of a document, with its kind in the high bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct DocumentRow(pub(crate) i64);
 
 impl DocumentRow {
-    /// The first number of a kind; none has it.
+    /// The lower bound of the numbers of a kind, which no document has.
     pub(crate) fn floor(kind: Kind) -> Self {
         let place = Kind::ALL.iter().position(|one| *one == kind);
         let place = i64::try_from(place.unwrap_or_default()).unwrap_or_default();
         Self(place << NUMBER_BITS)
     }
 
-    /// The last number of a kind.
+    /// The upper bound of the numbers of a kind.
     pub(crate) fn ceiling(kind: Kind) -> Self {
         Self(Self::floor(kind).0 + (1 << NUMBER_BITS) - 1)
     }
@@ -137,7 +141,7 @@ impl DocumentRow {
         Kind::ALL.get(place).copied().unwrap_or(Kind::Wiki)
     }
 
-    /// The row of its head, or of a section, which are numbered from 1.
+    /// The row of the head (0) or of a section (from 1).
     pub(crate) fn passage(self, section: usize) -> PassageRow {
         let section = section.min(MAX_SECTIONS + 1);
         PassageRow((self.0 << SECTION_BITS) + i64::try_from(section).unwrap_or_default())
@@ -158,7 +162,7 @@ impl PassageRow {
     }
 }
 
-/// Configures the connection and creates the tables if they are missing or of another version.
+/// Configures the connection, and creates the tables if they are missing or have another version.
 pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     db.busy_timeout(PATIENCE)?;
     db.pragma_update(None, "journal_mode", "wal")?;
@@ -171,7 +175,7 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
         tx.execute_batch(DROP)?;
         tx.execute_batch(CREATE)?;
         for group in Group::ALL {
-            // Tokens hold letters of all scripts and are separated by blanks.
+            // Tokens contain letters of any script and are separated by blanks.
             tx.execute_batch(&format!(
                 "CREATE VIRTUAL TABLE {} USING fts5(
                      {COLUMNS}, content = '', contentless_delete = 1, tokenize = 'ascii'
@@ -195,7 +199,7 @@ fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     Ok(TABLES.iter().all(|name| names.contains(*name)))
 }
 
-/// The number of the next document of a kind.
+/// Returns the next free document number of a kind.
 pub(crate) fn next(tx: &Transaction<'_>, kind: Kind) -> Result<DocumentRow, rusqlite::Error> {
     let floor = DocumentRow::floor(kind);
     let last: Option<i64> = tx
@@ -216,6 +220,8 @@ pub(crate) fn remove(tx: &Transaction<'_>, row: DocumentRow) -> Result<(), rusql
         delete.execute([passage])?;
     }
     tx.prepare_cached("DELETE FROM sections WHERE rowid BETWEEN ?1 AND ?2")?
+        .execute([head, end])?;
+    tx.prepare_cached("DELETE FROM passages WHERE rowid BETWEEN ?1 AND ?2")?
         .execute([head, end])?;
     tx.prepare_cached("DELETE FROM documents WHERE rowid = ?1")?
         .execute([row.0])?;

@@ -1,27 +1,32 @@
-//! The part of a text that shows why it was found, with marks.
+//! Extracts the part of a text that shows why it was found, and marks the matches.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use crate::terms::{Script, Terms};
 use crate::text::{Analyzer, Language, Token, case_parts, folded, is_ideograph, tokens};
 
-/// Letters of a snippet, without the marks.
+/// Length of a snippet in characters, without the marks.
 const LETTERS: usize = 90;
 
-/// Letters from the first mark on; what is left stands before it.
+/// Characters of the snippet from the first mark on; the others precede it.
 const AHEAD: usize = 70;
 
-/// Words of a text that are looked at.
+/// Maximum number of words of a text that are searched for matches.
 const MOST_PIECES: usize = 4000;
 
-/// What is marked.
+/// The stems to mark.
 #[derive(Debug)]
 pub(crate) struct Marks<'a> {
     analyzer: &'a Analyzer,
     stems: BTreeSet<String>,
     pairs: BTreeSet<String>,
     letters: BTreeSet<String>,
+    /// The first letters of the stems: a stem begins as its word does.
+    firsts: BTreeSet<char>,
+    /// The words that were looked at: texts repeat them.
+    known: RefCell<HashMap<String, bool>>,
 }
 
 /// A word or letter of a text.
@@ -31,13 +36,15 @@ struct Piece {
 }
 
 impl<'a> Marks<'a> {
-    /// Marks the terms of a query and other stems that stand for them.
+    /// Marks the terms of a query, and `more` stems that replaced some of them.
     pub(crate) fn new(analyzer: &'a Analyzer, terms: &Terms, more: &[String]) -> Self {
         let mut marks = Self {
             analyzer,
             stems: more.iter().cloned().collect(),
             pairs: BTreeSet::new(),
             letters: BTreeSet::new(),
+            firsts: BTreeSet::new(),
+            known: RefCell::default(),
         };
         for term in &terms.all {
             let set = match term.script {
@@ -47,10 +54,25 @@ impl<'a> Marks<'a> {
             };
             set.extend(term.stems.iter().cloned());
         }
+        let firsts = marks.stems.iter().filter_map(|stem| stem.chars().next());
+        marks.firsts = firsts.collect();
         marks
     }
 
     fn has(&self, word: &str) -> bool {
+        let first = word.chars().next().filter(char::is_ascii);
+        if first.is_some_and(|first| !self.firsts.contains(&first.to_ascii_lowercase())) {
+            return false;
+        }
+        if let Some(known) = self.known.borrow().get(word) {
+            return *known;
+        }
+        let is_marked = self.has_stem_of(word);
+        self.known.borrow_mut().insert(word.to_owned(), is_marked);
+        is_marked
+    }
+
+    fn has_stem_of(&self, word: &str) -> bool {
         let folded = folded(word);
         let languages = [Language::English, Language::German];
         let mut stems = languages
@@ -116,7 +138,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// The part of a text with the most marks; `None` if nothing is marked.
+    /// Returns the part of a text with the most marks; `None` if there are none.
     pub(crate) fn snippet(&self, text: &str) -> Option<String> {
         let pieces = self.pieces(text);
         let window = densest(text, &pieces)?;
@@ -163,7 +185,7 @@ fn is_of_run(text: &str) -> bool {
     text.chars().all(is_ideograph)
 }
 
-/// The first window with the most marks, and what stands before it.
+/// Returns the first window with the most marks, including the text before them.
 fn densest(text: &str, pieces: &[Piece]) -> Option<Range<usize>> {
     let letters = |range: Range<usize>| text.get(range).map_or(0, |part| part.chars().count());
     let mut best: Option<(usize, Range<usize>)> = None;

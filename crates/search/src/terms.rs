@@ -1,10 +1,10 @@
-//! What a query asks for: terms, and words that stand together.
+//! Splits a query into terms and phrases.
 
 use std::collections::BTreeSet;
 
 use crate::text::{Analyzer, Language, Token, case_parts, folded, run_parts, tokens};
 
-/// Words that are ignored if the query has others: they say how something is asked, not what.
+/// Words that are ignored if the query has others: they say how the user asks, not what about.
 const STOP_WORDS: &[&str] = &[
     // English
     "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by",
@@ -13,8 +13,9 @@ const STOP_WORDS: &[&str] = &[
     "much", "must", "my", "no", "of", "on", "or", "our", "per", "please", "shall", "she", "should",
     "show", "so", "some", "tell", "that", "the", "their", "them", "then", "there", "these", "they",
     "this", "those", "to", "us", "want", "was", "we", "were", "what", "when", "where", "which",
-    "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
-    // German, folded
+    "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "anybody", "anyone",
+    "anything", "being", "cannot", "everyone", "herself", "himself", "itself", "myself",
+    "somebody", "someone", "yourself", // German, folded
     "aber", "als", "am", "an", "auf", "aus", "bei", "bin", "bitte", "das", "dass", "dem", "den",
     "der", "des", "die", "durch", "ein", "eine", "einem", "einen", "einer", "eines", "er", "es",
     "fur", "gibt", "habe", "haben", "hat", "ich", "ihr", "im", "ist", "kann", "konnen", "man",
@@ -26,12 +27,11 @@ const STOP_WORDS: &[&str] = &[
 
 const MAX_TERMS: usize = 32;
 
-/// One thing that a query asks for.
+/// One word of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
-    /// The folded word.
     pub(crate) word: String,
-    /// What the index may hold of it: one stem for each language.
+    /// The stems to search, one per language.
     pub(crate) stems: Vec<String>,
     pub(crate) script: Script,
 }
@@ -39,15 +39,15 @@ pub(crate) struct Term {
 /// How a term is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// By its stems.
+    /// By stem.
     Word,
-    /// As a pair of letters of a script without blanks.
+    /// As two adjacent letters of a script without spaces.
     Pair,
     /// As the first letter of such a pair.
     Letter,
 }
 
-/// Terms that stand together, by their places in [`Terms::all`].
+/// Adjacent terms, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
     pub(crate) terms: Vec<Term>,
@@ -58,7 +58,7 @@ pub(crate) struct Phrase {
 pub(crate) enum Bond {
     /// The query quotes them or writes them as one name.
     Quoted,
-    /// They follow each other in the query.
+    /// They are adjacent in the query.
     Adjacent,
 }
 
@@ -114,7 +114,7 @@ impl Term {
         }
     }
 
-    /// The expressions that find the term, each by one stem.
+    /// Returns the full-text expressions of the term, one per stem.
     pub(crate) fn expressions(&self) -> Vec<String> {
         let end = if self.script == Script::Letter {
             " *"
@@ -127,7 +127,7 @@ impl Term {
 }
 
 impl Phrase {
-    /// The expression that finds the phrase in either language.
+    /// Returns the full-text expression of the phrase in any language.
     pub(crate) fn expression(&self) -> String {
         let languages = self.terms.iter().map(|term| term.stems.len()).max();
         let phrase = |language: usize| {
@@ -151,7 +151,8 @@ impl Terms {
         let mut all = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             let quoted = index % 2 == 1 && (closed || index + 1 < parts.len());
-            terms.add(analyzer, part, quoted, &mut all);
+            let bond = if quoted { Bond::Quoted } else { Bond::Adjacent };
+            terms.add(analyzer, part, bond, &mut all);
         }
         if all.iter().any(Term::is_telling) {
             all.retain(Term::is_telling);
@@ -168,7 +169,8 @@ impl Terms {
         terms
     }
 
-    fn add(&mut self, analyzer: &Analyzer, part: &str, quoted: bool, all: &mut Vec<Term>) {
+    /// Adds the terms of one part of the query, and their phrases.
+    fn add(&mut self, analyzer: &Analyzer, part: &str, bond: Bond, all: &mut Vec<Term>) {
         let mut row: Vec<Term> = Vec::new();
         let mut end = 0;
         let mut name: Vec<Term> = Vec::new();
@@ -185,7 +187,7 @@ impl Terms {
                     (range, found.collect())
                 }
             };
-            // Names are written without blanks: `net_amount`, `orders.status`, `sell-through`.
+            // Names contain no spaces: `net_amount`, `orders.status`, `sell-through`.
             if part
                 .get(end..range.start)
                 .is_some_and(|gap| gap.contains(char::is_whitespace))
@@ -197,12 +199,13 @@ impl Terms {
             row.extend(found);
         }
         self.phrase(name, Bond::Quoted);
-        if quoted {
-            self.phrase(row.clone(), Bond::Quoted);
-        } else {
-            for pair in row.windows(2) {
-                if pair.iter().all(Term::is_telling) {
-                    self.phrase(pair.to_vec(), Bond::Adjacent);
+        match bond {
+            Bond::Quoted => self.phrase(row.clone(), bond),
+            Bond::Adjacent => {
+                for pair in row.windows(2) {
+                    if pair.iter().all(Term::is_telling) {
+                        self.phrase(pair.to_vec(), bond);
+                    }
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Words of a text as the index compares them: without case, accents, width and endings.
+//! Normalizes words for comparison: removes case, accents, width and endings.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,13 +6,16 @@ use std::ops::Range;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Longer words are no words, such as keys and encoded data; only their beginning counts.
+/// Longer tokens are keys or encoded data, not words; only their beginning counts.
 const MAX_LETTERS: usize = 64;
 
-/// Words of a text from which its language is guessed.
+/// Number of words that the language of a text is guessed from.
 const TELLING_WORDS: usize = 200;
 
-/// Function words that tell German from English.
+/// Bytes of the longest of these words.
+const LONGEST_TELLING: usize = 6;
+
+/// Function words that distinguish German from English.
 const GERMAN: &[&str] = &[
     "aber", "auf", "auch", "aus", "bei", "das", "dem", "den", "der", "des", "die", "ein", "eine",
     "einer", "für", "im", "ist", "mit", "nach", "nicht", "oder", "sind", "und", "vom", "von",
@@ -36,7 +39,10 @@ impl Language {
         let words = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphabetic()));
         let (mut german, mut english) = (0_usize, 0_usize);
         for word in words.take(TELLING_WORDS) {
-            let is = |list: &[&str]| list.iter().any(|one| one.eq_ignore_ascii_case(word));
+            let is = |list: &[&str]| {
+                word.len() <= LONGEST_TELLING
+                    && list.iter().any(|one| one.eq_ignore_ascii_case(word))
+            };
             german += usize::from(is(GERMAN) || word.contains(['ä', 'ö', 'ü', 'ß']));
             english += usize::from(is(ENGLISH));
         }
@@ -48,18 +54,18 @@ impl Language {
     }
 }
 
-/// A piece of a text that is searched.
+/// A searchable piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// A word between blanks or signs.
+    /// A word between spaces or punctuation.
     Word(Range<usize>),
-    /// Letters of a script that is written without blanks.
+    /// Letters of a script without spaces.
     Run(Range<usize>),
 }
 
-/// Splits a text into words and runs, in their order.
+/// Splits a text into words and runs, in order.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
-    let mut found: Vec<Token> = Vec::new();
+    let mut found: Vec<Token> = Vec::with_capacity(text.len() / 6);
     let mut open = false;
     for (at, letter) in text.char_indices() {
         let end = at + letter.len_utf8();
@@ -81,8 +87,13 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Splits a name by case: `customerId` and `HTTPServer`. One part means that there is nothing to split.
+/// Splits a name by case: `customerId`, `HTTPServer`. Returns one part if there is nothing to
+/// split.
 pub(crate) fn case_parts(word: &str) -> Vec<&str> {
+    // Most words have none: their letters are not copied.
+    if word.chars().skip(1).all(|letter| !letter.is_uppercase()) {
+        return vec![word];
+    }
     let letters: Vec<(usize, char)> = word.char_indices().collect();
     let mut cuts = vec![0];
     for (index, (at, letter)) in letters.iter().enumerate().skip(1) {
@@ -103,7 +114,7 @@ pub(crate) fn case_parts(word: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A word without case, width and accents; umlauts in either spelling are the same.
+/// Folds case, width and accents; both spellings of an umlaut become the same.
 pub(crate) fn folded(word: &str) -> String {
     if word.is_ascii() {
         return joined_umlauts(word.to_ascii_lowercase());
@@ -118,7 +129,7 @@ pub(crate) fn folded(word: &str) -> String {
     joined_umlauts(bare)
 }
 
-/// Writes `ae`, `oe` and `ue` as one letter, as the folding of `ä`, `ö` and `ü` does.
+/// Writes `ae`, `oe` and `ue` as one letter, like the folding of `ä`, `ö` and `ü`.
 fn joined_umlauts(word: String) -> String {
     if word.len() < 5 || !word.contains("ae") && !word.contains("oe") && !word.contains("ue") {
         return word;
@@ -128,7 +139,7 @@ fn joined_umlauts(word: String) -> String {
     for letter in word.chars() {
         let is_second = letter == 'e' && matches!(before, 'a' | 'o' | 'u');
         let mut kept = joined.chars().rev().skip(1);
-        // `neue`, `quelle`: the vowel before belongs to the `u`.
+        // `neue`, `quelle`: the `u` belongs to the vowel before it.
         let is_vowel = kept
             .next()
             .is_some_and(|letter| matches!(letter, 'a' | 'e' | 'o' | 'q'));
@@ -140,7 +151,7 @@ fn joined_umlauts(word: String) -> String {
     joined
 }
 
-/// Turns words into what the index holds of them. Remembers the words that it has seen.
+/// Converts words to indexed stems, and caches the result.
 pub(crate) struct Analyzer {
     english: Stemmer,
     german: Stemmer,
@@ -164,7 +175,7 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The stem of a folded word.
+    /// Returns the stem of a folded word.
     pub(crate) fn stem(&self, language: Language, folded: &str) -> String {
         let letters = folded.chars().count();
         if letters > MAX_LETTERS {
@@ -180,8 +191,8 @@ impl Analyzer {
         stemmer.stem(folded).into_owned()
     }
 
-    /// Writes what the index holds of a text, separated by blanks. Calls `seen` with each folded
-    /// word and its stem the first time that they occur.
+    /// Returns the indexed form of a text, separated by spaces. Calls `seen` with each folded word
+    /// and its stem at their first occurrence.
     pub(crate) fn analyze(
         &mut self,
         language: Language,
@@ -195,7 +206,7 @@ impl Analyzer {
                     for pair in run_parts(text.get(range).unwrap_or_default()) {
                         push(&mut line, &pair);
                     }
-                    // Keeps letters of different runs from being adjacent.
+                    // Separates runs, so that their letters are not adjacent.
                     push(&mut line, "0");
                 }
                 Token::Word(range) => {
@@ -242,7 +253,8 @@ fn push(line: &mut String, word: &str) {
     line.push_str(word);
 }
 
-/// The pairs of adjacent letters of a run, and its last letter: so each letter begins one of them.
+/// Returns the pairs of adjacent letters of a run, and its last letter, so that every letter begins
+/// one of them.
 pub(crate) fn run_parts(run: &str) -> Vec<String> {
     let letters: Vec<char> = folded(run).chars().collect();
     let mut parts: Vec<String> = letters
@@ -255,6 +267,9 @@ pub(crate) fn run_parts(run: &str) -> Vec<String> {
 
 /// Accepts letters, digits, and marks inside words.
 fn is_of_word(letter: char) -> bool {
+    if letter.is_ascii() {
+        return letter.is_ascii_alphanumeric();
+    }
     letter.is_alphanumeric()
         || matches!(u32::from(letter),
             0x0300..=0x036F | 0x0483..=0x0489             // Latin, Greek, Cyrillic
@@ -263,9 +278,10 @@ fn is_of_word(letter: char) -> bool {
             | 0x200C | 0x200D) // joiners
 }
 
-/// Accepts letters of scripts that are written without blanks.
+/// Accepts letters of scripts without spaces.
 pub(crate) fn is_ideograph(letter: char) -> bool {
-    matches!(u32::from(letter),
+    letter > '\u{DFF}'
+        && matches!(u32::from(letter),
         0x0E00..=0x0EFF          // Thai, Lao
         | 0x1000..=0x109F        // Myanmar
         | 0x1780..=0x17FF        // Khmer

@@ -1,52 +1,86 @@
-//! Words of business that stand for each other, in English and German.
+//! Business synonyms in English and German.
 //!
-//! People ask in words that a page does not use: they say `pay`, and the page says `salary`. A word
-//! of the same group counts less than the word itself.
+//! Users search with words that a page does not contain: they write `pay`, and the page says
+//! `salary`. A synonym counts less than the word itself.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::text::{Analyzer, Language, folded};
 
-/// One group a line.
+/// One group per line.
 const GROUPS: &str = include_str!("data/synonyms.txt");
 
-#[derive(Debug, Default)]
+/// Letters at the beginning of a word that its stem has, too.
+const SAME_LETTERS: usize = 2;
+
+/// The groups of words. Their stems are computed when a search needs them: a command that searches
+/// once needs few.
+#[derive(Debug)]
 pub(crate) struct Thesaurus {
-    /// The groups of each stem, by their numbers.
-    groups_of: BTreeMap<String, Vec<usize>>,
-    groups: Vec<BTreeSet<String>>,
+    analyzer: Analyzer,
+    groups: Vec<Synonyms>,
+    /// The numbers of the groups by the first letters of their words.
+    by_letters: BTreeMap<String, Vec<usize>>,
+}
+
+#[derive(Debug)]
+struct Synonyms {
+    words: Vec<String>,
+    stems: OnceCell<BTreeSet<String>>,
 }
 
 impl Thesaurus {
-    pub(crate) fn new(analyzer: &Analyzer) -> Self {
-        let mut thesaurus = Self::default();
+    pub(crate) fn new() -> Self {
+        let mut groups = Vec::new();
+        let mut by_letters: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for line in GROUPS.lines().filter(|line| !line.starts_with('#')) {
-            let mut group = BTreeSet::new();
-            for word in line.split_whitespace() {
-                let folded = folded(word);
-                for language in [Language::English, Language::German] {
-                    group.insert(analyzer.stem(language, &folded));
+            let words: Vec<String> = line.split_whitespace().map(folded).collect();
+            for word in &words {
+                let numbers = by_letters.entry(first_letters(word)).or_default();
+                if numbers.last() != Some(&groups.len()) {
+                    numbers.push(groups.len());
                 }
             }
-            let number = thesaurus.groups.len();
-            for stem in &group {
-                let of_stem = thesaurus.groups_of.entry(stem.clone()).or_default();
-                of_stem.push(number);
-            }
-            thesaurus.groups.push(group);
+            groups.push(Synonyms {
+                words,
+                stems: OnceCell::new(),
+            });
         }
-        thesaurus
+        Self {
+            analyzer: Analyzer::default(),
+            groups,
+            by_letters,
+        }
     }
 
-    /// The stems that stand for any of these, without these.
+    /// Returns the synonyms of these stems, without the stems themselves.
     pub(crate) fn others(&self, stems: &[String]) -> BTreeSet<&str> {
-        let numbers = stems.iter().filter_map(|stem| self.groups_of.get(stem));
-        let groups = numbers
+        let numbers: BTreeSet<usize> = stems
+            .iter()
+            .filter_map(|stem| self.by_letters.get(&first_letters(stem)))
             .flatten()
-            .filter_map(|number| self.groups.get(*number));
+            .copied()
+            .collect();
+        let groups = numbers.iter().filter_map(|number| self.groups.get(*number));
+        let groups = groups.map(|group| self.stems(group));
+        let groups = groups.filter(|group| stems.iter().any(|stem| group.contains(stem)));
         let others = groups.flatten().filter(|other| !stems.contains(other));
         others.map(String::as_str).collect()
     }
+
+    fn stems<'t>(&self, group: &'t Synonyms) -> &'t BTreeSet<String> {
+        group.stems.get_or_init(|| {
+            let languages = [Language::English, Language::German];
+            let stems =
+                |word: &String| languages.map(|language| self.analyzer.stem(language, word));
+            group.words.iter().flat_map(stems).collect()
+        })
+    }
+}
+
+fn first_letters(word: &str) -> String {
+    word.chars().take(SAME_LETTERS).collect()
 }
 
 #[cfg(test)]

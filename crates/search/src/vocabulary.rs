@@ -1,4 +1,4 @@
-//! The words of all texts: for misspelled words and for parts of words.
+//! The words of all texts, to find misspelled words and parts of compounds.
 
 use std::collections::BTreeSet;
 
@@ -7,67 +7,62 @@ use rusqlite::{Connection, Transaction, params_from_iter};
 /// Shorter words have too many neighbors.
 const LEAST_LETTERS: usize = 4;
 
-/// Longer ones are no words.
+/// Longer tokens are not words.
 const MOST_LETTERS: usize = 40;
 
-/// What remains of a word when a part of it is taken away is a word itself.
+/// Minimum length of the remainder when a part is removed from a compound.
 const LEAST_REST: usize = 3;
 
-/// The most words that a part of a word stands for.
+/// Maximum number of compounds that one part may match.
 const MOST_WHOLES: usize = 24;
 
-/// What German puts between two words that it joins.
+/// The linking letters of German compounds.
 const LINKS: [&str; 6] = ["", "s", "n", "en", "es", "e"];
 
-/// A word of the index that is near another one.
+/// A word of the index that is similar to the searched one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Near {
-    /// Letters that differ.
+pub(crate) struct NearWord {
+    /// Number of differing letters.
     pub(crate) distance: usize,
     pub(crate) stem: String,
 }
 
-/// Whether a word can be misspelled or be a part of others.
+/// Whether a word can be misspelled or be part of a compound.
 fn counts(word: &str) -> bool {
     (LEAST_LETTERS..=MOST_LETTERS).contains(&word.chars().count())
         && word.chars().all(char::is_alphabetic)
 }
 
-/// Adds words with their stems.
 pub(crate) fn add(tx: &Transaction<'_>, words: &[(String, String)]) -> Result<(), rusqlite::Error> {
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO spellings(word, stem) VALUES (?1, ?2) ON CONFLICT DO NOTHING RETURNING rowid",
-    )?;
+    // A statement that may fail after a part of its work would make SQLite write all that the
+    // full-text tables hold in memory, once for each word.
+    let mut known = tx.prepare_cached("SELECT 1 FROM spellings WHERE word = ?1 AND stem = ?2")?;
+    let mut insert = tx.prepare_cached("INSERT INTO spellings(word, stem) VALUES (?1, ?2)")?;
     let mut letters = tx.prepare_cached("INSERT INTO letters(rowid, word) VALUES (?1, ?2)")?;
     for (word, stem) in words.iter().filter(|(word, _)| counts(word)) {
-        let mut rows = insert.query([word, stem])?;
-        let rowid: Option<i64> = match rows.next()? {
-            Some(row) => Some(row.get(0)?),
-            None => None,
-        };
-        drop(rows);
-        if let Some(rowid) = rowid {
-            letters.execute((rowid, word))?;
+        if !known.exists([word, stem])? {
+            letters.execute((insert.insert([word, stem])?, word))?;
         }
     }
     Ok(())
 }
 
-/// The words near a word that the index does not have, nearest first: one letter of four differs, two
-/// of eight. Two letters in the wrong order count once. Words of removed texts may be among them.
-pub(crate) fn near(db: &Connection, word: &str) -> Result<Vec<Near>, rusqlite::Error> {
+/// Returns indexed words similar to a word that the index does not have, nearest first: at most one
+/// of four letters differs, or two of eight. Two swapped letters count once. May include words of
+/// removed texts.
+pub(crate) fn near(db: &Connection, word: &str) -> Result<Vec<NearWord>, rusqlite::Error> {
     if !counts(word) {
         return Ok(Vec::new());
     }
     let letters: Vec<char> = word.chars().collect();
     let bound = if letters.len() < 8 { 1 } else { 2 };
-    let mut found: Vec<Near> = Vec::new();
+    let mut found: Vec<NearWord> = Vec::new();
     for (spelling, stem) in candidates(db, &letters)? {
         let spelling: Vec<char> = spelling.chars().collect();
         if spelling.len().abs_diff(letters.len()) <= bound {
             let distance = distance(&letters, &spelling);
             if distance <= bound {
-                found.push(Near { distance, stem });
+                found.push(NearWord { distance, stem });
             }
         }
     }
@@ -76,7 +71,7 @@ pub(crate) fn near(db: &Connection, word: &str) -> Result<Vec<Near>, rusqlite::E
     Ok(found)
 }
 
-/// Words with the same first letter, and words that share three letters in a row.
+/// Returns words with the same first letter, and words that share three consecutive letters.
 fn candidates(
     db: &Connection,
     letters: &[char],
@@ -103,7 +98,7 @@ fn candidates(
     Ok(found)
 }
 
-/// The least number of letters to change, add, drop or swap.
+/// Returns the minimum number of letters to change, add, remove or swap.
 fn distance(left: &[char], right: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=right.len()).collect();
@@ -129,7 +124,7 @@ fn distance(left: &[char], right: &[char]) -> usize {
     last.last().copied().unwrap_or_default()
 }
 
-/// The stems of words that begin or end with a word.
+/// Returns the stems of words that begin or end with a word.
 pub(crate) fn wholes(db: &Connection, word: &str) -> Result<Vec<String>, rusqlite::Error> {
     if !counts(word) {
         return Ok(Vec::new());
@@ -161,7 +156,7 @@ pub(crate) fn wholes(db: &Connection, word: &str) -> Result<Vec<String>, rusqlit
     Ok(found)
 }
 
-/// The stems of two words that a word is joined from, when the index has both.
+/// Returns the stems of the two parts of a compound, if the index has both.
 pub(crate) fn parts(db: &Connection, word: &str) -> Result<Vec<String>, rusqlite::Error> {
     if !counts(word) {
         return Ok(Vec::new());

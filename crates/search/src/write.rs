@@ -9,9 +9,9 @@ use crate::schema::{self, COLUMNS, DocumentRow, Group, MAX_SECTIONS};
 use crate::text::{Analyzer, Language};
 use crate::vocabulary;
 
-/// The counts of documents of one unit.
+/// Counts of the documents of one unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct UnitCounts {
     pub(crate) updated: usize,
     pub(crate) deleted: usize,
 }
@@ -22,17 +22,17 @@ pub(crate) fn write_unit(
     unit: &str,
     documents: Vec<Document>,
     analyzer: &mut Analyzer,
-) -> Result<Written, rusqlite::Error> {
+) -> Result<UnitCounts, rusqlite::Error> {
     let mut old = old_documents(tx, unit)?;
     let mut new: BTreeSet<DocumentKey> = BTreeSet::new();
-    let mut written = Written::default();
+    let mut written = UnitCounts::default();
     for document in documents {
         let key = DocumentKey {
             kind: document.kind.as_str().to_owned(),
             id: document.id.clone(),
             owner: document.owner.clone().unwrap_or_default(),
         };
-        // Two documents of one name in a unit are the caller's mistake; the first one wins.
+        // Two documents with the same name in a unit are a bug of the caller; the first one wins.
         if !new.insert(key.clone()) {
             continue;
         }
@@ -59,7 +59,7 @@ struct DocumentKey {
     owner: String,
 }
 
-struct Known {
+struct StoredDocument {
     row: DocumentRow,
     hash: String,
 }
@@ -67,7 +67,7 @@ struct Known {
 fn old_documents(
     tx: &Transaction<'_>,
     unit: &str,
-) -> Result<BTreeMap<DocumentKey, Known>, rusqlite::Error> {
+) -> Result<BTreeMap<DocumentKey, StoredDocument>, rusqlite::Error> {
     let mut statement =
         tx.prepare_cached("SELECT kind, id, owner, rowid, hash FROM documents WHERE unit = ?1")?;
     let rows = statement.query_map([unit], |row| {
@@ -76,7 +76,7 @@ fn old_documents(
             id: row.get(1)?,
             owner: row.get(2)?,
         };
-        let known = Known {
+        let known = StoredDocument {
             row: DocumentRow(row.get(3)?),
             hash: row.get(4)?,
         };
@@ -121,7 +121,7 @@ fn insert(
     index(tx, row, document, &sections, analyzer)
 }
 
-/// The sections of a document, no more than can be numbered.
+/// Returns the sections of a document, up to the maximum number.
 fn kept_sections(sections: &[Section]) -> Vec<Section> {
     let mut kept: Vec<Section> = sections.iter().take(MAX_SECTIONS).cloned().collect();
     if let Some(last) = kept.last_mut() {

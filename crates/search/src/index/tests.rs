@@ -338,7 +338,7 @@ fn reads_and_writes_only_what_changed() {
 }
 
 #[test]
-fn a_file_survives_reopening_and_another_version_is_made_anew() {
+fn a_file_survives_reopening_and_another_version_is_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("search.sqlite");
     let units = [unit("a", "1")];
@@ -354,7 +354,7 @@ fn a_file_survives_reopening_and_another_version_is_made_anew() {
 }
 
 #[test]
-fn a_file_that_is_no_index_is_told_apart_from_one_that_is_being_written() {
+fn a_damaged_file_is_distinguished_from_a_busy_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("search.sqlite");
     std::fs::write(
@@ -384,7 +384,7 @@ fn a_file_that_is_no_index_is_told_apart_from_one_that_is_being_written() {
 }
 
 #[test]
-fn a_file_that_lost_a_table_is_made_anew() {
+fn a_file_that_lost_a_table_is_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("search.sqlite");
     let index = Index::open(&path).unwrap();
@@ -427,7 +427,7 @@ fn while_another_process_writes_the_last_index_answers() {
 }
 
 #[test]
-fn a_unit_that_cannot_be_read_keeps_what_is_known_and_is_asked_for_again() {
+fn an_unreadable_unit_keeps_its_documents_and_is_read_again() {
     let mut index = Index::in_memory().unwrap();
     index
         .sync(&[unit("a", "1")], &mut |_| {

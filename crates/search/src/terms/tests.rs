@@ -64,7 +64,7 @@ fn keeps_quoted_phrases() {
 }
 
 #[test]
-fn understands_scripts_without_blanks() {
+fn splits_scripts_without_spaces() {
     check(
         "выручка 订单收",
         "выручка 订单 单收",

@@ -7,7 +7,7 @@ use crate::text::Analyzer;
 #[test]
 fn knows_words_in_any_form() {
     let analyzer = Analyzer::default();
-    let thesaurus = Thesaurus::new(&analyzer);
+    let thesaurus = Thesaurus::new();
     let check = |word: &str, expected: &str| {
         let terms = Terms::of(&analyzer, word);
         let found = thesaurus.others(&terms.all[0].stems);
