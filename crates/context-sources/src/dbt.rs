@@ -2,6 +2,7 @@
 //! compiles dbt.
 
 mod checks;
+mod circumstances;
 mod docs;
 mod facts;
 mod models;
@@ -11,27 +12,37 @@ mod sql;
 mod units;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ktx_project_store::{FileError, walk};
 
+use crate::artifacts::Artifacts;
 use crate::folder::{self, add, has_ending, is_yaml};
 use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
 use models::stem;
-use project::Project;
+use project::DbtProject;
 
 pub use facts::{definitions, facts};
 pub use units::units;
 
 const PROJECT_FILES: [&str; 2] = ["dbt_project.yml", "dbt_project.yaml"];
 
+/// The artifacts of dbt that a connection names; without one, the project's own folder may have it.
+#[derive(Debug, Clone, Default)]
+pub struct ArtifactFiles {
+    /// A `manifest.json`, as a path and as the connection spells it.
+    pub manifest: Option<(PathBuf, String)>,
+    /// A `catalog.json`.
+    pub catalog: Option<(PathBuf, String)>,
+}
+
 /// Reads the project in `root`: its project file, and the YAML, SQL and Markdown in the folders
-/// that it lists for models, seeds, snapshots and analyses.
+/// that it lists for models, seeds, snapshots and analyses; and the artifacts of dbt, if there are any.
 ///
 /// # Errors
 ///
 /// [`ReadError`] if there is no readable project.
-pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
+pub fn read(root: &Path, artifacts: &ArtifactFiles) -> Result<Snapshot, ReadError> {
     folder::look_at(root, FolderKind::Dbt)?;
     let mut snapshot = Snapshot::default();
     let name = project_file(root)?;
@@ -49,7 +60,7 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
             reason: reason.unwrap_or_default(),
         });
     };
-    let project = Project::parse(name, text)?;
+    let project = DbtProject::parse(name, text)?;
     for folder in project.folders() {
         let is_wanted = |path: &str| has_ending(path, &["yml", "yaml", "sql", "md"]);
         below(&mut snapshot, root, &folder, &project, is_wanted)?;
@@ -64,6 +75,7 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
         reason: "it lies outside of the project".to_owned(),
     });
     snapshot.left_out.extend(outside);
+    add_artifacts(&mut snapshot, root, &project, artifacts);
     snapshot
         .left_out
         .sort_by(|left, right| left.path.cmp(&right.path));
@@ -71,11 +83,42 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     Ok(snapshot)
 }
 
+/// Reads the artifacts of dbt. One that cannot be read is reported, and the project counts alone.
+fn add_artifacts(
+    snapshot: &mut Snapshot,
+    root: &Path,
+    project: &DbtProject,
+    named: &ArtifactFiles,
+) {
+    let found = |named: &Option<(PathBuf, String)>, name: &str| {
+        named.clone().or_else(|| {
+            let shown = project.target(name);
+            let place = root.join(&shown);
+            (place.is_file() && !leads_out(root, &place)).then_some((place, shown))
+        })
+    };
+    let mut artifacts = Artifacts::default();
+    let mut left_out = |path: String, reason: String| {
+        snapshot.left_out.push(LeftOut { path, reason });
+    };
+    if let Some((place, shown)) = found(&named.manifest, "manifest.json")
+        && let Err(reason) = artifacts.read_manifest(&place, &shown)
+    {
+        left_out(shown, reason);
+    }
+    if let Some((place, shown)) = found(&named.catalog, "catalog.json")
+        && let Err(reason) = artifacts.read_catalog(&place)
+    {
+        left_out(shown, reason);
+    }
+    snapshot.artifacts = artifacts;
+}
+
 fn below(
     snapshot: &mut Snapshot,
     root: &Path,
     folder: &str,
-    project: &Project,
+    project: &DbtProject,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), ReadError> {
     let is_foreign = |path: &str| {
@@ -137,9 +180,9 @@ fn leads_out(root: &Path, place: &Path) -> bool {
 }
 
 /// Returns the project file of a snapshot made by [`read`].
-fn project_of(files: &BTreeMap<String, String>) -> Option<(&str, Project)> {
+fn project_of(files: &BTreeMap<String, String>) -> Option<(&str, DbtProject)> {
     PROJECT_FILES.into_iter().find_map(|name| {
         let text = files.get(name)?;
-        Some((name, Project::parse(name, text).ok()?))
+        Some((name, DbtProject::parse(name, text).ok()?))
     })
 }

@@ -6,6 +6,7 @@ mod facts;
 mod filters;
 mod inputs;
 mod metrics;
+mod older;
 mod semantic_model;
 mod units;
 

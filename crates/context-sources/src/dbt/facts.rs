@@ -1,22 +1,27 @@
 //! Reads facts about tables and columns from the YAML of a dbt project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_diagnostics::counted;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use serde_yaml::{Mapping, Value};
 
 use super::PROJECT_FILES;
 use super::checks;
+use super::circumstances::{self, ExposedNodes, GroupOwners};
 use super::docs::blocks;
 use super::models::{Models, is_false, latest, versions};
-use super::references::{Node, NodeTable, References, node_of};
-use super::sql::Given;
+use super::references::{DbtNode, NodeTable, References, node_of};
+use super::sql::ConfigValue;
+use crate::artifacts::{Artifacts, Node, NodeRelation, PackageTable};
 use crate::definitions::Definitions;
-use crate::facts::{ColumnFacts, Facts, Place, TableFacts, Writer, is_secret};
+use crate::facts::{
+    ColumnFacts, Facts, SchemaOrigin, TableFacts, TableLocation, Writer, is_secret,
+};
 use crate::folder::{has_ending, is_yaml};
 use crate::metricflow;
 use crate::snapshot::Snapshot;
-use crate::yaml::{maps, text, told_mapping};
+use crate::yaml::{mapping_with_duplicates, maps, text};
 
 /// Maximum steps of the Jinja in one text.
 const FUEL: u64 = 10_000;
@@ -33,12 +38,13 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
 pub fn definitions(snapshot: &Snapshot) -> Definitions {
     let mut reader = read(snapshot);
     let references = std::mem::take(&mut reader.references);
-    let definitions = metricflow::definitions::definitions(snapshot, |model| {
+    let generated = generated(snapshot);
+    let definitions = metricflow::definitions::definitions(snapshot, &generated, |model| {
         let node = node_of(&text(model, "model")?)?;
-        match (references.known(&node), &node) {
+        match (references.table_of(&node), &node) {
             (NodeTable::At(place), _) => Some(place.clone()),
-            (NodeTable::Undescribed, Node::Model(name)) => reader.undescribed(name),
-            (NodeTable::NotInWarehouse, _) | (NodeTable::Undescribed, Node::Source(..)) => None,
+            (NodeTable::Undescribed, DbtNode::Model(name)) => reader.undescribed(name),
+            (NodeTable::NotInWarehouse, _) | (NodeTable::Undescribed, DbtNode::Source(..)) => None,
         }
     });
     Definitions {
@@ -47,18 +53,31 @@ pub fn definitions(snapshot: &Snapshot) -> Definitions {
     }
 }
 
-fn read(snapshot: &Snapshot) -> Reader<'_> {
+/// Returns the items of the manifest that are in no file which could be read.
+fn generated(snapshot: &Snapshot) -> BTreeMap<String, Mapping> {
+    let left_out: BTreeSet<&str> = snapshot
+        .left_out
+        .iter()
+        .map(|left| left.path.as_str())
+        .collect();
+    snapshot.artifacts.items(|path| left_out.contains(path))
+}
+
+fn read(snapshot: &Snapshot) -> DbtReader<'_> {
     let models = Models::of(snapshot);
     // SQL yields no facts, so a skipped SQL file leaves them complete.
     let mut left_out = snapshot.left_out.iter();
-    let mut reader = Reader {
+    let mut reader = DbtReader {
         words: words(snapshot, &models),
         facts: Facts {
             is_complete: left_out.all(|left| has_ending(&left.path, &["sql"])),
             ..Facts::default()
         },
         models,
+        artifacts: &snapshot.artifacts,
         references: References::default(),
+        owners: GroupOwners::of(snapshot),
+        exposures: Vec::new(),
         path: "",
         body: "",
     };
@@ -67,7 +86,7 @@ fn read(snapshot: &Snapshot) -> Reader<'_> {
             continue;
         }
         (reader.path, reader.body) = (path, text);
-        match told_mapping(path, text) {
+        match mapping_with_duplicates(path, text) {
             Ok((map, doubled)) => {
                 // A duplicate key loses nothing, so the facts stay complete.
                 let told = doubled.iter();
@@ -77,6 +96,11 @@ fn read(snapshot: &Snapshot) -> Reader<'_> {
             }
             Err(wrong) => reader.warn(&wrong.place, &wrong.what),
         }
+    }
+    reader.manifest();
+    let generated = generated(snapshot);
+    for map in generated.values() {
+        reader.exposures.extend(ExposedNodes::all(map));
     }
     reader
 }
@@ -118,19 +142,26 @@ fn words(snapshot: &Snapshot, models: &Models<'_>) -> Environment<'static> {
     words
 }
 
-struct Reader<'a> {
+struct DbtReader<'a> {
     words: Environment<'static>,
     facts: Facts,
     models: Models<'a>,
+    artifacts: &'a Artifacts,
     references: References,
+    owners: GroupOwners,
+    exposures: Vec<ExposedNodes>,
     path: &'a str,
     body: &'a str,
 }
 
-/// A text that only dbt can evaluate. The warning has already been reported.
-struct Unclear;
+fn has_jinja(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
 
-impl Reader<'_> {
+/// A text that only dbt can evaluate. The warning has already been reported.
+struct UnresolvedText;
+
+impl DbtReader<'_> {
     fn file(&mut self, map: &Mapping) {
         for source in maps(map, "sources") {
             self.source(source);
@@ -142,55 +173,114 @@ impl Reader<'_> {
                 };
                 let latest = latest(model, &name);
                 for version in versions(model, &name) {
-                    // The schema of a model depends on the target that dbt runs with.
-                    let relation = self.relation(kind, &version.map, version.name.clone());
-                    let table = relation.map(|name| TableFacts {
-                        name,
-                        ..TableFacts::default()
-                    });
-                    let place = table.as_ref().map(TableFacts::place);
+                    let place = self.relation(kind, &version.map, version.name.clone());
                     if latest.as_ref() == Some(&version.name) {
                         self.references
-                            .place(Node::Model(name.clone()), place.clone());
+                            .place(DbtNode::Model(name.clone()), place.clone());
                     }
-                    self.references.place(Node::Model(version.name), place);
-                    if let Some(table) = table {
-                        self.table(&version.map, table);
+                    self.references
+                        .place(DbtNode::Model(version.name.clone()), place.clone());
+                    if let Some(place) = place {
+                        let rendered = self.artifacts.model(&version.name);
+                        let mut table = TableFacts::at(place);
+                        table.tags = self.models.tags(kind, &version.name, self.path);
+                        self.table(&version.map, table, rendered);
                     }
                 }
             }
         }
+        self.exposures.extend(ExposedNodes::all(map));
     }
 
     fn source(&mut self, source: &Mapping) {
         if self.is_off(source) {
             return;
         }
-        let schema = match self.read(source, "schema") {
-            Ok(None) => self.read(source, "name"),
-            found => found,
-        };
-        let Ok(schema) = schema else { return };
         let named = text(source, "name").unwrap_or_default();
         let database = text(source, "database").filter(|name| !name.contains("{{"));
+        let origin = self.origin(source);
+        let mut is_reported = false;
         for table in maps(source, "tables") {
-            let name = match self.read(table, "identifier") {
+            let own = text(table, "name").unwrap_or_default();
+            let rendered = self.artifacts.source_table(&named, &own);
+            let resolved = rendered.and_then(Node::place);
+            let schema = resolved.as_ref().and_then(|place| place.schema.as_deref());
+            if is_reported && schema.is_none() {
+                continue;
+            }
+            let schema = match self.read_or(source, "schema", schema) {
+                Ok(None) => self.read(source, "name"),
+                found => found,
+            };
+            // The manifest may know the schema of another table.
+            let Ok(schema) = schema else {
+                is_reported = true;
+                continue;
+            };
+            let name = resolved.as_ref().map(|place| place.name.as_str());
+            let name = match self.read_or(table, "identifier", name) {
                 Ok(None) => self.read(table, "name"),
                 found => found,
             };
             if let Ok(Some(name)) = name
                 && !self.is_off(table)
             {
-                let place = TableFacts {
+                let place = TableLocation {
                     name,
-                    schema: schema.clone(),
+                    schema,
                     database: database.clone(),
-                    ..TableFacts::default()
+                    origin,
                 };
-                let node = Node::Source(named.clone(), text(table, "name").unwrap_or_default());
-                self.references.place(node, Some(place.place()));
-                self.table(table, place);
+                let node = DbtNode::Source(named.clone(), own);
+                self.references.place(node, Some(place.clone()));
+                let map = circumstances::inherited(source, table);
+                self.table(&map, TableFacts::at(place), rendered);
             }
+        }
+    }
+
+    /// Returns what the schema of a source is worth: one that only dbt can write out depends on its target.
+    fn origin(&self, source: &Mapping) -> SchemaOrigin {
+        let raw = text(source, "schema").unwrap_or_default();
+        if has_jinja(&raw) && self.words.render_str(&raw, ()).is_err() {
+            SchemaOrigin::Target
+        } else {
+            SchemaOrigin::Named
+        }
+    }
+
+    /// Adds what only the manifest knows: the tables of other packages.
+    fn manifest(&mut self) {
+        let Some(manifest) = self.artifacts.manifest.as_deref() else {
+            return;
+        };
+        for PackageTable { node, place, map } in self.artifacts.of_packages() {
+            if let Some((source, table)) = node.source() {
+                let node = DbtNode::Source(source.to_owned(), table.to_owned());
+                self.references.place(node, place.clone());
+            }
+            for name in node.references() {
+                self.references.place(DbtNode::Model(name), place.clone());
+            }
+            if let Some(place) = place {
+                (self.path, self.body) = (manifest, "");
+                self.table(&map, TableFacts::at(place), None);
+            }
+        }
+        if self.artifacts.strange > 0 {
+            let what = format!(
+                "ktx does not know the form of {} and left them out",
+                counted(self.artifacts.strange, "node")
+            );
+            self.warn(manifest, &what);
+        }
+        let unknown = self.artifacts.unknown(self.models.files());
+        if let Some(first) = unknown.first() {
+            let what = format!(
+                "{manifest}: it is older than the project: it does not have {} (`{first}`); run `dbt parse`",
+                counted(unknown.len(), "model")
+            );
+            self.facts.warnings.push(what);
         }
     }
 
@@ -201,18 +291,30 @@ impl Reader<'_> {
         off(in_config.or_else(|| self.text(map, "enabled")))
     }
 
-    /// Returns the warehouse name of a model; `None` if it is disabled or dbt computes its name.
-    fn relation(&mut self, kind: &str, model: &Mapping, name: String) -> Option<String> {
+    /// Returns the table of a model; `None` if it is disabled or dbt computes its name. The schema depends on the
+    /// target that dbt runs with: only a manifest knows one.
+    fn relation(&mut self, kind: &str, model: &Mapping, name: String) -> Option<TableLocation> {
+        match self.artifacts.relation(&name) {
+            Some(NodeRelation::At(place)) => Some(place),
+            Some(NodeRelation::NotBuilt) => None,
+            None => self.named(kind, model, name).map(|name| TableLocation {
+                name,
+                ..TableLocation::default()
+            }),
+        }
+    }
+
+    fn named(&mut self, kind: &str, model: &Mapping, name: String) -> Option<String> {
         let in_sql = |reader: &Self, key: &str| reader.models.in_sql(&name, key);
         let is_off = match in_sql(self, "enabled") {
-            Some(Given::Plain(text)) => is_false(&text),
-            Some(Given::Computed) => false,
+            Some(ConfigValue::Plain(text)) => is_false(&text),
+            Some(ConfigValue::Computed) => false,
             None => self.is_off(model) || self.models.is_off(kind, &name, self.path),
         };
         let config = model.get("config").and_then(Value::as_mapping);
         let materialized = match in_sql(self, "materialized") {
-            Some(Given::Plain(text)) => Some(text),
-            Some(Given::Computed) => None,
+            Some(ConfigValue::Plain(text)) => Some(text),
+            Some(ConfigValue::Computed) => None,
             None => config
                 .and_then(|config| text(config, "materialized"))
                 .or_else(|| self.models.set(kind, &name, self.path, "materialized")),
@@ -221,8 +323,8 @@ impl Reader<'_> {
             return None;
         }
         match in_sql(self, "alias") {
-            Some(Given::Plain(alias)) => return Some(alias),
-            Some(Given::Computed) => {
+            Some(ConfigValue::Plain(alias)) => return Some(alias),
+            Some(ConfigValue::Computed) => {
                 let what = format!("`{name}` was left out: its SQL computes its alias");
                 self.warn(self.path, &what);
                 return None;
@@ -237,11 +339,14 @@ impl Reader<'_> {
         Some(alias.ok()?.unwrap_or(name))
     }
 
-    fn table(&mut self, map: &Mapping, mut table: TableFacts) {
-        table.description = self.text(map, "description");
+    /// Reads what YAML says about a table. `rendered` is what dbt made of it.
+    fn table(&mut self, map: &Mapping, mut table: TableFacts, rendered: Option<&Node>) {
+        let told = rendered.and_then(|node| node.description.as_deref());
+        table.description = self.text_or(map, "description", told);
+        circumstances::add(&mut table, map, &self.owners);
         let defaults = self.models.checks(self.path);
         for column in maps(map, "columns") {
-            let column = self.column(column, &table.place(), &defaults);
+            let column = self.column(column, &table.place(), &defaults, rendered);
             table
                 .columns
                 .extend(column.filter(|column| !column.is_empty()));
@@ -251,10 +356,18 @@ impl Reader<'_> {
         }
     }
 
-    fn column(&mut self, map: &Mapping, table: &Place, defaults: &Mapping) -> Option<ColumnFacts> {
+    fn column(
+        &mut self,
+        map: &Mapping,
+        table: &TableLocation,
+        defaults: &Mapping,
+        rendered: Option<&Node>,
+    ) -> Option<ColumnFacts> {
+        let name = self.text(map, "name")?;
+        let told = rendered.and_then(|node| node.column(&name));
         let mut column = ColumnFacts {
-            name: self.text(map, "name")?,
-            description: self.text(map, "description"),
+            description: self.text_or(map, "description", told),
+            name,
             ..ColumnFacts::default()
         };
         for (check, arguments) in checks::of(map) {
@@ -282,6 +395,22 @@ impl Reader<'_> {
     fn settled(mut self) -> Facts {
         let references = std::mem::take(&mut self.references);
         let mut facts = std::mem::take(&mut self.facts);
+        for exposed in std::mem::take(&mut self.exposures) {
+            for node in &exposed.nodes {
+                let place = match (references.located(node), node) {
+                    (Some(place), _) => Some(place.clone()),
+                    (None, DbtNode::Model(name)) => self.undescribed(name),
+                    (None, DbtNode::Source(..)) => None,
+                };
+                let table = place.map(|place| TableFacts {
+                    exposures: vec![exposed.exposure.clone()],
+                    ..TableFacts::at(place)
+                });
+                if let Some(table) = table {
+                    facts.add(table, self.path);
+                }
+            }
+        }
         // A model that only SQL describes may have another name in the warehouse. Its warnings are
         // dropped: no YAML asked about it.
         references.settle(&mut facts, |name| self.undescribed(name));
@@ -289,13 +418,8 @@ impl Reader<'_> {
     }
 
     /// Returns the table of a model that only SQL describes.
-    fn undescribed(&mut self, name: &str) -> Option<Place> {
-        let relation = self.relation("models", &Mapping::new(), name.to_owned());
-        relation.map(|name| Place {
-            name,
-            schema: None,
-            database: None,
-        })
+    fn undescribed(&mut self, name: &str) -> Option<TableLocation> {
+        self.relation("models", &Mapping::new(), name.to_owned())
     }
 
     /// Returns a text with its Jinja rendered; `None` if it is empty.
@@ -303,20 +427,35 @@ impl Reader<'_> {
         self.read(map, key).ok().flatten()
     }
 
-    fn read(&mut self, map: &Mapping, key: &str) -> Result<Option<String>, Unclear> {
+    /// As [`Self::text`]; what only dbt can render is as dbt has rendered it.
+    fn text_or(&mut self, map: &Mapping, key: &str, rendered: Option<&str>) -> Option<String> {
+        self.read_or(map, key, rendered).ok().flatten()
+    }
+
+    fn read(&mut self, map: &Mapping, key: &str) -> Result<Option<String>, UnresolvedText> {
+        self.read_or(map, key, None)
+    }
+
+    fn read_or(
+        &mut self,
+        map: &Mapping,
+        key: &str,
+        rendered: Option<&str>,
+    ) -> Result<Option<String>, UnresolvedText> {
         let Some(raw) = text(map, key) else {
             return Ok(None);
         };
-        let shown = if raw.contains("{{") || raw.contains("{%") {
-            match self.words.render_str(&raw, ()) {
-                Ok(shown) => shown,
-                Err(error) => {
+        let shown = if has_jinja(&raw) {
+            match (self.words.render_str(&raw, ()), rendered) {
+                (Ok(shown), _) => shown,
+                (Err(_), Some(rendered)) => rendered.to_owned(),
+                (Err(error), None) => {
                     let why = error
                         .detail()
                         .map_or_else(|| error.kind().to_string(), str::to_owned);
                     let place = self.place(&raw);
                     self.warn(&place, &format!("`{key}` was left out: {why}"));
-                    return Err(Unclear);
+                    return Err(UnresolvedText);
                 }
             }
         } else {
@@ -331,7 +470,7 @@ impl Reader<'_> {
             );
             // The facts stay complete, so that an earlier copy of this text is removed.
             self.facts.warnings.push(told);
-            return Err(Unclear);
+            return Err(UnresolvedText);
         }
         Ok((!shown.is_empty()).then(|| shown.to_owned()))
     }

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde_yaml::{Mapping, Value};
 
 use super::checks::SETTINGS;
-use super::project::Project;
+use super::project::DbtProject;
 use super::project_of;
-use super::sql::{Given, config};
+use super::sql::{ConfigValue, config};
 use crate::folder::has_ending;
 use crate::snapshot::Snapshot;
 use crate::yaml::{maps, plain, text, texts};
 
 /// The project file, and the path and SQL of each model by name.
 pub(super) struct Models<'a> {
-    project: Project,
+    project: DbtProject,
     sql: BTreeMap<&'a str, (&'a str, &'a str)>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Models<'a> {
         self.project.vars.clone()
     }
 
-    pub(super) fn in_sql(&self, name: &str, key: &str) -> Option<Given> {
+    pub(super) fn in_sql(&self, name: &str, key: &str) -> Option<ConfigValue> {
         self.sql.get(name).and_then(|(_, body)| config(body, key))
     }
 
@@ -53,6 +53,23 @@ impl<'a> Models<'a> {
             .set(kind, path, key)
             .last()
             .and_then(|value| plain(value))
+    }
+
+    /// Returns the tags that the project file gives to a model.
+    pub(super) fn tags(&self, kind: &str, name: &str, path: &str) -> Vec<String> {
+        let path = self.sql.get(name).map_or(path, |(path, _)| path);
+        let levels = self.project.set(kind, path, "tags");
+        let tags = levels.into_iter().flat_map(|value| match value {
+            Value::Sequence(list) => list.iter().filter_map(plain).collect(),
+            value => plain(value).into_iter().collect::<Vec<_>>(),
+        });
+        tags.collect()
+    }
+
+    /// Returns the SQL files of models.
+    pub(super) fn files(&self) -> impl Iterator<Item = &'a str> {
+        let files = self.sql.values().map(|(path, _)| *path);
+        files.filter(|path| self.project.is_model(path))
     }
 
     pub(super) fn is_off(&self, kind: &str, name: &str, path: &str) -> bool {

@@ -23,8 +23,10 @@ const WRITTEN: [(&str, &str, &str); 3] = [
 ];
 
 #[derive(Debug, Default)]
-pub(super) struct Project {
+pub(super) struct DbtProject {
     folders: Vec<String>,
+    /// The folders of models among them.
+    models: Vec<String>,
     /// Folders that hold only doc blocks.
     pub(super) docs: Vec<String>,
     pub(super) written: Vec<String>,
@@ -35,7 +37,7 @@ pub(super) struct Project {
     map: Mapping,
 }
 
-impl Project {
+impl DbtProject {
     pub(super) fn parse(path: &str, body: &str) -> Result<Self, ReadError> {
         let map = mapping(path, body).map_err(|wrong| ReadError::Project {
             path: wrong.place,
@@ -48,6 +50,7 @@ impl Project {
         let docs = inside(&docs, &mut outside);
         Ok(Self {
             folders,
+            models: self::folders(&map, FOLDERS.get(..1).unwrap_or_default(), &mut Vec::new()),
             docs,
             written: self::folders(&map, &WRITTEN, &mut Vec::new()),
             outside,
@@ -75,6 +78,20 @@ impl Project {
             .filter(|folder| !inside(folder))
             .cloned()
             .collect()
+    }
+
+    /// Returns whether a file is one of a model.
+    pub(super) fn is_model(&self, path: &str) -> bool {
+        self.models.iter().any(|folder| {
+            let rest = path.strip_prefix(folder.as_str());
+            rest.is_some_and(|rest| folder.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    /// Returns a file in the folder that dbt writes to.
+    pub(super) fn target(&self, name: &str) -> String {
+        let folder = self.written.first().map_or("target", String::as_str);
+        format!("{folder}/{name}")
     }
 
     /// Returns the settings of a key for a file, from the whole project down to its own folder.

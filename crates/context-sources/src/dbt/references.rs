@@ -6,11 +6,11 @@ use minijinja::value::Kwargs;
 use minijinja::{Environment, Value as Jinja};
 use serde_yaml::{Mapping, Value};
 
-use crate::facts::{ColumnFacts, Facts, Place, Reference, TableFacts};
+use crate::facts::{ColumnFacts, Facts, Reference, TableFacts, TableLocation};
 use crate::yaml::text;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Node {
+pub(super) enum DbtNode {
     /// A model, seed or snapshot; with its version if there are several.
     Model(String),
     /// A table of a source, as (source, table).
@@ -20,7 +20,7 @@ pub(super) enum Node {
 /// What the YAML says about the table of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NodeTable<'a> {
-    At(&'a Place),
+    At(&'a TableLocation),
     NotInWarehouse,
     /// Nothing.
     Undescribed,
@@ -29,25 +29,25 @@ pub(super) enum NodeTable<'a> {
 #[derive(Default)]
 pub(super) struct References {
     /// The location of each node; `None` if it is not in the warehouse.
-    places: BTreeMap<Node, Option<Place>>,
+    places: BTreeMap<DbtNode, Option<TableLocation>>,
     tests: Vec<Test>,
 }
 
 struct Test {
-    table: Place,
+    table: TableLocation,
     column: String,
-    to: Node,
+    to: DbtNode,
     field: String,
     path: String,
 }
 
 impl References {
-    pub(super) fn place(&mut self, node: Node, place: Option<Place>) {
+    pub(super) fn place(&mut self, node: DbtNode, place: Option<TableLocation>) {
         self.places.entry(node).or_insert(place);
     }
 
     /// Returns where the YAML says that a node is.
-    pub(super) fn known(&self, node: &Node) -> NodeTable<'_> {
+    pub(super) fn table_of(&self, node: &DbtNode) -> NodeTable<'_> {
         match self.places.get(node) {
             Some(Some(place)) => NodeTable::At(place),
             Some(None) => NodeTable::NotInWarehouse,
@@ -55,9 +55,14 @@ impl References {
         }
     }
 
+    /// Returns the place of a node, if one is known.
+    pub(super) fn located(&self, node: &DbtNode) -> Option<&TableLocation> {
+        self.places.get(node)?.as_ref()
+    }
+
     pub(super) fn test(
         &mut self,
-        table: &Place,
+        table: &TableLocation,
         column: &str,
         arguments: &Mapping,
         path: &str,
@@ -77,13 +82,13 @@ impl References {
     pub(super) fn settle(
         self,
         facts: &mut Facts,
-        mut undescribed: impl FnMut(&str) -> Option<Place>,
+        mut undescribed: impl FnMut(&str) -> Option<TableLocation>,
     ) {
         for test in self.tests {
             let place = match (self.places.get(&test.to), &test.to) {
                 (Some(known), _) => known.clone(),
-                (None, Node::Model(name)) => undescribed(name),
-                (None, Node::Source(..)) => None,
+                (None, DbtNode::Model(name)) => undescribed(name),
+                (None, DbtNode::Source(..)) => None,
             };
             let Some(table) = place else { continue };
             let column = ColumnFacts {
@@ -94,17 +99,9 @@ impl References {
                 }),
                 ..ColumnFacts::default()
             };
-            let Place {
-                name,
-                schema,
-                database,
-            } = test.table;
             let told = TableFacts {
-                name,
-                schema,
-                database,
                 columns: vec![column],
-                ..TableFacts::default()
+                ..TableFacts::at(test.table)
             };
             facts.add(told, &test.path);
         }
@@ -112,7 +109,7 @@ impl References {
 }
 
 /// Returns the column that a test refers to; `None` if only dbt can evaluate it.
-fn target(arguments: &Mapping) -> Option<(Node, String)> {
+fn target(arguments: &Mapping) -> Option<(DbtNode, String)> {
     let inner = arguments.get("arguments").and_then(Value::as_mapping);
     let word = |key: &str| {
         inner
@@ -128,7 +125,7 @@ fn target(arguments: &Mapping) -> Option<(Node, String)> {
 }
 
 /// Returns the node that a call of `ref` or `source` names, with or without braces.
-pub(super) fn node_of(call: &str) -> Option<Node> {
+pub(super) fn node_of(call: &str) -> Option<DbtNode> {
     let bare = call.trim().trim_start_matches("{{").trim_end_matches("}}");
     let words = words();
     let found = words.compile_expression(bare.trim()).ok()?.eval(()).ok()?;
@@ -138,8 +135,8 @@ pub(super) fn node_of(call: &str) -> Option<Node> {
         .map(|part| part.to_string())
         .collect();
     match parts.as_slice() {
-        [model] => Some(Node::Model(model.clone())),
-        [source, table] => Some(Node::Source(source.clone(), table.clone())),
+        [model] => Some(DbtNode::Model(model.clone())),
+        [source, table] => Some(DbtNode::Source(source.clone(), table.clone())),
         _ => None,
     }
 }

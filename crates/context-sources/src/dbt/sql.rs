@@ -1,14 +1,14 @@
 //! Reads what a model's SQL sets for itself in its calls of `config`.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Given {
+pub(super) enum ConfigValue {
     /// This text, or `true` or `false`.
     Plain(String),
     Computed,
 }
 
 /// Returns the last value that the SQL gives for an argument of `config`.
-pub(super) fn config(sql: &str, key: &str) -> Option<Given> {
+pub(super) fn config(sql: &str, key: &str) -> Option<ConfigValue> {
     let mut found = None;
     let mut rest = sql;
     while let Some(at) = rest.find('{') {
@@ -31,18 +31,18 @@ pub(super) fn config(sql: &str, key: &str) -> Option<Given> {
     found
 }
 
-fn argument(arguments: &str, key: &str) -> Option<Given> {
+fn argument(arguments: &str, key: &str) -> Option<ConfigValue> {
     arguments.match_indices(key).find_map(|(at, _)| {
         let is_part = |letter: char| letter.is_alphanumeric() || "_'\"".contains(letter);
         if arguments[..at].ends_with(is_part) {
             return None;
         }
         let value = arguments[at + key.len()..].trim_start().strip_prefix('=')?;
-        (!value.starts_with('=')).then(|| given(value.trim_start()))
+        (!value.starts_with('=')).then(|| parse_value(value.trim_start()))
     })
 }
 
-fn given(value: &str) -> Given {
+fn parse_value(value: &str) -> ConfigValue {
     let ends = |rest: &str| rest.trim_start().starts_with([',', ')']);
     for quote in ['\'', '"'] {
         if let Some((text, behind)) = value
@@ -50,16 +50,16 @@ fn given(value: &str) -> Given {
             .and_then(|begun| begun.split_once(quote))
         {
             return if ends(behind) {
-                Given::Plain(text.to_owned())
+                ConfigValue::Plain(text.to_owned())
             } else {
-                Given::Computed
+                ConfigValue::Computed
             };
         }
     }
     let word = value.split([',', ')']).next().unwrap_or_default().trim();
     match word {
-        "true" | "True" => Given::Plain("true".to_owned()),
-        "false" | "False" => Given::Plain("false".to_owned()),
-        _ => Given::Computed,
+        "true" | "True" => ConfigValue::Plain("true".to_owned()),
+        "false" | "False" => ConfigValue::Plain("false".to_owned()),
+        _ => ConfigValue::Computed,
     }
 }

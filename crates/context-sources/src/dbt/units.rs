@@ -84,7 +84,7 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
         shorten(&mut unit, snapshot);
         units.push(unit);
     }
-    units.extend(left_over(snapshot, &used, &project, &mut keys));
+    units.extend(group_unclaimed_sql(snapshot, &used, &project, &mut keys));
     units
 }
 
@@ -135,7 +135,7 @@ fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<S
 }
 
 /// Groups the SQL that no YAML file names, by folder.
-fn left_over(
+fn group_unclaimed_sql(
     snapshot: &Snapshot,
     used: &BTreeSet<String>,
     project: &[String],

@@ -6,25 +6,34 @@ use serde_yaml::Mapping;
 
 use super::embedded;
 use super::metrics::{Metric, Translator};
+use super::older;
 use super::semantic_model::{EntityKind, SemanticModel};
 use crate::definitions::{
-    Cardinality, ColumnKind, ColumnPair, ComputedColumn, DefinitionKind, Definitions, Left, Model,
-    ModelJoin, Spot, spot_of,
+    Cardinality, ColumnKind, ColumnPair, ComputedColumn, DefinitionKind, Definitions, Model,
+    ModelJoin, SkippedDefinition, SourcePosition, WhyLeft, spot_of,
 };
-use crate::facts::{Place, Writer};
+use crate::facts::{TableLocation, Writer};
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text};
 
-/// Returns what the semantic models and metrics define, without a model. `table` finds the table of
-/// a semantic model by its YAML. Files that cannot be parsed are left out; the facts name them.
+/// Returns what the semantic models and metrics define, without a model. `generated` are further files as a tool
+/// has parsed them; `table` finds the table of a semantic model by its YAML. Files that cannot be parsed are left
+/// out; the facts name them.
 pub(crate) fn definitions(
     snapshot: &Snapshot,
-    mut table: impl FnMut(&Mapping) -> Option<Place>,
+    generated: &BTreeMap<String, Mapping>,
+    mut table: impl FnMut(&Mapping) -> Option<TableLocation>,
 ) -> Definitions {
     let files = snapshot.files.iter();
-    let read: Vec<(&String, &String, Mapping)> = files
+    let read = files
         .filter(|(path, _)| crate::folder::is_yaml(path))
-        .filter_map(|(path, body)| Some((path, body, mapping(path, body).ok()?)))
+        .filter_map(|(path, body)| Some((path.as_str(), body.as_str(), mapping(path, body).ok()?)));
+    let generated = generated
+        .iter()
+        .map(|(path, map)| (path.as_str(), "", map.clone()));
+    let read: Vec<(&str, &str, Mapping)> = read
+        .chain(generated)
+        .map(|(path, body, map)| (path, body, older::rewritten(map)))
         .collect();
     let mut models = Vec::new();
     let mut metrics = BTreeMap::new();
@@ -37,6 +46,19 @@ pub(crate) fn definitions(
         for one in maps(map, "metrics") {
             add_metric(&mut metrics, one, None, |name| {
                 spot_of(path, body, "metrics", name)
+            });
+        }
+        for name in maps(map, "saved_queries")
+            .into_iter()
+            .filter_map(|one| text(one, "name"))
+        {
+            left.push(SkippedDefinition {
+                why: WhyLeft::NoPlace,
+                kind: DefinitionKind::SavedQuery,
+                spot: spot_of(path, body, "saved_queries", &name),
+                reason: "the semantic layer has no place for questions that are asked again"
+                    .to_owned(),
+                name,
             });
         }
         // dbt's newer spelling: semantics beside the columns of a model.
@@ -59,7 +81,8 @@ pub(crate) fn definitions(
     let mut translator = Translator::new(&models, &metrics);
     for name in metrics.keys() {
         if let Err(reason) = translator.metric(name) {
-            left.push(Left {
+            left.push(SkippedDefinition {
+                why: WhyLeft::NotTranslated,
                 kind: DefinitionKind::Measure,
                 name: name.clone(),
                 spot: metrics
@@ -92,7 +115,7 @@ fn add_metric<'a>(
     metrics: &mut BTreeMap<String, Metric<'a>>,
     map: &'a Mapping,
     home: Option<String>,
-    spot: impl FnOnce(&str) -> Spot,
+    spot: impl FnOnce(&str) -> SourcePosition,
 ) {
     if let Some(name) = text(map, "name") {
         let spot = spot(&name);

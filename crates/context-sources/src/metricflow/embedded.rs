@@ -52,7 +52,7 @@ pub(super) fn semantic_model(model: &Mapping) -> Option<Mapping> {
     for (key, list) in [("entity", "entities"), ("dimension", "dimensions")] {
         let columns = maps(model, "columns").into_iter();
         let mut all: Vec<Value> = columns
-            .filter_map(|column| Some(Value::Mapping(beside(column, column.get(key)?)?)))
+            .filter_map(|column| Some(Value::Mapping(as_separate(column, column.get(key)?)?)))
             .collect();
         let own = derived
             .map(|derived| maps(derived, list))
@@ -67,7 +67,7 @@ pub(super) fn semantic_model(model: &Mapping) -> Option<Mapping> {
 }
 
 /// Returns an entity or dimension as a separate mapping over the column that it belongs to.
-fn beside(column: &Mapping, semantics: &Value) -> Option<Mapping> {
+fn as_separate(column: &Mapping, semantics: &Value) -> Option<Mapping> {
     let name = text(column, "name")?;
     let mut own = match semantics {
         Value::Mapping(map) => map.clone(),

@@ -46,7 +46,7 @@ pub fn definitions(snapshot: &Snapshot) -> Definitions {
         .filter_map(|(path, body)| mapping(path, body).ok())
         .collect();
     let sources = sources(read.iter());
-    super::definitions::definitions(snapshot, |model| {
+    super::definitions::definitions(snapshot, &BTreeMap::new(), |model| {
         table(model, &sources).map(|table| table.place())
     })
 }

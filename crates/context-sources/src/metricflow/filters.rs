@@ -20,7 +20,7 @@ const METRIC_TIME: &str = "metric_time";
 
 /// The semantic models of a project, for the names in filters.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(super) struct FilterScope<'a> {
     pub(super) models: &'a [SemanticModel],
     /// The model whose rows are filtered.
     pub(super) home: &'a SemanticModel,
@@ -30,13 +30,13 @@ pub(super) struct Scope<'a> {
 
 /// A dimension or entity that a filter names, with its method calls.
 #[derive(Debug)]
-struct Named {
+struct FilterMember {
     kind: &'static str,
     name: String,
     grain: Option<String>,
 }
 
-impl Object for Named {
+impl Object for FilterMember {
     fn call_method(
         self: &Arc<Self>,
         _: &mut State<'_, '_>,
@@ -71,7 +71,7 @@ impl Object for Named {
 /// # Errors
 ///
 /// Why it has no counterpart, as text.
-pub(super) fn filter(text: &str, scope: Scope<'_>) -> Result<Sql, String> {
+pub(super) fn filter(text: &str, scope: FilterScope<'_>) -> Result<Sql, String> {
     let rendered = environment()
         .render_str(text, ())
         .map_err(|error| match error.detail() {
@@ -101,7 +101,7 @@ fn environment() -> Environment<'static> {
     words.set_undefined_behavior(UndefinedBehavior::Strict);
     for kind in ["Dimension", "Entity"] {
         words.add_function(kind, move |name: String, _: Rest<Value>| {
-            Value::from_object(Named {
+            Value::from_object(FilterMember {
                 kind,
                 name,
                 grain: None,
@@ -111,7 +111,7 @@ fn environment() -> Environment<'static> {
     words.add_function(
         "TimeDimension",
         |name: String, grain: Option<String>, _: Rest<Value>| {
-            Value::from_object(Named {
+            Value::from_object(FilterMember {
                 kind: "TimeDimension",
                 name,
                 grain,
@@ -127,7 +127,7 @@ fn environment() -> Environment<'static> {
     words
 }
 
-impl<'a> Scope<'a> {
+impl<'a> FilterScope<'a> {
     /// Resolves `entity__…__name` from the home model.
     fn reference(self, kind: &str, name: &str, grain: Option<&str>) -> Result<Sql, String> {
         let unknown = || format!("its filter names the unknown {} `{name}`", noun(kind));
@@ -155,7 +155,9 @@ impl<'a> Scope<'a> {
             model.entity(entity).ok_or_else(unknown)?;
             // What the next step needs: the dimension, or the entity that leads on.
             let next = entities.get(at + 1).copied();
-            model = self.behind(model, entity, next, last).ok_or_else(unknown)?;
+            model = self
+                .next_model(model, entity, next, last)
+                .ok_or_else(unknown)?;
         }
         if entities.is_empty() && model.dimension(last).is_none() {
             return Err(unknown());
@@ -164,7 +166,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns the model that an entity leads to and that has the next entity, or the dimension.
-    fn behind(
+    fn next_model(
         self,
         from: &SemanticModel,
         entity: &str,

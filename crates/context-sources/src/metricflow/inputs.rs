@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::semantic_model::Counts;
+use super::semantic_model::AggregateBasis;
 use crate::definitions::{Fragment, Sql, Unit, Window};
 use crate::yaml::{text, texts};
 
 /// A measure or metric that a metric is built on.
-pub(super) struct Input<'a> {
+pub(super) struct MetricInput<'a> {
     pub(super) name: String,
     /// The name in the expression of the metric.
     pub(super) alias: Option<String>,
@@ -17,15 +17,15 @@ pub(super) struct Input<'a> {
     pub(super) map: Option<&'a Mapping>,
 }
 
-pub(super) fn input(value: Option<&Value>) -> Option<Input<'_>> {
+pub(super) fn input(value: Option<&Value>) -> Option<MetricInput<'_>> {
     match value? {
-        Value::String(name) => Some(Input {
+        Value::String(name) => Some(MetricInput {
             name: name.clone(),
             alias: None,
             filters: Vec::new(),
             map: None,
         }),
-        Value::Mapping(map) => Some(Input {
+        Value::Mapping(map) => Some(MetricInput {
             name: text(map, "name")?,
             alias: text(map, "alias"),
             filters: texts(map, "filter").unwrap_or_default(),
@@ -36,13 +36,13 @@ pub(super) fn input(value: Option<&Value>) -> Option<Input<'_>> {
 }
 
 /// Returns what is lost of what an input says about periods without rows. A count is 0 there.
-pub(super) fn lost(map: Option<&Mapping>, counts: Counts) -> Vec<String> {
+pub(super) fn lost(map: Option<&Mapping>, counts: AggregateBasis) -> Vec<String> {
     let Some(map) = map else {
         return Vec::new();
     };
     let mut lost = Vec::new();
     if let Some(value) = text(map, "fill_nulls_with")
-        && (counts, value.as_str()) != (Counts::Rows, "0")
+        && (counts, value.as_str()) != (AggregateBasis::Rows, "0")
     {
         lost.push(format!("periods without rows are not filled with {value}"));
     }

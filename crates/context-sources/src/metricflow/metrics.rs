@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
-use super::filters::{Scope, filter};
-use super::inputs::{Input, input, last_units, lost, substituted};
-use super::semantic_model::{Aggregation, Counts, SemanticModel, described};
+use super::filters::{FilterScope, filter};
+use super::inputs::{MetricInput, input, last_units, lost, substituted};
+use super::older::OLDER_WINDOW;
+use super::semantic_model::{AggregateBasis, Aggregation, SemanticModel, described};
 use crate::definitions::{
-    DefinitionKind, Left, MeasureDefinition, MeasureFormula, Purpose, Spot, Sql, Unit, Window,
+    DefinitionKind, MeasureDefinition, MeasureFormula, Purpose, SkippedDefinition, SourcePosition,
+    Sql, Unit, WhyLeft, Window,
 };
 use crate::yaml::{text, texts};
 
 /// A metric as written.
 pub(super) struct Metric<'a> {
     pub(super) map: &'a Mapping,
-    pub(super) spot: Spot,
+    pub(super) spot: SourcePosition,
     /// The semantic model beside which it is written.
     pub(super) home: Option<String>,
 }
@@ -70,6 +72,7 @@ impl<'a> Translator<'a> {
             "derived" => self.derived(name, metric, params, &filters),
             "cumulative" => self.cumulative(name, metric, params, &filters),
             "conversion" => Err("a conversion metric has no counterpart".to_owned()),
+            OLDER_WINDOW => Err("the window of an older metric has no counterpart".to_owned()),
             other => Err(format!("the metric type `{other}` is unknown")),
         }
     }
@@ -274,7 +277,7 @@ impl<'a> Translator<'a> {
         } else {
             self.base(name, &based, filters)?
         };
-        let mut lost = lost(based.map, Counts::Values);
+        let mut lost = lost(based.map, AggregateBasis::Values);
         if key("period_agg").and_then(Value::as_str) != Some("last") {
             lost.push("a coarser period shows its last value".to_owned());
         }
@@ -290,7 +293,7 @@ impl<'a> Translator<'a> {
     fn base(
         &mut self,
         parent: &str,
-        based: &Input<'a>,
+        based: &MetricInput<'a>,
         filters: &[String],
     ) -> Result<(usize, String), String> {
         let (at, measure) = self.measure(&based.name)?;
@@ -318,7 +321,7 @@ impl<'a> Translator<'a> {
     fn input(
         &mut self,
         parent: &str,
-        input: &Input<'a>,
+        input: &MetricInput<'a>,
         more: &[String],
         suffix: &str,
     ) -> Result<(usize, String), String> {
@@ -331,7 +334,7 @@ impl<'a> Translator<'a> {
             .map
             .is_some_and(|map| map.contains_key("offset_to_grain"))
         {
-            return Err("`offset_to_grain` has no counterpart".to_owned());
+            return Err("its `offset_to_grain` is not imported: write a `compare` with `offset_to_grain` in an overlay".to_owned());
         }
         if filters.is_empty() && offset.is_none() {
             return Ok((at, input.name.clone()));
@@ -368,7 +371,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Adds the metrics that measures ask for with `create_metric`.
-    pub(super) fn implied_metrics(&mut self, left: &mut Vec<Left>) {
+    pub(super) fn implied_metrics(&mut self, left: &mut Vec<SkippedDefinition>) {
         for (at, model) in self.models.iter().enumerate() {
             let implied = model.measures.iter().filter(|measure| measure.is_metric);
             for measure in implied.filter(|one| !self.metrics.contains_key(&one.name)) {
@@ -386,7 +389,8 @@ impl<'a> Translator<'a> {
                             purpose: Purpose::Offered,
                         },
                     ),
-                    Err(reason) => left.push(Left {
+                    Err(reason) => left.push(SkippedDefinition {
+                        why: WhyLeft::NotTranslated,
                         kind: DefinitionKind::Measure,
                         name: measure.name.clone(),
                         spot: measure.spot.clone(),
@@ -425,7 +429,7 @@ impl<'a> Translator<'a> {
         filters: &[String],
     ) -> Result<Vec<Sql>, String> {
         let home = self.models.get(at).ok_or("the semantic model is gone")?;
-        let scope = Scope {
+        let scope = FilterScope {
             models: self.models,
             home,
             time: time.or(home.time.as_deref()),

@@ -3,8 +3,8 @@
 use serde_yaml::{Mapping, Value};
 
 use super::embedded;
-use crate::definitions::{Fragment, Moment, Spot, Sql, spot_of};
-use crate::facts::Place;
+use crate::definitions::{Fragment, Moment, SourcePosition, Sql, spot_of};
+use crate::facts::TableLocation;
 use crate::names;
 use crate::yaml::{maps, text, texts};
 
@@ -12,7 +12,7 @@ use crate::yaml::{maps, text, texts};
 #[derive(Debug)]
 pub(super) struct SemanticModel {
     pub(super) name: String,
-    pub(super) table: Place,
+    pub(super) table: TableLocation,
     pub(super) entities: Vec<Entity>,
     pub(super) dimensions: Vec<Dimension>,
     pub(super) measures: Vec<Measure>,
@@ -25,7 +25,7 @@ pub(super) struct Entity {
     pub(super) name: String,
     pub(super) kind: EntityKind,
     pub(super) expr: Sql,
-    pub(super) spot: Spot,
+    pub(super) spot: SourcePosition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Dimension {
     pub(super) granularity: Option<String>,
     pub(super) expr: Sql,
     pub(super) description: Option<String>,
-    pub(super) spot: Spot,
+    pub(super) spot: SourcePosition,
 }
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(super) struct Measure {
     /// The time dimension, if it is not the usual one of the model.
     pub(super) time: Option<String>,
     pub(super) description: Option<String>,
-    pub(super) spot: Spot,
+    pub(super) spot: SourcePosition,
     /// Whether a metric of the same name exists without being written.
     pub(super) is_metric: bool,
 }
@@ -74,7 +74,12 @@ pub(super) struct NonAdditive {
 }
 
 impl SemanticModel {
-    pub(super) fn parse(path: &str, body: &str, map: &Mapping, table: Place) -> Option<Self> {
+    pub(super) fn parse(
+        path: &str,
+        body: &str,
+        map: &Mapping,
+        table: TableLocation,
+    ) -> Option<Self> {
         let name = text(map, "name")?;
         let spot = |name: &str| spot_of(path, body, embedded::section(map), name);
         let defaults = map.get("defaults").and_then(Value::as_mapping);
@@ -137,7 +142,12 @@ impl SemanticModel {
     }
 
     /// Parses the semantics beside the columns of a dbt model, the newer spelling.
-    pub(super) fn embedded(path: &str, body: &str, map: &Mapping, table: Place) -> Option<Self> {
+    pub(super) fn embedded(
+        path: &str,
+        body: &str,
+        map: &Mapping,
+        table: TableLocation,
+    ) -> Option<Self> {
         Self::parse(path, body, &embedded::semantic_model(map)?, table)
     }
 
@@ -154,7 +164,7 @@ impl SemanticModel {
 
 /// What an aggregate adds up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counts {
+pub(super) enum AggregateBasis {
     /// Rows: without any, it is 0.
     Rows,
     /// Values: without any, it is NULL.
@@ -162,11 +172,11 @@ pub(super) enum Counts {
 }
 
 impl Aggregation {
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> AggregateBasis {
         let begins = |text: &str| text.starts_with("count(");
         match self.sql.as_ref().map(|sql| sql.0.as_slice()) {
-            Ok([Fragment::Text(text), ..]) if begins(text) => Counts::Rows,
-            _ => Counts::Values,
+            Ok([Fragment::Text(text), ..]) if begins(text) => AggregateBasis::Rows,
+            _ => AggregateBasis::Values,
         }
     }
 

@@ -37,7 +37,7 @@ const REFERRING: [&str; 16] = [
 ];
 
 #[derive(Default)]
-struct Names {
+struct DefinedNames {
     /// The first semantic model, else the first metric.
     lead: Option<(bool, String)>,
     defined: BTreeSet<String>,
@@ -50,7 +50,7 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let is_read = |(path, text): &(&String, &String)| {
         holds(path, text, &SUBJECTS) || holds(path, text, &[BESIDE[1]])
     };
-    let files: Vec<(&String, Names)> = snapshot
+    let files: Vec<(&String, DefinedNames)> = snapshot
         .files
         .iter()
         .filter(is_read)
@@ -130,8 +130,8 @@ fn components(needed: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
 }
 
 /// Returns the names in a file; empty if it cannot be parsed.
-fn names(path: &str, body: &str) -> Names {
-    let mut found = Names::default();
+fn names(path: &str, body: &str) -> DefinedNames {
+    let mut found = DefinedNames::default();
     let Ok(map) = mapping(path, body) else {
         return found;
     };
@@ -158,22 +158,32 @@ fn names(path: &str, body: &str) -> Names {
 /// Collects every name under a referring key and in `Metric('name')` of a filter.
 fn refer(map: &Mapping, found: &mut BTreeSet<String>) {
     for (key, value) in map {
-        let is_referring = key.as_str().is_some_and(|key| REFERRING.contains(&key));
-        visit(value, is_referring, found);
+        let role = match key.as_str() {
+            Some(key) if REFERRING.contains(&key) => KeyRole::Refers,
+            _ => KeyRole::Other,
+        };
+        visit(value, role, found);
     }
 }
 
-fn visit(value: &Value, is_referring: bool, found: &mut BTreeSet<String>) {
+/// Whether the texts below a key are names of other objects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyRole {
+    Refers,
+    Other,
+}
+
+fn visit(value: &Value, role: KeyRole, found: &mut BTreeSet<String>) {
     match value {
         Value::Mapping(map) => {
-            if is_referring {
+            if role == KeyRole::Refers {
                 found.extend(text(map, "name"));
             }
             refer(map, found);
         }
         Value::Sequence(list) => {
             for item in list {
-                visit(item, is_referring, found);
+                visit(item, role, found);
             }
         }
         value => {
@@ -184,7 +194,7 @@ fn visit(value: &Value, is_referring: bool, found: &mut BTreeSet<String>) {
                 let inner = quote.and_then(|quote| part.get(1..)?.split_once(quote));
                 found.extend(inner.map(|(name, _)| name.to_owned()));
             }
-            if is_referring {
+            if role == KeyRole::Refers {
                 found.insert(text);
             }
         }
