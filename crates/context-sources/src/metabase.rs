@@ -2,6 +2,8 @@
 //! writes.
 
 mod card;
+mod definitions;
+mod mbql;
 mod read;
 mod source;
 mod sql;
@@ -14,14 +16,14 @@ use serde_json::Value;
 
 use crate::rest::{Rest, RestError};
 
-pub use read::{Crawl, read};
+pub use definitions::definitions;
+pub use read::{MetabaseCrawl, read};
 pub(crate) use source::Metabase;
 pub use units::units;
 
 /// Which cards to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// All of them.
     #[default]
     All,
     /// Only the selected ones.
@@ -32,14 +34,12 @@ pub enum Mode {
 
 /// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct MetabaseScope {
     /// The databases whose cards are read, by id on the server.
     pub databases: BTreeSet<u64>,
-    /// How the selection applies.
     pub mode: Mode,
     /// Selected collections, including everything below them.
     pub collections: BTreeSet<u64>,
-    /// Selected cards.
     pub cards: BTreeSet<u64>,
     /// The files of an earlier run. Cards that the crawl does not find again are looked up one by
     /// one.

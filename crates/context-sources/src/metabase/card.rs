@@ -1,13 +1,14 @@
 //! A card as the API returns it, and as the file that a model reads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::sql::Resolved;
+use super::sql::ExpandedSql;
+use crate::definitions::ColumnKind;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Card {
     pub(super) id: u64,
     pub(super) name: String,
@@ -19,6 +20,8 @@ pub(super) struct Card {
     pub(super) query: Value,
     /// Name and description of each result column.
     columns: Vec<(String, String)>,
+    /// The type of each result column, as Metabase calls it.
+    kinds: BTreeMap<String, String>,
 }
 
 /// A query parameter: its name and its details.
@@ -48,8 +51,39 @@ impl Card {
             collection: number("collection_id"),
             is_archived: value.get("archived").and_then(Value::as_bool) == Some(true),
             query,
+            kinds: columns.into_iter().flatten().filter_map(kind).collect(),
             columns: columns.into_iter().flatten().filter_map(column).collect(),
         })
+    }
+
+    /// Returns what a result column holds.
+    pub(super) fn kind_of(&self, name: &str) -> Option<ColumnKind> {
+        let kind = self.kinds.get(name)?.trim_start_matches("type/");
+        Some(match kind {
+            "Boolean" => ColumnKind::Boolean,
+            "Integer" | "BigInteger" | "Float" | "Decimal" | "Number" => ColumnKind::Number,
+            kind if kind.contains("Date") || kind.contains("Time") => ColumnKind::Time,
+            _ => ColumnKind::Text,
+        })
+    }
+
+    /// Returns the only stage of a query of the query builder, in both formats.
+    pub(super) fn only_stage(&self) -> Result<&Value, String> {
+        if self.written_sql().is_some() {
+            return Err("it is SQL, which a model reads".to_owned());
+        }
+        let several = || "it is a query over the answer of a query".to_owned();
+        let stage = match self.query.get("stages").and_then(Value::as_array) {
+            Some(stages) => match stages.as_slice() {
+                [only] => only,
+                _ => return Err(several()),
+            },
+            None => self.query.get("query").ok_or("its query is not known")?,
+        };
+        match stage.get("source-query") {
+            None | Some(Value::Null) => Ok(stage),
+            Some(_) => Err(several()),
+        }
     }
 
     /// Returns hand-written SQL; `None` for a query from the query builder.
@@ -105,7 +139,7 @@ impl Card {
         path(self.database, self.id)
     }
 
-    pub(super) fn file(&self, place: &str, resolved: &Resolved) -> String {
+    pub(super) fn file(&self, place: &str, resolved: &ExpandedSql) -> String {
         let mut text = format!(
             "# {}\n\nCard {}, a {} in {place}\n",
             self.name, self.id, self.kind
@@ -167,6 +201,11 @@ pub(super) fn card_of(file: &str) -> Option<(u64, u64)> {
     let rest = file.strip_prefix("databases/")?.strip_suffix(".md")?;
     let (database, card) = rest.split_once("/cards/")?;
     Some((database.parse().ok()?, card.parse().ok()?))
+}
+
+fn kind(value: &Value) -> Option<(String, String)> {
+    let text = |field: &str| value.get(field).and_then(Value::as_str);
+    Some((text("name")?.to_owned(), text("base_type")?.to_owned()))
 }
 
 fn column(value: &Value) -> Option<(String, String)> {

@@ -6,15 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::card::{Card, card_of, one_line};
+use super::definitions::Fields;
 use super::sql::{Library, references};
-use super::{Mode, Scope};
+use super::{MetabaseScope, Mode};
 use crate::page_cache::{PageCache, file_name};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::{LeftOut, Snapshot};
 
 /// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Crawl {
+pub struct MetabaseCrawl {
     /// One file per card.
     pub snapshot: Snapshot,
     /// Warnings for the user.
@@ -23,8 +24,13 @@ pub struct Crawl {
     /// The display path of each collection.
     pub(super) places: BTreeMap<Option<u64>, String>,
     pub(super) references: BTreeMap<u64, BTreeSet<u64>>,
+    /// The cards that were read, by id.
+    pub(super) cards: BTreeMap<u64, Card>,
+    /// The columns of each database whose cards are about columns.
+    pub(super) fields: BTreeMap<u64, Fields>,
 }
 
+#[derive(Default)]
 struct Collection {
     /// Display path, including parent collections.
     place: String,
@@ -37,10 +43,14 @@ struct Collection {
 /// # Errors
 ///
 /// [`RestError`] if the server cannot be read.
-pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl, RestError> {
+pub async fn read(
+    rest: &Rest,
+    scope: &MetabaseScope,
+    cache: &PageCache,
+) -> Result<MetabaseCrawl, RestError> {
     let tree = rest.get("/api/collection/tree", &[]).await?;
     let mut collections = BTreeMap::new();
-    collect(&tree, &[], "", false, &mut collections);
+    collect(&tree, &Collection::default(), &mut collections);
     let listed = rest.get("/api/card", &[("f", "all")]).await?;
     let listed = listed
         .as_array()
@@ -66,12 +76,12 @@ pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl
         scope.databases.contains(&card.database) && card.collection.as_ref().is_some_and(is_unknown)
     };
     let hidden = cards.values().filter(is_hidden).count();
-    let mut crawl = Crawl {
+    let mut crawl = MetabaseCrawl {
         places: collections
             .iter()
             .map(|(id, collection)| (Some(*id), collection.place.clone()))
             .collect(),
-        ..Crawl::default()
+        ..MetabaseCrawl::default()
     };
     for (count, what) in [
         (
@@ -87,6 +97,7 @@ pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl
         }
     }
     let library = library(rest, cache, &cards, &wanted, &mut crawl).await?;
+    fields(rest, &wanted, &mut crawl).await?;
     for card in wanted {
         let place = crawl.places.get(&card.collection);
         let place = place.map_or("Our analytics", String::as_str);
@@ -105,18 +116,34 @@ pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl
         let mut refers = template.map(|sql| references(sql)).unwrap_or_default();
         refers.extend(card.sources());
         crawl.references.insert(card.id, refers);
+        crawl.cards.insert(card.id, card.clone());
     }
     look_for(rest, scope, &cards, &mut crawl).await?;
     Ok(crawl)
 }
 
-fn collect(
-    tree: &Value,
-    above: &[u64],
-    place: &str,
-    is_personal: bool,
-    all: &mut BTreeMap<u64, Collection>,
-) {
+/// Reads the tables and columns of the databases with metrics or models of the query builder.
+async fn fields(rest: &Rest, wanted: &[&Card], crawl: &mut MetabaseCrawl) -> Result<(), RestError> {
+    let defining = wanted.iter().filter(|card| {
+        ["metric", "model"].contains(&card.kind.as_str()) && card.only_stage().is_ok()
+    });
+    let databases: BTreeSet<u64> = defining.map(|card| card.database).collect();
+    for database in databases {
+        let path = format!("/api/database/{database}/metadata");
+        match rest.get(&path, &[("include_hidden", "true")]).await {
+            Ok(answer) => {
+                crawl.fields.insert(database, Fields::parse(&answer));
+            }
+            Err(error) if error.is_about_one() => crawl.warnings.push(format!(
+                "the columns of the database {database} were not read: {error}"
+            )),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn collect(tree: &Value, parent: &Collection, all: &mut BTreeMap<u64, Collection>) {
     for value in tree.as_array().into_iter().flatten() {
         // The id of the root collection is the string `root`.
         let Some(id) = value.get("id").and_then(Value::as_u64) else {
@@ -124,29 +151,32 @@ fn collect(
         };
         let name = value.get("name").and_then(Value::as_str).unwrap_or("?");
         let name = one_line(name);
-        let place = if place.is_empty() {
+        let place = if parent.place.is_empty() {
             name
         } else {
-            format!("{place} / {name}")
+            format!("{} / {name}", parent.place)
         };
         let is_own = |field: &str| value.get(field).is_some_and(|owner| !owner.is_null());
-        let is_personal = is_personal
+        let is_personal = parent.is_personal
             || is_own("personal_owner_id")
             || value.get("is_personal").and_then(Value::as_bool) == Some(true);
-        let line = [above, &[id]].concat();
-        if let Some(children) = value.get("children") {
-            collect(children, &line, &place, is_personal, all);
-        }
         let collection = Collection {
             place,
-            line,
+            line: [parent.line.as_slice(), &[id]].concat(),
             is_personal,
         };
+        if let Some(children) = value.get("children") {
+            collect(children, &collection, all);
+        }
         all.insert(id, collection);
     }
 }
 
-fn is_selected(card: &Card, scope: &Scope, collections: &BTreeMap<u64, Collection>) -> bool {
+fn is_selected(
+    card: &Card,
+    scope: &MetabaseScope,
+    collections: &BTreeMap<u64, Collection>,
+) -> bool {
     let collection = card.collection.and_then(|id| collections.get(&id));
     let is_within = collection.is_some_and(|found| {
         let mut line = found.line.iter();
@@ -171,7 +201,7 @@ async fn library(
     cache: &PageCache,
     cards: &BTreeMap<u64, Card>,
     wanted: &[&Card],
-    crawl: &mut Crawl,
+    crawl: &mut MetabaseCrawl,
 ) -> Result<Library, RestError> {
     let mut library = Library::default();
     match rest.get("/api/native-query-snippet", &[]).await {
@@ -260,9 +290,9 @@ async fn compiled(
 /// server says so.
 async fn look_for(
     rest: &Rest,
-    scope: &Scope,
+    scope: &MetabaseScope,
     cards: &BTreeMap<u64, Card>,
-    crawl: &mut Crawl,
+    crawl: &mut MetabaseCrawl,
 ) -> Result<(), RestError> {
     for file in &scope.earlier {
         if crawl.snapshot.files.contains_key(file) {

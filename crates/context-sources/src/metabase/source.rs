@@ -8,11 +8,11 @@ use ktx_config::{Connection, Driver};
 use ktx_diagnostics::{Code, Failure};
 use serde_json::Value;
 
-use super::{Crawl, Database, Mode, Scope};
+use super::{Database, MetabaseCrawl, MetabaseScope, Mode};
 use crate::definitions::Definitions;
-use crate::facts::Facts;
+use crate::facts::{Facts, Writer};
 use crate::rest::{Rest, RestError, RestErrorKind};
-use crate::server::{Mapping, cache, left_out, mapping_setting, unreachable};
+use crate::server::{Mapping, cache, mapping_setting, unreachable, unread_files};
 use crate::snapshot::Unit;
 use crate::source::{Access, Contents, ContextSource, Kind, ReadRequest, Source, SourceContext};
 
@@ -26,7 +26,6 @@ const MAPPING: Mapping = Mapping {
 /// The warehouse of each database that is read.
 type Mappings = BTreeMap<u64, String>;
 
-/// Metabase servers.
 pub(crate) struct Metabase;
 
 #[async_trait]
@@ -35,7 +34,7 @@ impl ContextSource for Metabase {
         Kind {
             driver: Driver::Metabase,
             product: "Metabase",
-            contents: Contents::Units,
+            contents: Contents::Facts,
             access: Access::Server,
         }
     }
@@ -60,7 +59,7 @@ impl ContextSource for Metabase {
         let cache = cache(connection, context);
         let read = super::read(&rest, &scope, &cache).await;
         let mut crawl = read.map_err(failed)?;
-        crawl.warnings.extend(left_out(&crawl.snapshot));
+        crawl.warnings.extend(unread_files(&crawl.snapshot));
         crawl.warnings.extend(unmapped(&mappings, &databases));
         let mut sources = Vec::new();
         let snapshot = Arc::new(crawl.snapshot.clone());
@@ -77,10 +76,12 @@ impl ContextSource for Metabase {
                 // Shared warnings are reported with the first of them.
                 facts: Facts {
                     warnings: std::mem::take(&mut crawl.warnings),
+                    writer: Writer::Metabase,
+                    is_complete: crawl.snapshot.left_out.is_empty(),
                     ..Facts::default()
                 },
-                definitions: Definitions::default(),
-                has_facts: false,
+                definitions: definitions(&crawl, &mappings, warehouse),
+                has_facts: true,
                 documents: None,
                 scope: Some(format!("metabase-db-{database}-")),
             });
@@ -88,7 +89,6 @@ impl ContextSource for Metabase {
         Ok(sources)
     }
 
-    /// Describes the amount of content.
     async fn summarize(
         &self,
         connection: &Connection,
@@ -101,8 +101,20 @@ impl ContextSource for Metabase {
     }
 }
 
+/// Returns what the cards of all databases of a warehouse define: its import files are about all of them.
+fn definitions(crawl: &MetabaseCrawl, mappings: &Mappings, warehouse: &str) -> Definitions {
+    let databases = mappings.iter().filter(|(_, mapped)| *mapped == warehouse);
+    let each = databases.map(|(database, _)| super::definitions(crawl, *database));
+    let all = each.reduce(|mut all, more| {
+        all.models.extend(more.models);
+        all.left.extend(more.left);
+        all
+    });
+    all.unwrap_or_default()
+}
+
 /// Returns the units of a database, labeled with its name.
-fn units(crawl: &Crawl, database: u64, name: &str) -> Vec<Unit> {
+fn units(crawl: &MetabaseCrawl, database: u64, name: &str) -> Vec<Unit> {
     let mut units = super::units(crawl, database);
     for unit in &mut units {
         let label = unit.label.take();
@@ -171,7 +183,11 @@ fn no_mapping(connection: &Connection, databases: &BTreeMap<u64, Database>) -> F
     ))
 }
 
-fn scope(connection: &Connection, mappings: &Mappings, earlier: &BTreeSet<String>) -> Scope {
+fn scope(
+    connection: &Connection,
+    mappings: &Mappings,
+    earlier: &BTreeSet<String>,
+) -> MetabaseScope {
     let numbers = |path: &[&str]| -> BTreeSet<u64> {
         let list = mapping_setting(connection, path).and_then(Value::as_array);
         list.into_iter()
@@ -180,7 +196,7 @@ fn scope(connection: &Connection, mappings: &Mappings, earlier: &BTreeSet<String
             .collect()
     };
     let mode = mapping_setting(connection, &["syncMode"]).and_then(Value::as_str);
-    Scope {
+    MetabaseScope {
         databases: mappings.keys().copied().collect(),
         mode: match mode {
             Some("ONLY") => Mode::Only,

@@ -16,7 +16,7 @@ pub(super) struct Library {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Resolved {
+pub(super) struct ExpandedSql {
     /// The SQL that runs; the template as written if there is a problem.
     pub(super) sql: Option<String>,
     /// Why the SQL could not be expanded.
@@ -25,13 +25,13 @@ pub(super) struct Resolved {
 
 impl Library {
     /// Expands the SQL of a card, or returns the template with the problem.
-    pub(super) fn resolved(&self, card: u64) -> Resolved {
+    pub(super) fn resolved(&self, card: u64) -> ExpandedSql {
         match self.card(card, &mut Vec::new()) {
-            Ok(sql) => Resolved {
+            Ok(sql) => ExpandedSql {
                 sql: Some(sql),
                 problem: None,
             },
-            Err(problem) => Resolved {
+            Err(problem) => ExpandedSql {
                 sql: self.cards.get(&card).and_then(|sql| sql.clone().ok()),
                 problem: Some(problem),
             },

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::card::card_of;
-use super::read::Crawl;
+use super::read::MetabaseCrawl;
 use crate::snapshot::Unit;
 
 const LONGEST: usize = 40_000;
@@ -12,7 +12,7 @@ const CARDS: usize = 20;
 
 /// Returns the units of one database. Cards are ordered by id, so that a new one changes only the
 /// last part.
-pub fn units(crawl: &Crawl, database: u64) -> Vec<Unit> {
+pub fn units(crawl: &MetabaseCrawl, database: u64) -> Vec<Unit> {
     let mut collections: BTreeMap<Option<u64>, Vec<(u64, &String)>> = BTreeMap::new();
     for path in crawl.snapshot.files.keys() {
         if let Some((of, card)) = card_of(path)
@@ -56,7 +56,7 @@ pub fn units(crawl: &Crawl, database: u64) -> Vec<Unit> {
     units
 }
 
-fn parts(crawl: &Crawl, cards: &[(u64, &String)]) -> Vec<Vec<String>> {
+fn parts(crawl: &MetabaseCrawl, cards: &[(u64, &String)]) -> Vec<Vec<String>> {
     let mut parts: Vec<Vec<String>> = Vec::new();
     let mut room = 0;
     for (_, path) in cards {
@@ -76,7 +76,7 @@ fn parts(crawl: &Crawl, cards: &[(u64, &String)]) -> Vec<Vec<String>> {
 }
 
 /// Returns the cards outside these files that they refer to.
-fn dependencies(crawl: &Crawl, files: &[String]) -> Vec<String> {
+fn dependencies(crawl: &MetabaseCrawl, files: &[String]) -> Vec<String> {
     let cards = files.iter().filter_map(|file| card_of(file));
     let referred = cards.flat_map(|(_, card)| crawl.references.get(&card).into_iter().flatten());
     let referred: BTreeSet<u64> = referred.copied().collect();
