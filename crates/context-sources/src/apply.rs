@@ -1,13 +1,15 @@
 //! Writes the facts of a source into manifest shards. Only values under the source's own writer key
 //! change.
 
+mod wire;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_project_store::{Change, ProjectPath};
 use ktx_yaml::edit;
 use serde_yaml::{Mapping, Value};
 
-use crate::facts::{ColumnFacts, Facts, Place as Named, Reference, TableFacts, Writer};
+use crate::facts::{ColumnFacts, Facts, Reference, TableFacts, TableLocation, Writer};
 use crate::folder::is_yaml;
 
 /// What happens to values that the metadata no longer contains.
@@ -30,10 +32,8 @@ impl<'a> Pruning<'a> {
     }
 }
 
-/// The result of applying facts.
 #[derive(Debug, Default)]
-pub struct Applied {
-    /// The shards that changed.
+pub struct FactChanges {
     pub changes: Vec<Change>,
     /// Number of tables that have facts and an entry in a shard.
     pub tables: usize,
@@ -46,17 +46,12 @@ pub struct Applied {
 pub enum ApplyError {
     /// The file is not a manifest shard.
     #[error("`{path}` cannot be read as YAML")]
-    Unreadable {
-        /// The shard.
-        path: ProjectPath,
-    },
+    Unreadable { path: ProjectPath },
     /// The file cannot be edited without losing something.
     #[error("`{path}:{line}` cannot be changed in place: {what}")]
     Obstacle {
-        /// The shard.
         path: ProjectPath,
         line: usize,
-        /// The obstacle.
         what: String,
     },
 }
@@ -77,15 +72,15 @@ pub fn apply(
     facts: &Facts,
     shards: &BTreeMap<ProjectPath, Vec<u8>>,
     pruning: Pruning<'_>,
-) -> Result<Applied, ApplyError> {
+) -> Result<FactChanges, ApplyError> {
     let mut read: Vec<Shard<'_>> = shards
         .iter()
         .filter(|(path, _)| is_yaml(path.as_str()))
         .map(|(path, bytes)| shard(path, bytes))
         .collect::<Result<_, _>>()?;
-    let mut applied = Applied::default();
+    let mut applied = FactChanges::default();
     let places = places(&read);
-    let (wanted, unknown) = wanted(facts, &places);
+    let (wanted, unknown) = match_tables(facts, &places);
     applied.unknown = unknown;
     applied.tables = wanted.values().filter(|table| !table.is_empty()).count();
     applied.unknown.sort();
@@ -93,10 +88,10 @@ pub fn apply(
     let others: Vec<_> = pruning
         .others()
         .iter()
-        .map(|other| self::wanted(other, &places).0)
+        .map(|other| self::match_tables(other, &places).0)
         .collect();
     let references = references(facts, &places, &read);
-    let told = Told {
+    let told = FactWriter {
         writer: facts.writer,
         prunes,
         references: &references,
@@ -136,32 +131,64 @@ pub fn apply(
 }
 
 /// Matches facts to entries. Also returns the tables that match no entry or several.
-fn wanted<'f, 'p>(
+fn match_tables<'f, 'p>(
     facts: &'f Facts,
-    places: &'p Places,
-) -> (BTreeMap<&'p Place, &'f TableFacts>, Vec<String>) {
-    let mut wanted: BTreeMap<&Place, &TableFacts> = BTreeMap::new();
+    places: &'p EntryNames,
+) -> (BTreeMap<&'p EntryKey, &'f TableFacts>, Vec<String>) {
+    let mut wanted: BTreeMap<&EntryKey, &TableFacts> = BTreeMap::new();
     let mut unknown = Vec::new();
     // Match tables with a known schema first: a table without one cannot be an entry that is
     // already matched.
-    let (placed, unplaced): (Vec<_>, Vec<_>) = facts
+    let (placed, mut unplaced): (Vec<_>, Vec<_>) = facts
         .tables
         .iter()
-        .partition(|table| table.schema.is_some());
-    for table in placed.into_iter().chain(unplaced) {
-        let mut found = matching(&table.place(), !table.is_empty(), places);
-        if table.schema.is_none() {
-            found.retain(|place| !wanted.contains_key(place));
-        }
-        match found.as_slice() {
-            [place] => {
-                wanted.entry(place).or_insert(table);
-            }
-            _ if table.is_empty() => {}
-            found => unknown.push(name(table, found.len())),
+        .map(|table| (table.place(), table))
+        .partition(|(place, _)| place.schema.is_some());
+    for (place, table) in placed {
+        match (
+            matching_for(table, &place, places).as_slice(),
+            place.loosened(),
+        ) {
+            ([], Some(loosened)) => unplaced.push((loosened, table)),
+            (found, _) => take(found, table, &mut wanted, &mut unknown),
         }
     }
+    for (place, table) in unplaced {
+        let mut found = matching_for(table, &place, places);
+        found.retain(|place| !wanted.contains_key(place));
+        take(&found, table, &mut wanted, &mut unknown);
+    }
     (wanted, unknown)
+}
+
+/// Returns the entries at a place. A table without facts takes no entry of an unknown schema.
+fn matching_for<'p>(
+    table: &TableFacts,
+    place: &TableLocation,
+    places: &'p EntryNames,
+) -> Vec<&'p EntryKey> {
+    let bare = if table.is_empty() {
+        BareEntries::Skip
+    } else {
+        BareEntries::Match
+    };
+    matching(place, bare, places)
+}
+
+/// Assigns a table to its entry, unless there is none or several.
+fn take<'f, 'p>(
+    found: &[&'p EntryKey],
+    table: &'f TableFacts,
+    wanted: &mut BTreeMap<&'p EntryKey, &'f TableFacts>,
+    unknown: &mut Vec<String>,
+) {
+    match found {
+        [place] => {
+            wanted.entry(place).or_insert(table);
+        }
+        _ if table.is_empty() => {}
+        found => unknown.push(name(table, found.len())),
+    }
 }
 
 fn shard<'a>(path: &'a ProjectPath, bytes: &'a [u8]) -> Result<Shard<'a>, ApplyError> {
@@ -181,12 +208,12 @@ fn shard<'a>(path: &'a ProjectPath, bytes: &'a [u8]) -> Result<Shard<'a>, ApplyE
 }
 
 /// The entries of all shards with the parts of their warehouse names, in lower case.
-type Places = Vec<(Place, Vec<String>)>;
+type EntryNames = Vec<(EntryKey, Vec<String>)>;
 
 /// The index of a shard and the key of an entry in it.
-type Place = (usize, String);
+type EntryKey = (usize, String);
 
-fn places(shards: &[Shard<'_>]) -> Places {
+fn places(shards: &[Shard<'_>]) -> EntryNames {
     let mut places = Vec::new();
     for (index, shard) in shards.iter().enumerate() {
         let tables = shard.old.get("tables").and_then(Value::as_mapping);
@@ -224,13 +251,16 @@ fn parts(name: &str) -> Vec<String> {
 /// references to missing entries.
 fn references<'f>(
     facts: &'f Facts,
-    places: &Places,
+    places: &EntryNames,
     shards: &[Shard<'_>],
 ) -> BTreeMap<&'f Reference, Value> {
     let columns = facts.tables.iter().flat_map(|table| &table.columns);
     let references = columns.filter_map(|column| column.references.as_ref());
     let written = references.filter_map(|reference| {
-        let found = matching(&reference.table, true, places);
+        let mut found = matching(&reference.table, BareEntries::Match, places);
+        if let (true, Some(loosened)) = (found.is_empty(), reference.table.loosened()) {
+            found = matching(&loosened, BareEntries::Match, places);
+        }
         let [(shard, key)] = found.as_slice() else {
             return None;
         };
@@ -250,13 +280,22 @@ fn references<'f>(
     written.collect()
 }
 
-/// Returns the entries that a table may be. An entry without a schema matches any schema, but only
-/// if the table has facts (`is_said`).
-fn matching<'p>(table: &Named, is_said: bool, places: &'p Places) -> Vec<&'p Place> {
+/// Whether an entry without a schema matches a table of any schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BareEntries {
+    Match,
+    Skip,
+}
+
+fn matching<'p>(
+    table: &TableLocation,
+    bare: BareEntries,
+    places: &'p EntryNames,
+) -> Vec<&'p EntryKey> {
     let name = table.name.to_lowercase();
     let schema = table.schema.as_ref().map(|schema| schema.to_lowercase());
     let is_same = |parts: &[String]| match parts {
-        [own] => *own == name && is_said,
+        [own] => *own == name && bare == BareEntries::Match,
         [outer @ .., around, own] => {
             let wanted = table.database.as_ref().map(|name| name.to_lowercase());
             let is_there = wanted
@@ -283,19 +322,24 @@ fn name(table: &TableFacts, found: usize) -> String {
     }
 }
 
+fn list_of(texts: &[String]) -> Option<Value> {
+    let list = texts.iter().map(|text| Value::from(text.as_str()));
+    (!texts.is_empty()).then(|| Value::Sequence(list.collect()))
+}
+
 fn entry<'m>(shard: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
     let tables = shard.get_mut("tables").and_then(Value::as_mapping_mut)?;
     tables.get_mut(key).and_then(Value::as_mapping_mut)
 }
 
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct FactWriter<'a> {
     writer: Writer,
     prunes: bool,
     references: &'a BTreeMap<&'a Reference, Value>,
 }
 
-impl Told<'_> {
+impl FactWriter<'_> {
     /// Writes the facts about one table; `others` are other sources' facts about it under the same
     /// key.
     fn table(self, entry: &mut Mapping, table: &TableFacts, others: &[&TableFacts]) {
@@ -303,8 +347,9 @@ impl Told<'_> {
             .description
             .as_ref()
             .map(|text| Value::from(text.as_str()));
-        let is_said = others.iter().any(|other| other.description.is_some());
-        self.unless(is_said).set(entry, "descriptions", description);
+        self.unless_any(others, |other| other.description.is_some())
+            .set(entry, "descriptions", description);
+        self.circumstances(entry, table, others);
         let columns = entry.get_mut("columns").and_then(Value::as_sequence_mut);
         let mut said = BTreeSet::new();
         for column in columns
@@ -330,13 +375,30 @@ impl Told<'_> {
         }
     }
 
+    /// Writes who answers for a table, what is built on it, and how old it may be.
+    fn circumstances(self, entry: &mut Mapping, table: &TableFacts, others: &[&TableFacts]) {
+        self.unless_any(others, |other| !other.tags.is_empty()).set(
+            entry,
+            "tags",
+            list_of(&table.tags),
+        );
+        self.unless_any(others, |other| !other.owners.is_empty())
+            .set(entry, "owners", list_of(&table.owners));
+        let freshness = table.freshness.as_ref().map(wire::freshness);
+        self.unless_any(others, |other| other.freshness.is_some())
+            .set(entry, "freshness", freshness);
+        let exposures = table.exposures.iter().map(wire::exposure).collect();
+        let exposures = (!table.exposures.is_empty()).then_some(Value::Sequence(exposures));
+        self.unless_any(others, |other| !other.exposures.is_empty())
+            .set(entry, "exposures", exposures);
+    }
+
     fn column(self, column: &mut Mapping, facts: &ColumnFacts, others: &[&ColumnFacts]) {
         let description = facts
             .description
             .as_ref()
             .map(|text| Value::from(text.as_str()));
-        let is_said = |says: fn(&ColumnFacts) -> bool| others.iter().any(|other| says(other));
-        self.unless(is_said(|other| other.description.is_some()))
+        self.unless_any(others, |other| other.description.is_some())
             .set(column, "descriptions", description);
         let mut constraints = Mapping::new();
         for (key, is_so) in [("not_null", facts.is_not_null), ("unique", facts.is_unique)] {
@@ -349,22 +411,22 @@ impl Told<'_> {
             constraints.insert("references".into(), written.clone());
         }
         let constraints = (!constraints.is_empty()).then_some(Value::Mapping(constraints));
-        let is_constrained =
-            is_said(|other| other.is_not_null || other.is_unique || other.references.is_some());
-        self.unless(is_constrained)
-            .set(column, "constraints", constraints);
+        self.unless_any(others, |other| {
+            other.is_not_null || other.is_unique || other.references.is_some()
+        })
+        .set(column, "constraints", constraints);
         let accepted = facts.accepted.as_ref().map(|values| {
             let values = values.iter().map(|value| Value::from(value.as_str()));
             Value::Sequence(values.collect())
         });
-        self.unless(is_said(|other| other.accepted.is_some()))
+        self.unless_any(others, |other| other.accepted.is_some())
             .set(column, "enum_values", accepted);
     }
 
-    /// Returns this writer, but without pruning if another source has the fact.
-    const fn unless(self, is_said: bool) -> Self {
+    /// Returns this writer, but without pruning if one of the other sources has the fact.
+    fn unless_any<T>(self, others: &[&T], has_fact: impl Fn(&T) -> bool) -> Self {
         Self {
-            prunes: self.prunes && !is_said,
+            prunes: self.prunes && !others.iter().any(|other| has_fact(other)),
             ..self
         }
     }

@@ -3,9 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{Place, Writer};
+use crate::facts::{TableLocation, Writer};
 
-/// The definitions of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definitions {
     /// The tool that they come from.
@@ -13,7 +12,7 @@ pub struct Definitions {
     /// Tables with what the source defines over them, in source order.
     pub models: Vec<Model>,
     /// What cannot be expressed.
-    pub left: Vec<Left>,
+    pub left: Vec<SkippedDefinition>,
 }
 
 /// A table with what a source defines over it.
@@ -22,7 +21,7 @@ pub struct Model {
     /// The name in the source, unique there.
     pub name: String,
     /// The table in the warehouse.
-    pub table: Place,
+    pub table: TableLocation,
     /// The column that usually says when a row happened.
     pub time: Option<String>,
     pub columns: Vec<ComputedColumn>,
@@ -32,7 +31,7 @@ pub struct Model {
 }
 
 /// Where a source says something: `file:line`, or the file alone.
-pub type Spot = String;
+pub type SourcePosition = String;
 
 /// A column that an expression computes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +40,7 @@ pub struct ComputedColumn {
     pub kind: ColumnKind,
     pub expr: Sql,
     pub description: Option<String>,
-    pub spot: Spot,
+    pub spot: SourcePosition,
 }
 
 /// What a computed column holds.
@@ -63,7 +62,7 @@ pub struct ModelJoin {
     /// Columns of this model with their counterparts in the other one.
     pub pairs: Vec<ColumnPair>,
     pub cardinality: Cardinality,
-    pub spot: Spot,
+    pub spot: SourcePosition,
 }
 
 /// Two columns that a join compares.
@@ -93,7 +92,6 @@ impl Cardinality {
     }
 }
 
-/// One measure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasureDefinition {
     pub name: String,
@@ -103,7 +101,7 @@ pub struct MeasureDefinition {
     pub description: Option<String>,
     /// What of the source's definition is lost, in words.
     pub lost: Vec<String>,
-    pub spot: Spot,
+    pub spot: SourcePosition,
     /// Whether the source offers it by this name, or another measure needs it.
     pub purpose: Purpose,
 }
@@ -111,7 +109,6 @@ pub struct MeasureDefinition {
 /// Why a measure exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
-    /// The source offers it.
     Offered,
     /// Another measure is built on it.
     Input,
@@ -168,7 +165,6 @@ pub enum Window {
     ToDate(Unit),
 }
 
-/// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     Minute,
@@ -196,7 +192,6 @@ impl Unit {
         })
     }
 
-    /// The name in source files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Minute => "minute",
@@ -217,7 +212,7 @@ pub struct SegmentDefinition {
     pub expr: Sql,
     pub description: Option<String>,
     pub lost: Vec<String>,
-    pub spot: Spot,
+    pub spot: SourcePosition,
 }
 
 /// SQL in the dialect of the warehouse, with marked references.
@@ -272,40 +267,60 @@ impl Sql {
 
 /// A definition that is not imported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Left {
+pub struct SkippedDefinition {
     pub kind: DefinitionKind,
-    /// The name in the source.
     pub name: String,
-    pub spot: Spot,
-    /// The reason, as text.
+    pub spot: SourcePosition,
+    pub why: WhyLeft,
+    /// The same in words, with what is in the way.
     pub reason: String,
+}
+
+/// Why a definition is not imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyLeft {
+    /// It cannot be said exactly in the semantic layer, or only the tool can write it out.
+    NotTranslated,
+    /// It is over a query instead of a table.
+    NotATable,
+    /// No scan has found its table.
+    UnknownTable,
+    /// A person, another source or another definition has the name.
+    Taken,
+    /// The warehouse's sources do not allow it.
+    NotCompiled,
+    /// The semantic layer has no such things.
+    NoPlace,
 }
 
 /// What is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum DefinitionKind {
     Measure,
     Column,
     Join,
     Segment,
+    /// A question that is asked again by its name.
+    SavedQuery,
 }
 
 impl DefinitionKind {
-    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measure => "measure",
             Self::Column => "column",
             Self::Join => "join",
             Self::Segment => "segment",
+            Self::SavedQuery => "saved query",
         }
     }
 }
 
 /// Returns `file:line` of the first line after a top-level key that names something under `name:`,
 /// or the file.
-pub(crate) fn spot_of(path: &str, text: &str, section: &str, name: &str) -> Spot {
+pub(crate) fn spot_of(path: &str, text: &str, section: &str, name: &str) -> SourcePosition {
     let is_it = |line: &str| {
         let mut rest = line;
         while let Some((before, behind)) = rest.split_once("name:") {

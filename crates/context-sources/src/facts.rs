@@ -10,10 +10,10 @@ pub enum Writer {
     Dbt,
     /// The semantic models of MetricFlow.
     MetricFlow,
-    /// LookML.
     LookMl,
-    /// The Looker API.
     Looker,
+    Metabase,
+    Cube,
 }
 
 impl Writer {
@@ -24,11 +24,12 @@ impl Writer {
             Self::MetricFlow => "metricflow",
             Self::LookMl => "lookml",
             Self::Looker => "looker",
+            Self::Metabase => "metabase",
+            Self::Cube => "cube",
         }
     }
 }
 
-/// The facts of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The tool that they come from.
@@ -43,7 +44,6 @@ pub struct Facts {
     pub is_complete: bool,
 }
 
-/// The facts about one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableFacts {
     /// The name in the warehouse.
@@ -52,13 +52,66 @@ pub struct TableFacts {
     pub database: Option<String>,
     /// The schema, if the metadata names it.
     pub schema: Option<String>,
+    /// What the schema is worth.
+    #[serde(default)]
+    pub origin: SchemaOrigin,
     /// What the table contains.
     pub description: Option<String>,
     /// The columns, in source order.
     pub columns: Vec<ColumnFacts>,
+    /// The words by which the source groups it.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// The people or teams that answer for it.
+    #[serde(default)]
+    pub owners: Vec<String>,
+    /// How old its rows may be.
+    #[serde(default)]
+    pub freshness: Option<Freshness>,
+    /// What is built on it outside of the warehouse.
+    #[serde(default)]
+    pub exposures: Vec<Exposure>,
 }
 
-/// The facts about one column.
+/// Where the schema of a table is from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SchemaOrigin {
+    /// The source names it, or names none.
+    #[default]
+    Named,
+    /// It is that of one run of the tool: another run may have built the table in another schema.
+    Target,
+}
+
+/// How old the rows of a table may be, as the source writes it: `12 hours`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Freshness {
+    /// The age at which it warns.
+    pub warn_after: Option<Age>,
+    /// The age at which it fails.
+    pub error_after: Option<Age>,
+    /// The column that says when a row was loaded.
+    pub loaded_at: Option<String>,
+}
+
+/// A number of units of time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Age {
+    pub count: u32,
+    /// The unit: minute, hour or day.
+    pub period: String,
+}
+
+/// A dashboard, notebook or application that uses a table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Exposure {
+    pub name: String,
+    /// What it is, such as `dashboard`.
+    pub kind: Option<String>,
+    pub url: Option<String>,
+    pub owner: Option<String>,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnFacts {
     /// The name in the warehouse.
@@ -78,19 +131,22 @@ pub struct ColumnFacts {
 /// A column of another table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Reference {
-    pub table: Place,
+    pub table: TableLocation,
     pub column: String,
 }
 
 /// The location of a table.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TableLocation {
     /// The name in the warehouse.
     pub name: String,
     /// The schema, if the metadata names it.
     pub schema: Option<String>,
     /// The database, if the metadata names it.
     pub database: Option<String>,
+    /// What the schema is worth.
+    #[serde(default)]
+    pub origin: SchemaOrigin,
 }
 
 impl Facts {
@@ -126,6 +182,18 @@ impl Facts {
                     }
                 }
             }
+        }
+        for (known, more) in [
+            (&mut known.tags, table.tags),
+            (&mut known.owners, table.owners),
+        ] {
+            known.extend(more);
+            unite(known);
+        }
+        known.exposures.extend(table.exposures);
+        unite(&mut known.exposures);
+        if !agrees(&mut known.freshness, table.freshness) {
+            differing.push(known.name.clone());
         }
         for name in differing {
             let told = format!("{path}: `{name}` is described differently before, and that counts");
@@ -165,17 +233,49 @@ fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
     }
 }
 
+/// Sorts a list and removes what it has twice.
+pub(crate) fn unite<T: Ord>(list: &mut Vec<T>) {
+    list.sort();
+    list.dedup();
+}
+
+impl TableLocation {
+    /// Returns the place without what may differ between the runs of a tool; `None` if nothing may.
+    pub fn loosened(&self) -> Option<Self> {
+        (self.origin == SchemaOrigin::Target && self.schema.is_some()).then(|| Self {
+            name: self.name.clone(),
+            ..Self::default()
+        })
+    }
+}
+
 impl TableFacts {
-    pub(crate) fn place(&self) -> Place {
-        Place {
+    pub(crate) fn at(place: TableLocation) -> Self {
+        Self {
+            name: place.name,
+            database: place.database,
+            schema: place.schema,
+            origin: place.origin,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn place(&self) -> TableLocation {
+        TableLocation {
             name: self.name.clone(),
             schema: self.schema.clone(),
             database: self.database.clone(),
+            origin: self.origin,
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.description.is_none() && self.columns.is_empty()
+        self.description.is_none()
+            && self.columns.is_empty()
+            && self.tags.is_empty()
+            && self.owners.is_empty()
+            && self.freshness.is_none()
+            && self.exposures.is_empty()
     }
 }
 

@@ -9,6 +9,9 @@ use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
 /// Maximum file size in bytes; longer files are skipped.
 const LONGEST_FILE: u64 = 1_000_000;
 
+/// Maximum bytes of all files of a source; further ones are skipped.
+const MOST_BYTES: u64 = 100_000_000;
+
 pub(crate) fn look_at(root: &Path, kind: FolderKind) -> Result<(), ReadError> {
     let root = root.to_owned();
     match std::fs::metadata(&root) {
@@ -72,16 +75,21 @@ pub(crate) fn add(snapshot: &mut Snapshot, place: &Path, path: String) {
                 found.len()
             )
         }
+        Ok(found) if snapshot.bytes + found.len() > MOST_BYTES => format!(
+            "the files before it have {} bytes together, at most {MOST_BYTES} of a source are read",
+            snapshot.bytes
+        ),
         Ok(_) => match std::fs::read(place).map(String::from_utf8) {
             Ok(Ok(text)) => {
                 let text = text
                     .strip_prefix('\u{feff}')
                     .map(str::to_owned)
                     .unwrap_or(text);
+                snapshot.bytes += text.len() as u64;
                 snapshot.files.insert(path, text);
                 return;
             }
-            Ok(Err(error)) => format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()),
+            Ok(Err(error)) => format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()),
             Err(error) => error.to_string(),
         },
         Err(error) => error.to_string(),

@@ -10,10 +10,11 @@ use crate::snapshot::FolderKind;
 use crate::source::ContextSource;
 
 /// The kinds of context sources. A new kind is a folder and a row.
-pub const KINDS: [&dyn ContextSource; 6] = [
+pub const KINDS: [&dyn ContextSource; 7] = [
     &Repository(FolderKind::Dbt),
     &Repository(FolderKind::MetricFlow),
     &Repository(FolderKind::LookMl),
+    &Repository(FolderKind::Cube),
     &Looker,
     &Metabase,
     &Notion,

@@ -4,6 +4,9 @@
 //! Each kind is a folder and a row of [`KINDS`]. This crate must never know models, the terminal or git.
 
 mod apply;
+mod artifacts;
+mod canonical;
+pub mod cube;
 pub mod dbt;
 mod definitions;
 mod facts;
@@ -24,13 +27,18 @@ mod snapshot;
 mod source;
 mod yaml;
 
-pub use apply::{Applied, ApplyError, Pruning, apply};
+pub use apply::{ApplyError, FactChanges, Pruning, apply};
+pub use artifacts::Artifacts;
+pub use canonical::canonical_text;
 pub use definitions::{
     Cardinality, ColumnKind, ColumnPair, ComputedColumn, DefinitionKind, Definitions, Fragment,
-    Left, MeasureDefinition, MeasureFormula, Model, ModelJoin, Moment, Purpose, SegmentDefinition,
-    Spot, Sql, Window,
+    MeasureDefinition, MeasureFormula, Model, ModelJoin, Moment, Purpose, SegmentDefinition,
+    SkippedDefinition, SourcePosition, Sql, WhyLeft, Window,
 };
-pub use facts::{ColumnFacts, Facts, Place, Reference, TableFacts, Writer};
+pub use facts::{
+    ColumnFacts, Exposure, Facts, Freshness, Reference, SchemaOrigin, TableFacts, TableLocation,
+    Writer,
+};
 pub use grouping::split_long;
 pub use kinds::{KINDS, kind_of};
 pub use page_cache::PageCache;

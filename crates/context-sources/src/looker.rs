@@ -3,6 +3,7 @@
 //! counts, favorites, times, people.
 
 mod content;
+mod definitions;
 mod explore;
 mod facts;
 mod folders;
@@ -19,10 +20,11 @@ use serde_json::Value;
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::Snapshot;
 
-use content::Content;
+use content::LookerContent;
 use explore::Explore;
 use item::Item;
 
+pub use definitions::definitions;
 pub use facts::facts;
 pub use read::read;
 pub(crate) use source::Looker;
@@ -32,7 +34,7 @@ const API: &str = "/api/4.0";
 
 /// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct LookerScope {
     /// The Looker connections that belong to warehouses, by name.
     pub connections: BTreeSet<String>,
     /// The files of an earlier run. Files that the crawl does not find again are looked up one by
@@ -42,13 +44,13 @@ pub struct Scope {
 
 /// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Crawl {
+pub struct LookerCrawl {
     /// One file for each dashboard and look, and one or more for each explore.
     pub snapshot: Snapshot,
     /// Warnings for the user.
     pub warnings: Vec<String>,
     explores: BTreeMap<Item, Explore>,
-    contents: BTreeMap<Item, Content>,
+    contents: BTreeMap<Item, LookerContent>,
 }
 
 /// Creates a client that logs in with an API key. `address` is the URL of the server or of its API;
@@ -74,9 +76,9 @@ pub async fn user(rest: &Rest) -> Result<String, RestError> {
     let user = rest
         .get("/user", &[("fields", "id,display_name,email")])
         .await?;
-    let text = |field: &str| said(&user, field).filter(|text| !text.is_empty());
+    let text = |field: &str| text_field(&user, field).filter(|text| !text.is_empty());
     if text("id").is_none() {
-        return Err(rest.strange("something else than a user for `/user`"));
+        return Err(rest.strange("something other than a user for `/user`"));
     }
     let name = text("display_name").or_else(|| text("email"));
     Ok(name.unwrap_or_else(|| "without a name".to_owned()))
@@ -94,7 +96,8 @@ pub async fn connections(rest: &Rest) -> Result<BTreeMap<String, Option<String>>
     match rest.get("/connections", &fields).await {
         Ok(answer) => {
             let all = list(rest, &answer, "/connections")?.iter();
-            let named = all.filter_map(|found| Some((name(found)?, said(found, "dialect_name"))));
+            let named =
+                all.filter_map(|found| Some((name(found)?, text_field(found, "dialect_name"))));
             Ok(named.collect())
         }
         Err(error)
@@ -122,7 +125,7 @@ fn name(value: &Value) -> Option<String> {
 }
 
 /// Returns the trimmed text of a field, or the digits of a number; `None` if it is empty.
-fn said(value: &Value, field: &str) -> Option<String> {
+fn text_field(value: &Value, field: &str) -> Option<String> {
     match value.get(field)? {
         Value::String(text) => {
             let text = text.trim().replace("\r\n", "\n");

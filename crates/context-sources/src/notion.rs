@@ -40,7 +40,7 @@ pub struct Roots {
 
 /// What to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
+pub struct NotionScope {
     /// Where to start; `None` for everything shared with the integration.
     pub roots: Option<Roots>,
     /// Maximum pages to read. Unchanged pages from the cache do not count.
@@ -54,7 +54,7 @@ pub struct Scope {
 
 /// The content of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Read {
+pub struct PageContent {
     /// The text as Markdown.
     pub text: String,
     /// The child pages.
@@ -67,7 +67,7 @@ pub struct Read {
 
 /// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Crawl {
+pub struct NotionCrawl {
     /// One file per page, or several for a long one.
     pub snapshot: Snapshot,
     /// Warnings for the user.
@@ -93,7 +93,7 @@ pub async fn integration(rest: &Rest) -> Result<String, RestError> {
     let me = rest.get("/v1/users/me", &[]).await?;
     let text = |place: &str| me.pointer(place).and_then(serde_json::Value::as_str);
     let Some("user") = text("/object") else {
-        return Err(rest.strange("something else than a user for `/v1/users/me`"));
+        return Err(rest.strange("something other than a user for `/v1/users/me`"));
     };
     let name = text("/name").unwrap_or("without a name");
     Ok(match text("/bot/workspace_name") {

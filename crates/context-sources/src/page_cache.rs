@@ -38,7 +38,6 @@ impl PageCache {
     }
 }
 
-/// Returns a file name for any text.
 pub(crate) fn file_name(text: &str, extension: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     let mut name = String::new();

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::snapshot::{FolderKind, Snapshot, Unit};
 use crate::source::{
-    Access, Contents, ContextSource, Kind, Material, ReadRequest, Source, SourceContext,
+    Access, Contents, ContextSource, Kind, ReadRequest, Source, SourceContent, SourceContext,
 };
-use crate::{dbt, lookml, metricflow};
+use crate::{cube, dbt, lookml, metricflow};
 
 /// A folder of files of one kind.
 pub(crate) struct Repository(pub(crate) FolderKind);
@@ -24,6 +24,7 @@ impl ContextSource for Repository {
             FolderKind::Dbt => (Driver::Dbt, "dbt"),
             FolderKind::MetricFlow => (Driver::MetricFlow, "MetricFlow"),
             FolderKind::LookMl => (Driver::LookMl, "LookML"),
+            FolderKind::Cube => (Driver::Cube, "Cube"),
         };
         Kind {
             driver,
@@ -48,7 +49,7 @@ impl ContextSource for Repository {
         connection: &Connection,
         context: SourceContext<'_>,
     ) -> Result<String, Failure> {
-        let snapshot = Place::of(self.0, connection).snapshot(context)?;
+        let snapshot = RepositoryLocation::of(self.0, connection).snapshot(context)?;
         let units = units(self.0, &snapshot, looker_connection(connection).as_deref());
         Ok(format!(
             "{} of {} in {}",
@@ -63,8 +64,8 @@ fn read(
     kind: FolderKind,
     connection: &Connection,
     request: ReadRequest<'_>,
-) -> Result<Material, Failure> {
-    let place = Place::of(kind, connection);
+) -> Result<SourceContent, Failure> {
+    let place = RepositoryLocation::of(kind, connection);
     if place.text("source_dir").is_none() && place.repository().is_some() {
         (request.notify)(&format!("{}: fetching the repository", connection.id));
     }
@@ -80,8 +81,9 @@ fn read(
             lookml::facts(&snapshot, looker.as_deref()),
             lookml::definitions(&snapshot, looker.as_deref()),
         ),
+        FolderKind::Cube => (cube::facts(&snapshot), cube::definitions(&snapshot)),
     };
-    Ok(Material {
+    Ok(SourceContent {
         definitions,
         units: units(kind, &snapshot, looker.as_deref()),
         facts,
@@ -95,6 +97,7 @@ fn units(kind: FolderKind, snapshot: &Snapshot, looker: Option<&str>) -> Vec<Uni
         FolderKind::Dbt => dbt::units(snapshot),
         FolderKind::MetricFlow => metricflow::units(snapshot),
         FolderKind::LookMl => lookml::units(snapshot, looker),
+        FolderKind::Cube => cube::units(snapshot),
     }
 }
 
@@ -104,14 +107,14 @@ fn looker_connection(connection: &Connection) -> Option<String> {
     Some(name.to_owned())
 }
 
-struct Place {
+struct RepositoryLocation {
     kind: FolderKind,
     /// The connection with the full names of its settings, including the prefix of those in a
     /// nested object.
     connection: Connection,
 }
 
-impl Place {
+impl RepositoryLocation {
     fn of(kind: FolderKind, connection: &Connection) -> Self {
         let mut connection = connection.clone();
         let object = kind.prefix().trim_end_matches('.');
@@ -135,9 +138,10 @@ impl Place {
     fn snapshot(&self, context: SourceContext<'_>) -> Result<Snapshot, Failure> {
         let root = self.root(context)?;
         let read = match self.kind {
-            FolderKind::Dbt => dbt::read(&root),
+            FolderKind::Dbt => dbt::read(&root, &self.artifacts(context)),
             FolderKind::MetricFlow => metricflow::read(&root),
             FolderKind::LookMl => lookml::read(&root),
+            FolderKind::Cube => cube::read(&root),
         };
         read.map_err(|error| {
             let failure = failure_of(Code::SourceUnreadable, &error).context(format!(
@@ -147,6 +151,18 @@ impl Place {
             ));
             failure.with_hints(&error)
         })
+    }
+
+    /// Returns the artifacts of dbt that the connection names; a relative path counts from the project folder.
+    fn artifacts(&self, context: SourceContext<'_>) -> dbt::ArtifactFiles {
+        let file = |key: &str| {
+            let named = self.text(key)?;
+            Some((context.store.layout().root().join(&named), named))
+        };
+        dbt::ArtifactFiles {
+            manifest: file("manifest"),
+            catalog: file("catalog"),
+        }
     }
 
     /// Returns the folder of the files: the configured one, or a copy of the newest commit of its

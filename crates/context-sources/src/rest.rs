@@ -52,11 +52,9 @@ pub enum RestErrorKind {
     Strange,
 }
 
-/// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RestError {
-    /// The kind of the error.
     pub kind: RestErrorKind,
     /// The message, without secrets.
     pub message: String,
@@ -92,7 +90,7 @@ impl Hints for RestError {
                 "look at whether the address is that of the API"
             }
             RestErrorKind::Busy => "run the command again later",
-            RestErrorKind::Unreachable => "check the network, and the proxy if there has to be one",
+            RestErrorKind::Unreachable => "check the network, and the proxy if you need one",
         };
         vec![Hint::new(hint)]
     }
@@ -168,7 +166,6 @@ impl Rest {
         self
     }
 
-    /// Sends a header with every request.
     #[must_use]
     pub fn with_header(mut self, header: &'static str, value: &'static str) -> Self {
         let name = HeaderName::from_static(header);
@@ -247,7 +244,7 @@ impl Rest {
         let kind = match (status, body) {
             (200..=299, Some(body)) => return Ok(body),
             (200..=399, _) => {
-                return Err(self.strange(&format!("something else than JSON for `{path}`")));
+                return Err(self.strange(&format!("something other than JSON for `{path}`")));
             }
             (401, _) => RestErrorKind::Auth,
             (403, _) => RestErrorKind::Forbidden,
@@ -312,7 +309,6 @@ fn words(bytes: &[u8]) -> String {
     format!(": {shown}")
 }
 
-/// Builds the HTTP client for a host.
 fn client(host: &str) -> Result<Client, RestError> {
     let broken = |message: String| RestError {
         kind: RestErrorKind::Unreachable,

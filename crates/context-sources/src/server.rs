@@ -37,7 +37,6 @@ pub(crate) fn unreachable(connection: &Connection, error: &RestError, hint: Erro
 
 /// The setting below `mappings` that assigns a warehouse to each part of a server.
 pub(crate) struct Mapping {
-    /// The name of the setting.
     pub(crate) setting: &'static str,
     /// What is mapped, as in "maps no …".
     pub(crate) part: &'static str,
@@ -100,7 +99,6 @@ impl Mapping {
     }
 }
 
-/// Returns a setting below `mappings`.
 pub(crate) fn mapping_setting<'a>(connection: &'a Connection, path: &[&str]) -> Option<&'a Value> {
     let mut value = connection.fields.get("mappings")?;
     for key in path {
@@ -110,7 +108,7 @@ pub(crate) fn mapping_setting<'a>(connection: &'a Connection, path: &[&str]) -> 
 }
 
 /// Returns a warning for each file that was left out.
-pub(crate) fn left_out(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+pub(crate) fn unread_files(snapshot: &Snapshot) -> impl Iterator<Item = String> {
     let left_out = snapshot.left_out.iter();
     left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason))
 }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use ktx_diagnostics::{Hint, Hints};
 use ktx_project_store::FileError;
 
+use crate::artifacts::Artifacts;
+
 /// The relevant text files of a source, by `/`-separated path relative to its root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -13,6 +15,10 @@ pub struct Snapshot {
     pub files: BTreeMap<String, String>,
     /// Existing files that were not read, ordered by path.
     pub left_out: Vec<LeftOut>,
+    /// The bytes of the files that were read.
+    pub bytes: u64,
+    /// What dbt made of the files. Units do not read it.
+    pub artifacts: Artifacts,
 }
 
 /// An existing file that was not read.
@@ -20,7 +26,6 @@ pub struct Snapshot {
 pub struct LeftOut {
     /// The path relative to the root.
     pub path: String,
-    /// The reason, as text.
     pub reason: String,
 }
 
@@ -46,21 +51,21 @@ pub struct Unit {
 /// A kind of source that is a folder of files or a repository with such a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
-    /// A dbt project.
     Dbt,
     /// Semantic models and metrics.
     MetricFlow,
-    /// A LookML project.
     LookMl,
+    /// Cubes in YAML.
+    Cube,
 }
 
 impl FolderKind {
-    /// Returns the display name.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Dbt => "dbt project",
             Self::MetricFlow => "MetricFlow project",
             Self::LookMl => "LookML project",
+            Self::Cube => "Cube project",
         }
     }
 
@@ -68,7 +73,7 @@ impl FolderKind {
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::MetricFlow => "metricflow.",
-            Self::Dbt | Self::LookMl => "",
+            Self::Dbt | Self::LookMl | Self::Cube => "",
         }
     }
 
@@ -77,7 +82,7 @@ impl FolderKind {
         match self {
             Self::Dbt => ["repo_url", "repoUrl"],
             Self::MetricFlow => ["metricflow.repoUrl", "metricflow.repo_url"],
-            Self::LookMl => ["repoUrl", "repo_url"],
+            Self::LookMl | Self::Cube => ["repoUrl", "repo_url"],
         }
     }
 
@@ -87,6 +92,7 @@ impl FolderKind {
             Self::Dbt => "`dbt_project.yml`",
             Self::MetricFlow => "YAML of `semantic_models` or `metrics`",
             Self::LookMl => "LookML (`*.lkml`, `*.lookml`)",
+            Self::Cube => "YAML of `cubes` or `views`",
         }
     }
 }
@@ -96,32 +102,18 @@ impl FolderKind {
 pub enum ReadError {
     /// The path does not exist.
     #[error("there is no folder `{root}`")]
-    Missing {
-        root: PathBuf,
-        /// The expected kind.
-        kind: FolderKind,
-    },
+    Missing { root: PathBuf, kind: FolderKind },
     /// The path is not a folder.
     #[error("`{root}` is not a folder")]
-    NotAFolder {
-        root: PathBuf,
-        /// The expected kind.
-        kind: FolderKind,
-    },
+    NotAFolder { root: PathBuf, kind: FolderKind },
     /// The folder contains no project of this kind.
     #[error("there is no {} in `{root}`", kind.mark())]
-    NoProject {
-        /// The folder.
-        root: PathBuf,
-        /// The expected kind.
-        kind: FolderKind,
-    },
+    NoProject { root: PathBuf, kind: FolderKind },
     /// The project file cannot be parsed.
     #[error("`{path}` is not a dbt project file: {reason}")]
     Project {
         /// The file, with line and column if known.
         path: String,
-        /// What is wrong.
         reason: String,
     },
     /// The file system reported an error.

@@ -23,11 +23,9 @@ pub const LONGEST_UNIT: usize = 200_000;
 /// The part of a context source about one warehouse.
 #[derive(Debug)]
 pub struct Source {
-    /// The connection.
     pub id: ConnectionId,
     /// The warehouse whose semantic sources may be written.
     pub warehouse: Option<(ConnectionId, Dialect)>,
-    /// Its files.
     pub snapshot: Arc<Snapshot>,
     /// The units that a model reads one by one.
     pub units: Vec<Unit>,
@@ -57,8 +55,6 @@ pub struct PageQuota {
 pub enum Contents {
     /// Facts about tables, which need no model, and units.
     Facts,
-    /// Units alone.
-    Units,
     /// Documents, which are triaged and curated.
     Documents,
 }
@@ -91,7 +87,6 @@ pub type WarehouseLookup<'a> = dyn Fn(&str) -> Result<(ConnectionId, Dialect), F
 /// What every kind needs in order to read a source.
 #[derive(Clone, Copy)]
 pub struct SourceContext<'a> {
-    /// The connections of the project.
     pub config: &'a Project,
     /// The project: its folder, its caches, copies of repositories.
     pub store: &'a Store,
@@ -111,7 +106,6 @@ impl std::fmt::Debug for SourceContext<'_> {
 /// One reading of a source.
 #[derive(Clone, Copy)]
 pub struct ReadRequest<'a> {
-    /// The project.
     pub context: SourceContext<'a>,
     /// The warehouse that the user has named.
     pub target: Option<&'a str>,
@@ -164,7 +158,7 @@ pub trait ContextSource: Sync {
 }
 
 /// What a kind whose sources are about one warehouse has read.
-pub(crate) struct Material {
+pub(crate) struct SourceContent {
     pub(crate) snapshot: Snapshot,
     pub(crate) units: Vec<Unit>,
     pub(crate) facts: Facts,
@@ -173,7 +167,7 @@ pub(crate) struct Material {
     pub(crate) documents: Option<PageQuota>,
 }
 
-impl Material {
+impl SourceContent {
     pub(crate) fn into_source(
         mut self,
         connection: &Connection,

@@ -8,7 +8,7 @@ use serde::de::{
 };
 use serde_yaml::{Mapping, Value};
 
-pub(crate) struct Wrong {
+pub(crate) struct YamlError {
     /// `file:line:column`, or only the file.
     pub(crate) place: String,
     pub(crate) what: String,
@@ -16,12 +16,15 @@ pub(crate) struct Wrong {
 
 /// Parses the top-level mapping of a text; an empty text gives an empty mapping. The last value of
 /// a duplicate key wins, as in the tools that the files are written for.
-pub(crate) fn mapping(path: &str, text: &str) -> Result<Mapping, Wrong> {
-    told_mapping(path, text).map(|(map, _)| map)
+pub(crate) fn mapping(path: &str, text: &str) -> Result<Mapping, YamlError> {
+    mapping_with_duplicates(path, text).map(|(map, _)| map)
 }
 
 /// Like [`mapping`], but also returns the duplicate keys.
-pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong>), Wrong> {
+pub(crate) fn mapping_with_duplicates(
+    path: &str,
+    text: &str,
+) -> Result<(Mapping, Vec<YamlError>), YamlError> {
     let merged = |mut value: Value| {
         value.apply_merge()?;
         Ok(value)
@@ -29,7 +32,7 @@ pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong
     let mut doubled = Vec::new();
     let read = serde_yaml::from_str::<Value>(text).or_else(|strict| {
         // This lenient reading reports every other error of the text, too.
-        let loose = Loose {
+        let loose = LenientSeed {
             doubled: &RefCell::default(),
         };
         let read = loose.deserialize(serde_yaml::Deserializer::from_str(text))?;
@@ -37,7 +40,7 @@ pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong
         if keys.is_empty() {
             return Err(strict);
         }
-        doubled.extend(keys.into_iter().map(|key| Wrong {
+        doubled.extend(keys.into_iter().map(|key| YamlError {
             place: place(path, &strict),
             what: format!("`{key}` is written more than once in one mapping: the last one counts"),
         }));
@@ -46,7 +49,7 @@ pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong
     match read.and_then(merged) {
         Ok(Value::Mapping(found)) => Ok((found, doubled)),
         Ok(Value::Null) => Ok((Mapping::new(), doubled)),
-        Ok(_) => Err(Wrong {
+        Ok(_) => Err(YamlError {
             place: path.to_owned(),
             what: "the top level must be a mapping".to_owned(),
         }),
@@ -54,7 +57,7 @@ pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong
             let what = error.to_string();
             // The position is already in `place`.
             let what = what.split(" at line ").next().unwrap_or_default();
-            Err(Wrong {
+            Err(YamlError {
                 place: place(path, &error),
                 what: what.to_owned(),
             })
@@ -71,11 +74,11 @@ fn place(path: &str, error: &serde_yaml::Error) -> String {
 
 /// Reads any value, keeping the last value of a duplicate key.
 #[derive(Clone, Copy)]
-struct Loose<'a> {
+struct LenientSeed<'a> {
     doubled: &'a RefCell<BTreeSet<String>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Loose<'_> {
+impl<'de> DeserializeSeed<'de> for LenientSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -83,7 +86,7 @@ impl<'de> DeserializeSeed<'de> for Loose<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Loose<'_> {
+impl<'de> Visitor<'de> for LenientSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -15,7 +15,7 @@ fn every_driver_of_a_context_source_has_one_kind() {
 }
 
 #[test]
-fn only_notion_has_documents_and_metabase_has_no_facts() {
+fn only_notion_has_documents() {
     let contents = KINDS.map(|kind| (kind.kind().product, kind.kind().contents));
     assert_eq!(
         contents,
@@ -23,8 +23,9 @@ fn only_notion_has_documents_and_metabase_has_no_facts() {
             ("dbt", Contents::Facts),
             ("MetricFlow", Contents::Facts),
             ("LookML", Contents::Facts),
+            ("Cube", Contents::Facts),
             ("Looker", Contents::Facts),
-            ("Metabase", Contents::Units),
+            ("Metabase", Contents::Facts),
             ("Notion", Contents::Documents),
         ]
     );

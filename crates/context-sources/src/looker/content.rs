@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::item::Item;
-use super::{all, is_so, said, texts};
+use super::{all, is_so, text_field, texts};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Content {
+pub(super) struct LookerContent {
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Content {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tiles: Vec<Tile>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    query: Option<Query>,
+    query: Option<TileQuery>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,12 +52,12 @@ struct Tile {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     merges_queries: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    query: Option<Query>,
+    query: Option<TileQuery>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-struct Query {
+struct TileQuery {
     model: String,
     explore: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -77,24 +77,24 @@ struct Query {
     calculations: Vec<BTreeMap<String, Value>>,
 }
 
-impl Content {
+impl LookerContent {
     /// Parses a dashboard or a look; returns `None` for anything else.
     pub(super) fn parse(item: &Item, value: &Value, folder: String) -> Option<Self> {
-        said(value, "id")?;
+        text_field(value, "id")?;
         let mut content = Self {
-            title: said(value, "title")?,
-            description: said(value, "description"),
+            title: text_field(value, "title")?,
+            description: text_field(value, "description"),
             folder,
             ..Self::default()
         };
         match item {
-            Item::Look(_) => content.query = Query::parse(value.get("query")?),
+            Item::Look(_) => content.query = TileQuery::parse(value.get("query")?),
             Item::Dashboard(_) | Item::Explore { .. } => {
                 let elements = value.get("dashboard_elements")?.as_array()?;
                 let kept = elements.iter().filter(|element| !is_so(element, "deleted"));
                 let mut elements: Vec<&Value> = kept.collect();
                 elements.sort_by_key(|element| {
-                    let id = said(element, "id").unwrap_or_default();
+                    let id = text_field(element, "id").unwrap_or_default();
                     (id.parse().unwrap_or(u64::MAX), id)
                 });
                 content.tiles = elements.into_iter().filter_map(Tile::parse).collect();
@@ -112,8 +112,7 @@ impl Content {
         &self.title
     }
 
-    /// Returns the explore of each query, with repetitions.
-    pub(super) fn asked(&self) -> impl Iterator<Item = Item> {
+    pub(super) fn queried_explores(&self) -> impl Iterator<Item = Item> {
         let queries = self.tiles.iter().filter_map(|tile| tile.query.as_ref());
         queries.chain(&self.query).map(|query| Item::Explore {
             model: query.model.clone(),
@@ -128,17 +127,17 @@ impl Content {
 
 impl Filter {
     fn parse(value: &Value) -> Option<Self> {
-        let field = said(value, "dimension").map(|field| {
-            let place = said(value, "model").zip(said(value, "explore"));
+        let field = text_field(value, "dimension").map(|field| {
+            let place = text_field(value, "model").zip(text_field(value, "explore"));
             place.map_or_else(
                 || field.clone(),
                 |(model, explore)| format!("{field} of {model}.{explore}"),
             )
         });
         Some(Self {
-            name: said(value, "title").or_else(|| said(value, "name"))?,
+            name: text_field(value, "title").or_else(|| text_field(value, "name"))?,
             field,
-            default: said(value, "default_value"),
+            default: text_field(value, "default_value"),
             required: is_so(value, "required"),
         })
     }
@@ -156,17 +155,19 @@ impl Tile {
         let texts = ["title_text", "subtitle_text", "body_text"];
         let mut texts: Vec<String> = texts
             .iter()
-            .filter_map(|field| said(value, field))
+            .filter_map(|field| text_field(value, field))
             .collect();
         texts.extend(rich(value));
-        let merged = made.and_then(|made| said(made, "merge_result_id"));
+        let merged = made.and_then(|made| text_field(made, "merge_result_id"));
         let tile = Self {
-            title: said(value, "title").or_else(|| said(look?, "title")),
-            note: said(value, "note_text"),
+            title: text_field(value, "title").or_else(|| text_field(look?, "title")),
+            note: text_field(value, "note_text"),
             text: (!texts.is_empty()).then(|| texts.join("\n")),
-            look: said(value, "look_id").or_else(|| said(look?, "id")),
-            merges_queries: merged.or_else(|| said(value, "merge_result_id")).is_some(),
-            query: queries.into_iter().flatten().find_map(Query::parse),
+            look: text_field(value, "look_id").or_else(|| text_field(look?, "id")),
+            merges_queries: merged
+                .or_else(|| text_field(value, "merge_result_id"))
+                .is_some(),
+            query: queries.into_iter().flatten().find_map(TileQuery::parse),
         };
         (tile != Self::default()).then_some(tile)
     }
@@ -178,7 +179,7 @@ fn rich(value: &Value) -> Option<String> {
         match value {
             Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
             Value::Object(fields) => {
-                found.extend(said(value, "text"));
+                found.extend(text_field(value, "text"));
                 let below = fields.iter().filter(|(name, _)| *name != "text");
                 below.for_each(|(_, value)| collect(value, found));
             }
@@ -191,24 +192,24 @@ fn rich(value: &Value) -> Option<String> {
     (!found.is_empty()).then(|| found.join("\n"))
 }
 
-impl Query {
+impl TileQuery {
     /// Parses a query; returns `None` if it names no explore.
     fn parse(value: &Value) -> Option<Self> {
         let filters = value.get("filters").and_then(Value::as_object);
         let filters = filters.into_iter().flatten();
         let filters = filters.map(|(name, _)| {
-            let condition = value.get("filters").and_then(|all| said(all, name));
+            let condition = value.get("filters").and_then(|all| text_field(all, name));
             (name.clone(), condition.unwrap_or_default())
         });
         Some(Self {
-            model: said(value, "model")?,
-            explore: said(value, "view")?,
+            model: text_field(value, "model")?,
+            explore: text_field(value, "view")?,
             fields: texts(value, "fields"),
             pivots: texts(value, "pivots"),
             filters: filters.collect(),
-            filter_expression: said(value, "filter_expression"),
+            filter_expression: text_field(value, "filter_expression"),
             sorts: texts(value, "sorts"),
-            limit: said(value, "limit"),
+            limit: text_field(value, "limit"),
             calculations: calculations(value),
         })
     }

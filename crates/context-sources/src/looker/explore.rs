@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::item::Item;
-use super::{all, is_so, name, said, texts};
+use super::{all, is_so, name, text_field, texts};
 
 /// Maximum characters of a file; longer explores get several files of fields.
 const LONGEST: usize = 40_000;
@@ -19,7 +19,7 @@ const VALUES: usize = 50;
 pub(super) struct Explore {
     model: String,
     #[serde(rename = "explore")]
-    name: String,
+    pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub(super) struct Explore {
     pub(super) connection: Option<String>,
     /// The base view, if its name differs from the explore's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    view: Option<String>,
+    pub(super) view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) table: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -38,47 +38,47 @@ pub(super) struct Explore {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     filter_unless_changed: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) joins: Vec<Join>,
+    pub(super) joins: Vec<ExploreJoin>,
     #[serde(flatten)]
-    pub(super) fields: Fields,
+    pub(super) fields: ExploreFields,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Join {
+pub(super) struct ExploreJoin {
     pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    view: Option<String>,
+    pub(super) view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) table: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    kind: Option<String>,
+    pub(super) kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    relationship: Option<String>,
+    pub(super) relationship: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sql_on: Option<String>,
+    pub(super) sql_on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    foreign_key: Option<String>,
+    pub(super) foreign_key: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     required_joins: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Fields {
+pub(super) struct ExploreFields {
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) dimensions: Vec<Field>,
+    pub(super) dimensions: Vec<ExploreField>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    measures: Vec<Field>,
+    pub(super) measures: Vec<ExploreField>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    filters: Vec<Field>,
+    filters: Vec<ExploreField>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    parameters: Vec<Field>,
+    parameters: Vec<ExploreField>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Field {
+pub(super) struct ExploreField {
     /// `view.field`; for a group of timeframes, the name of the group.
     pub(super) name: String,
     /// The view that defines it, if the explore calls that view differently.
@@ -94,13 +94,13 @@ pub(super) struct Field {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     hidden: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    primary_key: bool,
+    pub(super) primary_key: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sql: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) cases: Vec<Case>,
+    pub(super) cases: Vec<FieldCase>,
     #[serde(rename = "filters", skip_serializing_if = "BTreeMap::is_empty")]
-    conditions: BTreeMap<String, String>,
+    pub(super) conditions: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     timeframes: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -115,39 +115,40 @@ pub(super) struct Field {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Case {
+pub(super) struct FieldCase {
     when: String,
     value: String,
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct FieldPart<'a> {
     model: &'a str,
     explore: &'a str,
     #[serde(flatten)]
-    fields: &'a Fields,
+    fields: &'a ExploreFields,
 }
 
 impl Explore {
     /// Parses an explore; returns `None` for anything else.
     pub(super) fn parse(value: &Value, model: &str, explore: &str) -> Option<Self> {
         let fields = value.get("fields")?;
-        let of = |kind: &str| grouped(all(fields, kind).filter_map(Field::parse).collect());
-        let mut joins: Vec<Join> = all(value, "joins").filter_map(Join::parse).collect();
+        let of = |kind: &str| grouped(all(fields, kind).filter_map(ExploreField::parse).collect());
+        let mut joins: Vec<ExploreJoin> =
+            all(value, "joins").filter_map(ExploreJoin::parse).collect();
         joins.sort_by(|left, right| left.name.cmp(&right.name));
         Some(Self {
             model: model.to_owned(),
             name: explore.to_owned(),
-            label: said(value, "label").filter(|label| *label != usual_label(explore)),
-            description: said(value, "description"),
+            label: text_field(value, "label").filter(|label| *label != usual_label(explore)),
+            description: text_field(value, "description"),
             hidden: is_so(value, "hidden"),
-            connection: said(value, "connection_name"),
-            view: said(value, "view_name").filter(|view| view != explore),
-            table: said(value, "sql_table_name"),
+            connection: text_field(value, "connection_name"),
+            view: text_field(value, "view_name").filter(|view| view != explore),
+            table: text_field(value, "sql_table_name"),
             always_filter: conditions(value, "always_filter", "name", "value"),
             filter_unless_changed: conditions(value, "conditionally_filter", "name", "value"),
             joins,
-            fields: Fields {
+            fields: ExploreFields {
                 dimensions: of("dimensions"),
                 measures: of("measures"),
                 filters: of("filters"),
@@ -163,6 +164,18 @@ impl Explore {
         }
     }
 
+    /// Returns the prefix of fields, the view and the table of each view of the explore.
+    pub(super) fn views(&self) -> Vec<(&str, &str, Option<&str>)> {
+        let base = self.view.as_deref().unwrap_or(&self.name);
+        let joined = self.joins.iter().map(|join| {
+            let view = join.view.as_deref().unwrap_or(&join.name);
+            (join.name.as_str(), view, join.table.as_deref())
+        });
+        std::iter::once((base, base, self.table.as_deref()))
+            .chain(joined)
+            .collect()
+    }
+
     /// Returns the table of a view, given the view name that prefixes its fields.
     pub(super) fn table_of(&self, view: &str) -> Option<&str> {
         let joined = self.joins.iter().find(|join| join.name == view);
@@ -175,7 +188,7 @@ impl Explore {
     /// Returns whether the explore has dimensions but no field shows its SQL: the key may not see
     /// it.
     pub(super) fn hides_sql(&self) -> bool {
-        let Fields {
+        let ExploreFields {
             dimensions,
             measures,
             ..
@@ -193,12 +206,12 @@ impl Explore {
             return Ok(vec![(item.file(), whole)]);
         }
         let head = Self {
-            fields: Fields::default(),
+            fields: ExploreFields::default(),
             ..self.clone()
         };
         let mut files = vec![(item.file(), serde_yaml::to_string(&head)?)];
         for (index, fields) in self.fields.parts()?.iter().enumerate() {
-            let part = Part {
+            let part = FieldPart {
                 model: &self.model,
                 explore: &self.name,
                 fields,
@@ -209,7 +222,7 @@ impl Explore {
     }
 }
 
-impl Fields {
+impl ExploreFields {
     /// Splits the fields into parts that fit, keeping a view together if possible.
     fn parts(&self) -> Result<Vec<Self>, serde_yaml::Error> {
         let kinds = [
@@ -220,7 +233,7 @@ impl Fields {
         ];
         let fields = kinds.into_iter().enumerate();
         let fields = fields.flat_map(|(kind, list)| list.iter().map(move |field| (kind, field)));
-        let mut fields: Vec<(usize, &Field)> = fields.collect();
+        let mut fields: Vec<(usize, &ExploreField)> = fields.collect();
         fields.sort_by_key(|(kind, field)| (field.view(), *kind, &field.name));
         let mut parts: Vec<Self> = Vec::new();
         let mut room = 0;
@@ -246,11 +259,11 @@ impl Fields {
     }
 }
 
-impl Field {
+impl ExploreField {
     fn parse(value: &Value) -> Option<Self> {
         let full = name(value)?;
-        let group = said(value, "dimension_group");
-        let kind = said(value, "type");
+        let group = text_field(value, "dimension_group");
+        let kind = text_field(value, "type");
         let own = group.as_ref().unwrap_or(&full);
         let (view, short) = own.split_once('.').unwrap_or(("", own));
         let timeframe = group.as_ref().and_then(|group| {
@@ -258,15 +271,15 @@ impl Field {
             Some(rest.trim_start_matches('_').to_owned())
         });
         // The label of a timeframe names the timeframe.
-        let label = said(value, "label_short").filter(|_| group.is_none());
-        let cases = all(value, "sql_case").map(|case| Case {
-            when: said(case, "condition").unwrap_or_default(),
-            value: said(case, "value").unwrap_or_default(),
+        let label = text_field(value, "label_short").filter(|_| group.is_none());
+        let cases = all(value, "sql_case").map(|case| FieldCase {
+            when: text_field(case, "condition").unwrap_or_default(),
+            value: text_field(case, "value").unwrap_or_default(),
         });
-        let values = all(value, "enumerations").filter_map(|one| said(one, "value"));
+        let values = all(value, "enumerations").filter_map(|one| text_field(one, "value"));
         Some(Self {
             name: own.clone(),
-            defined_in: said(value, "original_view").filter(|original| original != view),
+            defined_in: text_field(value, "original_view").filter(|original| original != view),
             kind: match (&group, kind) {
                 (Some(_), Some(kind)) if kind.starts_with("duration") => {
                     Some("duration".to_owned())
@@ -275,15 +288,15 @@ impl Field {
                 (None, kind) => kind,
             },
             label: label.filter(|label| *label != usual_label(short)),
-            description: said(value, "description"),
+            description: text_field(value, "description"),
             hidden: is_so(value, "hidden"),
             primary_key: is_so(value, "primary_key"),
-            sql: said(value, "sql"),
+            sql: text_field(value, "sql"),
             cases: cases.collect(),
             conditions: conditions(value, "filters", "field", "condition"),
             timeframes: timeframe.into_iter().collect(),
             values: values.take(VALUES).collect(),
-            format: said(value, "value_format"),
+            format: text_field(value, "value_format"),
             synonyms: texts(value, "synonyms"),
             tags: texts(value, "tags"),
         })
@@ -299,16 +312,17 @@ impl Field {
     }
 }
 
-impl Join {
+impl ExploreJoin {
     fn parse(value: &Value) -> Option<Self> {
         let name = name(value)?;
         Some(Self {
-            view: said(value, "from").filter(|from| *from != name),
-            table: said(value, "sql_table_name"),
-            kind: said(value, "type"),
-            relationship: said(value, "relationship"),
-            sql_on: said(value, "sql_on"),
-            foreign_key: said(value, "foreign_key").or_else(|| said(value, "sql_foreign_key")),
+            view: text_field(value, "from").filter(|from| *from != name),
+            table: text_field(value, "sql_table_name"),
+            kind: text_field(value, "type"),
+            relationship: text_field(value, "relationship"),
+            sql_on: text_field(value, "sql_on"),
+            foreign_key: text_field(value, "foreign_key")
+                .or_else(|| text_field(value, "sql_foreign_key")),
             required_joins: texts(value, "required_joins"),
             name,
         })
@@ -316,11 +330,11 @@ impl Join {
 }
 
 /// Merges the timeframes of a group into one field and sorts all fields by name.
-fn grouped(fields: Vec<Field>) -> Vec<Field> {
-    let mut all: Vec<Field> = Vec::new();
+fn grouped(fields: Vec<ExploreField>) -> Vec<ExploreField> {
+    let mut all: Vec<ExploreField> = Vec::new();
     for field in fields {
-        let same = |known: &&mut Field| {
-            let whole = Field {
+        let same = |known: &&mut ExploreField| {
+            let whole = ExploreField {
                 timeframes: known.timeframes.clone(),
                 ..field.clone()
             };
@@ -342,8 +356,12 @@ fn grouped(fields: Vec<Field>) -> Vec<Field> {
 
 fn conditions(value: &Value, field: &str, name: &str, condition: &str) -> BTreeMap<String, String> {
     let pairs = all(value, field);
-    let pairs = pairs
-        .filter_map(|pair| Some((said(pair, name)?, said(pair, condition).unwrap_or_default())));
+    let pairs = pairs.filter_map(|pair| {
+        Some((
+            text_field(pair, name)?,
+            text_field(pair, condition).unwrap_or_default(),
+        ))
+    });
     pairs.collect()
 }
 

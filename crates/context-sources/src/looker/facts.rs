@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Crawl;
-use super::explore::Field;
+use super::LookerCrawl;
+use super::explore::ExploreField;
 use super::item::Item;
 use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
 use crate::lookml::{chosen, is_changed, shown};
@@ -14,7 +14,7 @@ type Dimensions = Vec<(bool, ColumnFacts)>;
 
 /// Returns the descriptions of dimensions that show a column unchanged, for views of a plain table
 /// on these Looker connections. Skips values that only Looker can evaluate, with a warning.
-pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
+pub fn facts(crawl: &LookerCrawl, connections: &BTreeSet<String>) -> Facts {
     let is_explore = |path: &str| matches!(Item::of(path), Some(Item::Explore { .. }));
     let left_out = &crawl.snapshot.left_out;
     let mut facts = Facts {
@@ -75,7 +75,7 @@ pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
 }
 
 /// Returns the column that a dimension shows unchanged.
-fn column(field: &Field) -> Option<String> {
+fn column(field: &ExploreField) -> Option<String> {
     let is_other = field.kind.as_deref().is_some_and(is_changed) || !field.cases.is_empty();
     shown(field.sql.as_deref()?).filter(|_| !is_other)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{is_so, list, said};
+use super::{is_so, list, text_field};
 use crate::rest::{Rest, RestError};
 
 const DEPTH: usize = 50;
@@ -23,7 +23,7 @@ impl Folders {
         let answer = rest.get("/folders", &[("fields", fields)]).await?;
         let mut folders = BTreeMap::new();
         for value in list(rest, &answer, "/folders")? {
-            if let Some(id) = said(value, "id") {
+            if let Some(id) = text_field(value, "id") {
                 folders.insert(id, folder(value));
             }
         }
@@ -34,7 +34,7 @@ impl Folders {
     pub(super) fn place(&self, thing: &Value) -> Option<String> {
         let own = thing.get("folder").filter(|own| own.is_object());
         let mut names = Vec::new();
-        let mut next = said(thing, "folder_id").or_else(|| said(own?, "id"));
+        let mut next = text_field(thing, "folder_id").or_else(|| text_field(own?, "id"));
         if let Some(own) = own {
             let own = folder(own);
             if own.is_personal {
@@ -61,8 +61,8 @@ impl Folders {
 
 fn folder(value: &Value) -> Folder {
     Folder {
-        name: said(value, "name").unwrap_or_else(|| "?".to_owned()),
-        above: said(value, "parent_id"),
+        name: text_field(value, "name").unwrap_or_else(|| "?".to_owned()),
+        above: text_field(value, "parent_id"),
         is_personal: is_so(value, "is_personal") || is_so(value, "is_personal_descendant"),
     }
 }

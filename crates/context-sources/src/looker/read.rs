@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::content::Content;
+use super::content::LookerContent;
 use super::explore::Explore;
 use super::folders::Folders;
 use super::item::Item;
-use super::{Crawl, Scope, all, is_so, list, name, said, texts};
+use super::{LookerCrawl, LookerScope, all, is_so, list, name, text_field, texts};
 use crate::page_cache::{PageCache, file_name};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::LeftOut;
@@ -21,7 +21,7 @@ const PAGE: usize = 100;
 /// Consecutive failures of a busy server after which the crawl stops.
 const ENOUGH: usize = 5;
 
-pub(super) struct Model {
+pub(super) struct LookerModel {
     name: String,
     explores: BTreeSet<String>,
     pub(super) connections: Vec<String>,
@@ -29,11 +29,11 @@ pub(super) struct Model {
     is_unlimited: bool,
 }
 
-pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
+pub(super) async fn models(rest: &Rest) -> Result<Vec<LookerModel>, RestError> {
     let fields = "name,explores,allowed_db_connection_names,unlimited_db_connections";
     let answer = rest.get("/lookml_models", &[("fields", fields)]).await?;
     let model = |value: &Value| {
-        Some(Model {
+        Some(LookerModel {
             name: name(value)?,
             explores: all(value, "explores").filter_map(name).collect(),
             connections: texts(value, "allowed_db_connection_names"),
@@ -41,7 +41,7 @@ pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
         })
     };
     let listed = list(rest, &answer, "/lookml_models")?;
-    let mut models: Vec<Model> = listed.iter().filter_map(model).collect();
+    let mut models: Vec<LookerModel> = listed.iter().filter_map(model).collect();
     models.sort_by(|left, right| left.name.cmp(&right.name));
     Ok(models)
 }
@@ -52,8 +52,12 @@ pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
 /// # Errors
 ///
 /// [`RestError`] if the server cannot be read.
-pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl, RestError> {
-    let mut reader = Reader {
+pub async fn read(
+    rest: &Rest,
+    scope: &LookerScope,
+    cache: &PageCache,
+) -> Result<LookerCrawl, RestError> {
+    let mut reader = LookerReader {
         rest,
         scope,
         cache,
@@ -62,7 +66,7 @@ pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl
             .iter()
             .filter_map(|file| Item::of(file))
             .collect(),
-        crawl: Crawl::default(),
+        crawl: LookerCrawl::default(),
         reasons: BTreeMap::new(),
         unmapped: BTreeSet::new(),
         in_a_row: 0,
@@ -75,18 +79,18 @@ pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl
         reader.contents(list, &folders).await?;
     }
     reader.keep_what_is_mapped();
-    reader.tell_of_hidden_sql();
+    reader.warn_about_hidden_sql();
     reader.write()?;
     reader.leave_out();
     Ok(reader.crawl)
 }
 
-struct Reader<'a> {
+struct LookerReader<'a> {
     rest: &'a Rest,
-    scope: &'a Scope,
+    scope: &'a LookerScope,
     cache: &'a PageCache,
     earlier: BTreeSet<Item>,
-    crawl: Crawl,
+    crawl: LookerCrawl,
     /// Why an existing item was not read; it is not treated as deleted.
     reasons: BTreeMap<Item, String>,
     /// Looker connections that belong to no warehouse.
@@ -94,8 +98,8 @@ struct Reader<'a> {
     in_a_row: usize,
 }
 
-impl Reader<'_> {
-    async fn model(&mut self, model: &Model) -> Result<(), RestError> {
+impl LookerReader<'_> {
+    async fn model(&mut self, model: &LookerModel) -> Result<(), RestError> {
         let is_mapped = |name: &String| self.scope.connections.contains(name);
         let may_be = model.is_unlimited
             || model.connections.is_empty()
@@ -115,15 +119,20 @@ impl Reader<'_> {
         Ok(())
     }
 
-    async fn explore(&mut self, model: &Model, explore: &str, item: Item) -> Result<(), RestError> {
+    async fn explore(
+        &mut self,
+        model: &LookerModel,
+        explore: &str,
+        item: Item,
+    ) -> Result<(), RestError> {
         let found = match self.look_at(&item).await? {
             Ok(value) => {
                 let found = Explore::parse(&value, &model.name, explore);
-                found.ok_or_else(|| self.rest.strange("something else than an explore"))
+                found.ok_or_else(|| self.rest.strange("something other than an explore"))
             }
             Err(error) => Err(error),
         };
-        let Some(mut found) = self.kept(&item, found) else {
+        let Some(mut found) = self.or_cached(&item, found) else {
             return Ok(());
         };
         if let ([only], None) = (model.connections.as_slice(), &found.connection) {
@@ -178,12 +187,12 @@ impl Reader<'_> {
                         self.reasons.insert(item, reason.to_owned());
                         continue;
                     };
-                    let found = Content::parse(&item, &value, folder);
+                    let found = LookerContent::parse(&item, &value, folder);
                     found.ok_or_else(|| self.rest.strange("neither a dashboard nor a look"))
                 }
                 Err(error) => Err(error),
             };
-            if let Some(found) = self.kept(&item, found) {
+            if let Some(found) = self.or_cached(&item, found) {
                 self.crawl.contents.insert(item, found);
             }
         }
@@ -206,7 +215,7 @@ impl Reader<'_> {
             let part = list(self.rest, &answer, path)?;
             let before = ids.len();
             let there = part.iter().filter(|one| !is_so(one, "deleted"));
-            ids.extend(there.filter_map(|one| said(one, "id")));
+            ids.extend(there.filter_map(|one| text_field(one, "id")));
             if part.len() < PAGE {
                 break;
             }
@@ -242,7 +251,7 @@ impl Reader<'_> {
     }
 
     /// Returns the value that was read, or on failure the cached value with a warning.
-    fn kept<T: Serialize + DeserializeOwned>(
+    fn or_cached<T: Serialize + DeserializeOwned>(
         &mut self,
         item: &Item,
         found: Result<T, RestError>,
@@ -277,7 +286,7 @@ impl Reader<'_> {
         let contents = std::mem::take(&mut self.crawl.contents);
         let mut others = 0;
         for (item, content) in contents {
-            let asked: Vec<Item> = content.asked().collect();
+            let asked: Vec<Item> = content.queried_explores().collect();
             let mut known = asked
                 .iter()
                 .map(|item| self.crawl.explores.contains_key(item));
@@ -293,7 +302,7 @@ impl Reader<'_> {
         }
         if others > 0 {
             self.crawl.warnings.push(format!(
-                "{others} dashboards and looks show nothing of the mapped connections: they were not read"
+                "{others} dashboards and looks use no mapped connection: they were not read"
             ));
         }
         let names = std::mem::take(&mut self.unmapped);
@@ -305,7 +314,7 @@ impl Reader<'_> {
         self.crawl.warnings.extend(told);
     }
 
-    fn tell_of_hidden_sql(&mut self) {
+    fn warn_about_hidden_sql(&mut self) {
         let explores = self.crawl.explores.values();
         let hidden = explores.filter(|explore| explore.hides_sql()).count();
         if hidden > 0 {

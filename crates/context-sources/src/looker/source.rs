@@ -8,10 +8,9 @@ use ktx_config::{Connection, Driver};
 use ktx_diagnostics::{Code, Failure};
 use ktx_secrets::Secret;
 
-use super::{Crawl, Scope};
-use crate::definitions::Definitions;
+use super::{LookerCrawl, LookerScope};
 use crate::rest::{Rest, RestError, RestErrorKind};
-use crate::server::{Mapping, cache, left_out, unreachable};
+use crate::server::{Mapping, cache, unreachable, unread_files};
 use crate::source::{Access, Contents, ContextSource, Kind, ReadRequest, Source, SourceContext};
 
 /// The field with the id of the key.
@@ -28,7 +27,6 @@ const MAPPING: Mapping = Mapping {
 /// The warehouse of each Looker connection that is read.
 type Mappings = BTreeMap<String, String>;
 
-/// Looker servers.
 pub(crate) struct Looker;
 
 #[async_trait]
@@ -59,14 +57,14 @@ impl ContextSource for Looker {
         }
         MAPPING.check_target(connection, request.target, mappings.values())?;
         (request.notify)(&format!("{}: reading Looker", connection.id));
-        let scope = Scope {
+        let scope = LookerScope {
             connections: mappings.keys().cloned().collect(),
             earlier: request.earlier.clone(),
         };
         let cache = cache(connection, context);
         let read = super::read(&rest, &scope, &cache).await;
         let mut crawl = read.map_err(failed)?;
-        crawl.warnings.extend(left_out(&crawl.snapshot));
+        crawl.warnings.extend(unread_files(&crawl.snapshot));
         let missing = mappings.keys().filter(|name| !known.contains_key(*name));
         let missing = missing
             .map(|name| format!("the server has no connection `{name}`, or not for this key"));
@@ -89,7 +87,7 @@ impl ContextSource for Looker {
 
 fn sources(
     connection: &Connection,
-    mut crawl: Crawl,
+    mut crawl: LookerCrawl,
     mappings: &Mappings,
     request: ReadRequest<'_>,
 ) -> Result<Vec<Source>, Failure> {
@@ -112,7 +110,7 @@ fn sources(
             snapshot: Arc::clone(&snapshot),
             units,
             facts,
-            definitions: Definitions::default(),
+            definitions: super::definitions(&crawl, &own),
             has_facts: true,
             documents: None,
             scope: Some(super::scope(&warehouse)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Crawl;
+use super::LookerCrawl;
 use super::item::{Item, escaped};
 use crate::snapshot::Unit;
 
@@ -17,7 +17,10 @@ names fields of its explore; `calculations` belong to that query alone.";
 
 /// Returns the units of each warehouse by name. `warehouses` maps Looker connections to warehouses.
 /// Unit keys begin with [`scope`].
-pub fn units(crawl: &Crawl, warehouses: &BTreeMap<String, String>) -> BTreeMap<String, Vec<Unit>> {
+pub fn units(
+    crawl: &LookerCrawl,
+    warehouses: &BTreeMap<String, String>,
+) -> BTreeMap<String, Vec<Unit>> {
     let mut all: BTreeMap<String, Vec<Unit>> = BTreeMap::new();
     for warehouse in warehouses.values() {
         all.entry(warehouse.clone()).or_default();
@@ -32,7 +35,7 @@ pub fn units(crawl: &Crawl, warehouses: &BTreeMap<String, String>) -> BTreeMap<S
     let mut groups: BTreeMap<(Option<Item>, bool), Vec<&Item>> = BTreeMap::new();
     for (item, content) in &crawl.contents {
         let mut counts: BTreeMap<Item, usize> = BTreeMap::new();
-        for explore in content.asked() {
+        for explore in content.queried_explores() {
             if crawl.explores.contains_key(&explore) {
                 *counts.entry(explore).or_default() += 1;
             }
@@ -70,7 +73,7 @@ pub fn scope(warehouse: &str) -> String {
 }
 
 /// Returns the key and the display name of a unit about an explore.
-fn named(warehouse: &str, kind: &str, explore: Option<&Item>) -> (String, String) {
+fn unit_names(warehouse: &str, kind: &str, explore: Option<&Item>) -> (String, String) {
     let scope = scope(warehouse);
     match explore {
         Some(Item::Explore { model, explore }) => (
@@ -81,7 +84,7 @@ fn named(warehouse: &str, kind: &str, explore: Option<&Item>) -> (String, String
     }
 }
 
-fn parts(crawl: &Crawl, item: &Item) -> Vec<String> {
+fn parts(crawl: &LookerCrawl, item: &Item) -> Vec<String> {
     let mut parts = Vec::new();
     loop {
         let part = item.part(parts.len() + 1);
@@ -93,8 +96,8 @@ fn parts(crawl: &Crawl, item: &Item) -> Vec<String> {
 }
 
 /// Returns one unit, or one for each part of a long explore.
-fn explore_units(crawl: &Crawl, item: &Item, warehouse: &str) -> Vec<Unit> {
-    let (key, name) = named(warehouse, "explore", Some(item));
+fn explore_units(crawl: &LookerCrawl, item: &Item, warehouse: &str) -> Vec<Unit> {
+    let (key, name) = unit_names(warehouse, "explore", Some(item));
     let head = item.file();
     let parts = parts(crawl, item);
     if parts.is_empty() {
@@ -118,13 +121,13 @@ fn explore_units(crawl: &Crawl, item: &Item, warehouse: &str) -> Vec<Unit> {
 /// Splits dashboards or looks into parts that fit, ordered by id, so that a new one changes only
 /// the last part.
 fn content_units(
-    crawl: &Crawl,
+    crawl: &LookerCrawl,
     kind: &str,
     home: Option<&Item>,
     items: &[&Item],
     warehouse: &str,
 ) -> Vec<Unit> {
-    let (key, name) = named(warehouse, kind, home);
+    let (key, name) = unit_names(warehouse, kind, home);
     let about: Vec<String> = home.map_or_else(Vec::new, |home| {
         let parts = parts(crawl, home).into_iter();
         std::iter::once(home.file()).chain(parts).collect()

@@ -1,25 +1,25 @@
 //! Reads measures, computed dimensions and joins of LookML as definitions.
 
-use super::explores::explored;
+use super::explores::read_explores;
 use super::fields::{Field, FieldKind, FieldView, Resolver};
-use super::filter_words::{Filtered, predicate};
+use super::filter_words::{DimensionType, predicate};
 use super::inheritance::{ViewTable, Views, elsewhere};
-use super::project::Project;
-use super::syntax::{Entry, Value};
+use super::project::LookmlProject;
+use super::syntax::{LookmlEntry, Value};
 use crate::definitions::{
-    ColumnKind, ComputedColumn, DefinitionKind, Definitions, Fragment, Left, MeasureDefinition,
-    MeasureFormula, Model, Purpose, Sql,
+    ColumnKind, ComputedColumn, DefinitionKind, Definitions, Fragment, MeasureDefinition,
+    MeasureFormula, Model, Purpose, SkippedDefinition, Sql, WhyLeft,
 };
-use crate::facts::{Place, Writer, is_secret};
+use crate::facts::{TableLocation, Writer, is_secret};
 use crate::snapshot::Snapshot;
 
 /// Returns what views and explores define, without a model. Models of a Looker connection other
 /// than `expected` are about another warehouse and define nothing here.
 pub fn definitions(snapshot: &Snapshot, expected: Option<&str>) -> Definitions {
-    let project = Project::of(snapshot, expected);
+    let project = LookmlProject::of(snapshot, expected);
     let elsewhere = elsewhere(&project);
     let views = Views::of(&project, &elsewhere);
-    let mut tables: Vec<(&str, Place)> = Vec::new();
+    let mut tables: Vec<(&str, TableLocation)> = Vec::new();
     let mut left = Vec::new();
     let mut resolver = Resolver {
         project: &project,
@@ -40,7 +40,7 @@ pub fn definitions(snapshot: &Snapshot, expected: Option<&str>) -> Definitions {
             }
         }
     }
-    let mut explored = explored(&resolver, &elsewhere);
+    let mut explored = read_explores(&resolver, &elsewhere);
     left.append(&mut explored.left);
     let mut models = Vec::new();
     for (name, table) in tables {
@@ -65,12 +65,13 @@ pub fn definitions(snapshot: &Snapshot, expected: Option<&str>) -> Definitions {
     }
 }
 
-fn leave_all(view: &FieldView<'_>, reason: &str, left: &mut Vec<Left>) {
+fn leave_all(view: &FieldView<'_>, reason: &str, left: &mut Vec<SkippedDefinition>) {
     let measures = view
         .fields
         .iter()
         .filter(|(_, field)| field.kind == FieldKind::Measure);
-    left.extend(measures.map(|(name, field)| Left {
+    left.extend(measures.map(|(name, field)| SkippedDefinition {
+        why: WhyLeft::NotATable,
         kind: DefinitionKind::Measure,
         name: format!("{}.{name}", view.name),
         spot: field.spot.clone(),
@@ -82,7 +83,7 @@ fn leave_all(view: &FieldView<'_>, reason: &str, left: &mut Vec<Left>) {
 fn columns(
     view: &FieldView<'_>,
     resolver: &Resolver<'_>,
-    left: &mut Vec<Left>,
+    left: &mut Vec<SkippedDefinition>,
 ) -> Vec<ComputedColumn> {
     let mut columns = Vec::new();
     for (name, field) in &view.fields {
@@ -90,7 +91,8 @@ fn columns(
         let (of, kind) = match field.kind {
             FieldKind::Measure => continue,
             FieldKind::TimeGroup if field.text("type") == Some("duration") => {
-                left.push(Left {
+                left.push(SkippedDefinition {
+                    why: WhyLeft::NotTranslated,
                     kind: DefinitionKind::Column,
                     name: format!("{}.{name}", view.name),
                     spot: field.spot.clone(),
@@ -110,7 +112,8 @@ fn columns(
                 description: description(field, resolver.project),
                 spot: field.spot.clone(),
             }),
-            Err(reason) => left.push(Left {
+            Err(reason) => left.push(SkippedDefinition {
+                why: WhyLeft::NotTranslated,
                 kind: DefinitionKind::Column,
                 name: format!("{}.{name}", view.name),
                 spot: field.spot.clone(),
@@ -133,7 +136,7 @@ fn column_kind(field: &Field<'_>) -> ColumnKind {
 fn measures(
     view: &FieldView<'_>,
     resolver: &Resolver<'_>,
-    left: &mut Vec<Left>,
+    left: &mut Vec<SkippedDefinition>,
 ) -> Vec<MeasureDefinition> {
     let mut measures = Vec::new();
     let own = view
@@ -151,7 +154,8 @@ fn measures(
                 spot: field.spot.clone(),
                 purpose: Purpose::Offered,
             }),
-            Err(reason) => left.push(Left {
+            Err(reason) => left.push(SkippedDefinition {
+                why: WhyLeft::NotTranslated,
                 kind: DefinitionKind::Measure,
                 name: format!("{}.{name}", view.name),
                 spot: field.spot.clone(),
@@ -218,7 +222,7 @@ fn filters(view: &str, field: &Field<'_>, resolver: &Resolver<'_>) -> Result<Vec
 }
 
 /// Returns the fields and the words of `[name: "words"]` or `{field: name value: "words"}`.
-fn conditions(entry: &Entry) -> Vec<(&str, &str)> {
+fn conditions(entry: &LookmlEntry) -> Vec<(&str, &str)> {
     match &entry.value {
         Value::List(items) => items
             .iter()
@@ -251,9 +255,9 @@ fn filter(
         .filter(|field| field.kind == FieldKind::Dimension)
         .ok_or_else(|| format!("its filter on `{owner}.{name}` has no counterpart"))?;
     let kind = match field.text("type").unwrap_or("string") {
-        "string" | "zipcode" => Filtered::Text,
-        "number" => Filtered::Number,
-        "yesno" => Filtered::Boolean,
+        "string" | "zipcode" => DimensionType::Text,
+        "number" => DimensionType::Number,
+        "yesno" => DimensionType::Boolean,
         other => {
             return Err(format!(
                 "a filter on a dimension of type `{other}` has no counterpart"
@@ -276,7 +280,7 @@ fn filter(
     predicate(&column, kind, &words)
 }
 
-fn description(field: &Field<'_>, project: &Project<'_>) -> Option<String> {
+fn description(field: &Field<'_>, project: &LookmlProject<'_>) -> Option<String> {
     let text = project.written_out(field.text("description")?.trim())?;
     (!text.is_empty() && !is_secret(&text)).then_some(text)
 }

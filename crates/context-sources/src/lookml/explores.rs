@@ -4,24 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::Resolver;
 use super::project::{blocks, text};
-use super::syntax::{Entry, Value};
+use super::syntax::{LookmlEntry, Value};
 use crate::definitions::{
-    Cardinality, ColumnPair, DefinitionKind, Left, ModelJoin, SegmentDefinition, Spot,
+    Cardinality, ColumnPair, DefinitionKind, ModelJoin, SegmentDefinition, SkippedDefinition,
+    SourcePosition, WhyLeft,
 };
 
 /// What explores say about their views.
 #[derive(Default)]
-pub(super) struct Explored {
+pub(super) struct ExploreFacts {
     /// Joins by the view that declares them.
     pub(super) joins: BTreeMap<String, Vec<ModelJoin>>,
     /// Predicates that an explore always applies, by its view.
     pub(super) segments: BTreeMap<String, Vec<SegmentDefinition>>,
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<SkippedDefinition>,
 }
 
-/// Reads the explores of all files but those `elsewhere`.
-pub(super) fn explored(resolver: &Resolver<'_>, elsewhere: &BTreeSet<&str>) -> Explored {
-    let mut explored = Explored::default();
+pub(super) fn read_explores(resolver: &Resolver<'_>, elsewhere: &BTreeSet<&str>) -> ExploreFacts {
+    let mut explored = ExploreFacts::default();
     for file in resolver.project.files.values() {
         let is_ours = !elsewhere.contains(file.path)
             && !resolver
@@ -47,17 +47,17 @@ struct Explore<'p> {
     /// The view of each name in its conditions.
     views: BTreeMap<&'p str, &'p str>,
     base: &'p str,
-    entries: &'p [Entry],
+    entries: &'p [LookmlEntry],
 }
 
 /// One side of an equality: a name of the explore and a dimension of its view.
-struct Side<'t> {
+struct JoinSide<'t> {
     name: &'t str,
     dimension: &'t str,
 }
 
 impl<'p> Explore<'p> {
-    fn new(name: &'p str, entries: &'p [Entry]) -> Self {
+    fn new(name: &'p str, entries: &'p [LookmlEntry]) -> Self {
         let name = name.trim_start_matches('+');
         let view_name = text(entries, "view_name");
         let base_name = view_name.unwrap_or(name);
@@ -76,7 +76,7 @@ impl<'p> Explore<'p> {
         }
     }
 
-    fn joins(&self, resolver: &Resolver<'_>, path: &str, explored: &mut Explored) {
+    fn joins(&self, resolver: &Resolver<'_>, path: &str, explored: &mut ExploreFacts) {
         for entry in self.entries.iter().filter(|entry| entry.key == "join") {
             let Value::Block(Some(alias), inner) = &entry.value else {
                 continue;
@@ -94,7 +94,8 @@ impl<'p> Explore<'p> {
                         known.push(join);
                     }
                 }
-                Err(reason) => explored.left.push(Left {
+                Err(reason) => explored.left.push(SkippedDefinition {
+                    why: WhyLeft::NotTranslated,
                     kind: DefinitionKind::Join,
                     name: format!("{} → {alias}", self.name),
                     spot,
@@ -108,7 +109,7 @@ impl<'p> Explore<'p> {
     fn join(
         &self,
         alias: &str,
-        inner: &[Entry],
+        inner: &[LookmlEntry],
         resolver: &Resolver<'_>,
     ) -> Result<(String, ModelJoin), String> {
         let to = self.views.get(alias).copied().unwrap_or(alias);
@@ -134,7 +135,7 @@ impl<'p> Explore<'p> {
             alias: (alias != to).then(|| alias.to_owned()),
             pairs,
             cardinality,
-            spot: Spot::new(),
+            spot: SourcePosition::new(),
         };
         Ok((from.to_owned(), join))
     }
@@ -197,7 +198,13 @@ impl<'p> Explore<'p> {
         })
     }
 
-    fn always(&self, resolver: &Resolver<'_>, path: &str, entry: &Entry, explored: &mut Explored) {
+    fn always(
+        &self,
+        resolver: &Resolver<'_>,
+        path: &str,
+        entry: &LookmlEntry,
+        explored: &mut ExploreFacts,
+    ) {
         let Some(sql) = text(self.entries, "sql_always_where") else {
             return;
         };
@@ -214,7 +221,8 @@ impl<'p> Explore<'p> {
                     spot,
                 });
             }
-            Err(reason) => explored.left.push(Left {
+            Err(reason) => explored.left.push(SkippedDefinition {
+                why: WhyLeft::NotTranslated,
                 kind: DefinitionKind::Segment,
                 name,
                 spot,
@@ -224,17 +232,17 @@ impl<'p> Explore<'p> {
     }
 }
 
-fn spot(resolver: &Resolver<'_>, path: &str, entry: &Entry) -> Spot {
+fn spot(resolver: &Resolver<'_>, path: &str, entry: &LookmlEntry) -> SourcePosition {
     let place = resolver.project.place(path, entry.at);
     place
         .rsplit_once(':')
         .map_or(place.clone(), |(line, _)| line.to_owned())
 }
 
-fn side(text: &str) -> Option<Side<'_>> {
+fn side(text: &str) -> Option<JoinSide<'_>> {
     let inner = text.trim().strip_prefix("${")?.strip_suffix('}')?.trim();
     let (name, dimension) = inner.split_once('.')?;
-    Some(Side { name, dimension })
+    Some(JoinSide { name, dimension })
 }
 
 fn column(resolver: &Resolver<'_>, view: &str, dimension: &str) -> Result<String, String> {

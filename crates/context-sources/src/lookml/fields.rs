@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::inheritance::{Chain, View, Views};
-use super::project::{Project, blocks, text};
-use super::syntax::{Entry, Value};
-use crate::definitions::{Fragment, Spot, Sql};
+use super::project::{LookmlProject, blocks, text};
+use super::syntax::{LookmlEntry, Value};
+use crate::definitions::{Fragment, SourcePosition, Sql};
 use crate::names;
 
 /// The longest chain of dimensions that are built on each other.
@@ -20,9 +20,9 @@ pub(super) struct FieldView<'p> {
 /// A field through inheritance.
 pub(super) struct Field<'p> {
     pub(super) kind: FieldKind,
-    pub(super) spot: Spot,
+    pub(super) spot: SourcePosition,
     /// The parameters where the field is written, the last one first.
-    parts: Vec<&'p [Entry]>,
+    parts: Vec<&'p [LookmlEntry]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) enum FieldKind {
 }
 
 impl<'p> FieldView<'p> {
-    pub(super) fn of(chain: &Chain<'p>, views: &Views<'p>, project: &Project<'_>) -> Self {
+    pub(super) fn of(chain: &Chain<'p>, views: &Views<'p>, project: &LookmlProject<'_>) -> Self {
         let mut fields: BTreeMap<&str, Field<'p>> = BTreeMap::new();
         for View { path, entries, .. } in chain.views(views) {
             for entry in *entries {
@@ -50,7 +50,7 @@ impl<'p> FieldView<'p> {
                 let place = project.place(path, entry.at);
                 let field = fields.entry(name).or_insert_with(|| Field {
                     kind,
-                    spot: Spot::new(),
+                    spot: SourcePosition::new(),
                     parts: Vec::new(),
                 });
                 field.kind = kind;
@@ -73,8 +73,8 @@ impl<'p> Field<'p> {
         self.parts.iter().find_map(|part| text(part, key))
     }
 
-    pub(super) fn entries(&self, key: &str) -> Vec<&'p Entry> {
-        let having = self.parts.iter().map(|part| -> Vec<&'p Entry> {
+    pub(super) fn entries(&self, key: &str) -> Vec<&'p LookmlEntry> {
+        let having = self.parts.iter().map(|part| -> Vec<&'p LookmlEntry> {
             part.iter().filter(|entry| entry.key == key).collect()
         });
         having
@@ -96,7 +96,7 @@ impl<'p> Field<'p> {
 
 /// Resolves the `${…}` of views.
 pub(super) struct Resolver<'p> {
-    pub(super) project: &'p Project<'p>,
+    pub(super) project: &'p LookmlProject<'p>,
     pub(super) views: BTreeMap<&'p str, FieldView<'p>>,
 }
 

@@ -4,7 +4,7 @@ use crate::definitions::Sql;
 
 /// What the filtered dimension holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Filtered {
+pub(super) enum DimensionType {
     Text,
     Number,
     Boolean,
@@ -15,15 +15,19 @@ pub(super) enum Filtered {
 /// # Errors
 ///
 /// Why it has no counterpart, as text.
-pub(super) fn predicate(column: &Sql, kind: Filtered, words: &str) -> Result<Option<Sql>, String> {
+pub(super) fn predicate(
+    column: &Sql,
+    kind: DimensionType,
+    words: &str,
+) -> Result<Option<Sql>, String> {
     let words = words.trim();
     if words.is_empty() {
         return Ok(None);
     }
     let terms = match kind {
-        Filtered::Text => texts(words),
-        Filtered::Number => numbers(words)?,
-        Filtered::Boolean => return boolean(column, words).map(Some),
+        DimensionType::Text => texts(words),
+        DimensionType::Number => numbers(words)?,
+        DimensionType::Boolean => return boolean(column, words).map(Some),
     };
     let alternatives: Vec<Sql> = terms
         .iter()

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::project::{Project, text};
-use super::syntax::{Entry, Value};
-use crate::facts::Place;
+use super::project::{LookmlProject, text};
+use super::syntax::{LookmlEntry, Value};
+use crate::facts::TableLocation;
 use crate::names;
 
 const ANCESTORS: usize = 100;
@@ -13,7 +13,7 @@ pub(super) struct View<'p> {
     pub(super) name: &'p str,
     pub(super) path: &'p str,
     pub(super) is_refinement: bool,
-    pub(super) entries: &'p [Entry],
+    pub(super) entries: &'p [LookmlEntry],
 }
 
 impl<'p> View<'p> {
@@ -32,7 +32,7 @@ pub(super) fn by_name<'p>(views: &[View<'p>]) -> BTreeMap<&'p str, Vec<usize>> {
     found
 }
 
-pub(super) fn views<'p>(project: &'p Project<'_>) -> Vec<View<'p>> {
+pub(super) fn views<'p>(project: &'p LookmlProject<'_>) -> Vec<View<'p>> {
     let mut views = Vec::new();
     for file in project.files.values() {
         for entry in &file.entries {
@@ -54,7 +54,7 @@ pub(super) fn views<'p>(project: &'p Project<'_>) -> Vec<View<'p>> {
 
 /// Returns the files that only models of another warehouse include. Files that no model includes
 /// may be about this warehouse.
-pub(super) fn elsewhere<'a>(project: &Project<'a>) -> BTreeSet<&'a str> {
+pub(super) fn elsewhere<'a>(project: &LookmlProject<'a>) -> BTreeSet<&'a str> {
     let (others, ours): (Vec<_>, Vec<_>) = project
         .models
         .iter()
@@ -85,12 +85,11 @@ pub(super) struct Chain<'p> {
     pub(super) name: &'p str,
     pub(super) path: &'p str,
     members: Vec<usize>,
-    table: Option<(&'p str, &'p Entry)>,
+    table: Option<(&'p str, &'p LookmlEntry)>,
 }
 
-/// The table of a view.
 pub(super) enum ViewTable {
-    At(Place),
+    At(TableLocation),
     /// The view is a query of its own.
     Derived,
     /// Only Looker can evaluate its name, at this place.
@@ -100,7 +99,7 @@ pub(super) enum ViewTable {
 }
 
 impl<'p> Views<'p> {
-    pub(super) fn of(project: &'p Project<'_>, elsewhere: &'p BTreeSet<&'p str>) -> Self {
+    pub(super) fn of(project: &'p LookmlProject<'_>, elsewhere: &'p BTreeSet<&'p str>) -> Self {
         let views = views(project);
         Self {
             by_name: by_name(&views),
@@ -169,13 +168,12 @@ impl<'p> Chain<'p> {
         self.members.iter().filter_map(|at| views.all.get(*at))
     }
 
-    pub(super) fn table(&self, project: &Project<'_>) -> ViewTable {
+    pub(super) fn table(&self, project: &LookmlProject<'_>) -> ViewTable {
         let Some((path, entry)) = self.table else {
             // Without `sql_table_name`, the table has the name of the view.
-            return ViewTable::At(Place {
+            return ViewTable::At(TableLocation {
                 name: self.name.to_owned(),
-                schema: None,
-                database: None,
+                ..TableLocation::default()
             });
         };
         let Some(sql) = entry.value.text() else {

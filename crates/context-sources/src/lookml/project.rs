@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::syntax::{Entry, Value, Wrong, parse, place};
+use super::syntax::{LookmlEntry, SyntaxError, Value, parse, place};
 use crate::snapshot::Snapshot;
 
 /// Extensions that an include may omit.
@@ -11,27 +11,27 @@ const ENDINGS: [&str; 2] = [".lkml", ".lookml"];
 pub(super) struct File<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     /// The entries; empty for a dashboard or a file that cannot be parsed.
-    pub(super) entries: Vec<Entry>,
-    pub(super) wrong: Option<Wrong>,
+    pub(super) entries: Vec<LookmlEntry>,
+    pub(super) wrong: Option<SyntaxError>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Model,
     /// A dashboard in YAML.
     Dashboard,
     Other,
 }
 
-pub(super) struct Project<'a> {
+pub(super) struct LookmlProject<'a> {
     pub(super) files: BTreeMap<&'a str, File<'a>>,
-    pub(super) models: Vec<Model<'a>>,
+    pub(super) models: Vec<LookmlModel<'a>>,
     constants: BTreeMap<String, String>,
 }
 
-pub(super) struct Model<'a> {
+pub(super) struct LookmlModel<'a> {
     pub(super) name: &'a str,
     pub(super) path: &'a str,
     /// The files that it includes directly or indirectly, without itself.
@@ -40,7 +40,7 @@ pub(super) struct Model<'a> {
     pub(super) mismatch: Option<String>,
 }
 
-impl<'a> Project<'a> {
+impl<'a> LookmlProject<'a> {
     /// Parses the files. Marks models whose Looker connection is not `expected`.
     pub(super) fn of(snapshot: &'a Snapshot, expected: Option<&str>) -> Self {
         let files = snapshot.files.iter();
@@ -60,7 +60,7 @@ impl<'a> Project<'a> {
             }
         }
         let models = project.files.values();
-        let models = models.filter(|file| file.kind == Kind::Model);
+        let models = models.filter(|file| file.kind == FileKind::Model);
         project.models = models.map(|file| project.model(file, expected)).collect();
         project
             .models
@@ -68,7 +68,7 @@ impl<'a> Project<'a> {
         project
     }
 
-    fn model(&self, file: &File<'a>, expected: Option<&str>) -> Model<'a> {
+    fn model(&self, file: &File<'a>, expected: Option<&str>) -> LookmlModel<'a> {
         let mut includes = BTreeSet::new();
         let mut open = vec![file.path];
         while let Some(path) = open.pop() {
@@ -84,7 +84,7 @@ impl<'a> Project<'a> {
         let connection = connection.and_then(|name| self.written_out(name));
         let mismatch = connection.filter(|name| expected.is_some_and(|wanted| wanted != name));
         let name = file.path.rsplit('/').next().unwrap_or(file.path);
-        Model {
+        LookmlModel {
             name: name.split(".model.").next().unwrap_or(name),
             path: file.path,
             includes,
@@ -92,7 +92,40 @@ impl<'a> Project<'a> {
         }
     }
 
+    /// Returns the files that include themselves through others by name, one for each circle, with the next file of
+    /// the circle.
+    pub(super) fn circles(&self) -> Vec<(&'a str, &'a str)> {
+        let next: BTreeMap<&str, Vec<&str>> = self
+            .files
+            .keys()
+            .map(|path| {
+                (
+                    *path,
+                    self.included_by(path, |pattern| !pattern.contains('*')),
+                )
+            })
+            .filter(|(_, next)| !next.is_empty())
+            .collect();
+        let mut circles = Vec::new();
+        let mut known: BTreeSet<&str> = BTreeSet::new();
+        for (path, included) in &next {
+            let seen = reached(path, &next);
+            if known.contains(path) || !seen.contains(path) {
+                continue;
+            }
+            let of_circle = seen.iter().copied();
+            known.extend(of_circle.filter(|other| reached(other, &next).contains(path)));
+            let through = included.iter().find(|other| known.contains(*other));
+            circles.extend(through.map(|through| (*path, *through)));
+        }
+        circles
+    }
+
     fn included(&self, path: &str) -> Vec<&'a str> {
+        self.included_by(path, |_| true)
+    }
+
+    fn included_by(&self, path: &str, is_meant: impl Fn(&str) -> bool) -> Vec<&'a str> {
         let Some(file) = self.files.get(path) else {
             return Vec::new();
         };
@@ -102,7 +135,12 @@ impl<'a> Project<'a> {
             if entry.key != "include" {
                 continue;
             }
-            for pattern in entry.value.texts() {
+            for pattern in entry
+                .value
+                .texts()
+                .into_iter()
+                .filter(|pattern| is_meant(pattern))
+            {
                 found.extend(self.matching(folder, pattern));
             }
         }
@@ -158,6 +196,18 @@ impl<'a> Project<'a> {
     }
 }
 
+/// Returns the files that one includes directly or indirectly.
+fn reached<'a>(from: &str, next: &BTreeMap<&'a str, Vec<&'a str>>) -> BTreeSet<&'a str> {
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<&str> = next.get(from).cloned().unwrap_or_default();
+    while let Some(path) = open.pop() {
+        if seen.insert(path) {
+            open.extend(next.get(path).into_iter().flatten());
+        }
+    }
+    seen
+}
+
 fn file<'a>(path: &'a str, text: &'a str) -> File<'a> {
     let lower = path.to_ascii_lowercase();
     let is = |part: &str| {
@@ -166,15 +216,15 @@ fn file<'a>(path: &'a str, text: &'a str) -> File<'a> {
             .any(|end| lower.ends_with(&format!("{part}{end}")))
     };
     let kind = if is(".dashboard") {
-        Kind::Dashboard
+        FileKind::Dashboard
     } else if is(".model") {
-        Kind::Model
+        FileKind::Model
     } else {
-        Kind::Other
+        FileKind::Other
     };
     let (entries, wrong) = match kind {
-        Kind::Dashboard => (Vec::new(), None),
-        Kind::Model | Kind::Other => match parse(text) {
+        FileKind::Dashboard => (Vec::new(), None),
+        FileKind::Model | FileKind::Other => match parse(text) {
             Ok(entries) => (entries, None),
             Err(wrong) => (Vec::new(), Some(wrong)),
         },
@@ -188,15 +238,15 @@ fn file<'a>(path: &'a str, text: &'a str) -> File<'a> {
     }
 }
 
-pub(super) fn text<'e>(entries: &'e [Entry], key: &str) -> Option<&'e str> {
+pub(super) fn text<'e>(entries: &'e [LookmlEntry], key: &str) -> Option<&'e str> {
     let mut entries = entries.iter();
     entries.find(|entry| entry.key == key)?.value.text()
 }
 
 pub(super) fn blocks<'e>(
-    entries: &'e [Entry],
+    entries: &'e [LookmlEntry],
     key: &str,
-) -> impl Iterator<Item = (Option<&'e str>, &'e [Entry])> {
+) -> impl Iterator<Item = (Option<&'e str>, &'e [LookmlEntry])> {
     entries.iter().filter_map(move |entry| match &entry.value {
         Value::Block(name, inner) if entry.key == key => Some((name.as_deref(), inner.as_slice())),
         _ => None,

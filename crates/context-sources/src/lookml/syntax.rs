@@ -4,7 +4,7 @@
 const DEPTH: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LookmlEntry {
     pub(super) key: String,
     pub(super) value: Value,
     /// Byte offset of the key.
@@ -17,7 +17,7 @@ pub(super) enum Value {
     Text(String),
     List(Vec<Self>),
     /// A block with its optional name, or a `key: value` in a list.
-    Block(Option<String>, Vec<Entry>),
+    Block(Option<String>, Vec<LookmlEntry>),
 }
 
 impl Value {
@@ -39,12 +39,12 @@ impl Value {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct SyntaxError {
     pub(super) at: usize,
     pub(super) what: String,
 }
 
-pub(super) fn parse(text: &str) -> Result<Vec<Entry>, Wrong> {
+pub(super) fn parse(text: &str) -> Result<Vec<LookmlEntry>, SyntaxError> {
     let mut parser = Parser { text, at: 0 };
     let entries = parser.entries(0)?;
     match parser.peek() {
@@ -91,29 +91,29 @@ impl<'a> Parser<'a> {
         is_next
     }
 
-    fn wrong(&self, what: &str) -> Wrong {
-        Wrong {
+    fn wrong(&self, what: &str) -> SyntaxError {
+        SyntaxError {
             at: self.at,
             what: what.to_owned(),
         }
     }
 
     /// Parses entries up to the end of the block or file.
-    fn entries(&mut self, depth: usize) -> Result<Vec<Entry>, Wrong> {
+    fn entries(&mut self, depth: usize) -> Result<Vec<LookmlEntry>, SyntaxError> {
         let mut entries = Vec::new();
         while self.peek().is_some_and(|letter| letter != '}') {
             let at = self.at;
             let key = self.word()?.to_owned();
             if !self.takes(':') {
-                return Err(self.wrong(&format!("a `:` is missing behind `{key}`")));
+                return Err(self.wrong(&format!("a `:` is missing after `{key}`")));
             }
             let value = self.value(&key, depth)?;
-            entries.push(Entry { key, value, at });
+            entries.push(LookmlEntry { key, value, at });
         }
         Ok(entries)
     }
 
-    fn value(&mut self, key: &str, depth: usize) -> Result<Value, Wrong> {
+    fn value(&mut self, key: &str, depth: usize) -> Result<Value, SyntaxError> {
         if is_sql(key) {
             return self.sql(key);
         }
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a value that does not end with `;;`.
-    fn plain(&mut self, key: &str, depth: usize) -> Result<Value, Wrong> {
+    fn plain(&mut self, key: &str, depth: usize) -> Result<Value, SyntaxError> {
         match self.peek() {
             Some('"') => self.quoted().map(Value::Text),
             Some('[') => self.list(depth),
@@ -138,17 +138,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn sql(&mut self, key: &str) -> Result<Value, Wrong> {
+    fn sql(&mut self, key: &str) -> Result<Value, SyntaxError> {
         let rest = self.rest();
         let Some((sql, _)) = rest.split_once(";;") else {
             self.peek();
-            return Err(self.wrong(&format!("there is no `;;` behind `{key}`")));
+            return Err(self.wrong(&format!("a `;;` is missing after `{key}`")));
         };
         self.at += sql.len() + 2;
         Ok(Value::Text(sql.trim().to_owned()))
     }
 
-    fn block(&mut self, name: Option<String>, depth: usize) -> Result<Value, Wrong> {
+    fn block(&mut self, name: Option<String>, depth: usize) -> Result<Value, SyntaxError> {
         let begin = self.at;
         self.deeper(depth)?;
         self.takes('{');
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         Ok(Value::Block(name, entries))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Value, Wrong> {
+    fn list(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         let begin = self.at;
         self.deeper(depth)?;
         self.takes('[');
@@ -183,17 +183,17 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a list item: a word, or `key: value` whose key may be any field name.
-    fn item(&mut self, depth: usize) -> Result<Value, Wrong> {
+    fn item(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         let at = self.at;
         let key = self.word()?.to_owned();
         if !self.takes(':') {
             return Ok(Value::Text(key));
         }
         let value = self.plain(&key, depth + 1)?;
-        Ok(Value::Block(None, vec![Entry { key, value, at }]))
+        Ok(Value::Block(None, vec![LookmlEntry { key, value, at }]))
     }
 
-    fn deeper(&self, depth: usize) -> Result<(), Wrong> {
+    fn deeper(&self, depth: usize) -> Result<(), SyntaxError> {
         if depth < DEPTH {
             Ok(())
         } else {
@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn quoted(&mut self) -> Result<String, Wrong> {
+    fn quoted(&mut self) -> Result<String, SyntaxError> {
         let begin = self.at;
         let mut text = String::new();
         let mut letters = self.rest().char_indices().skip(1);
@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
         Err(self.wrong("the text in quotes does not end"))
     }
 
-    fn word(&mut self) -> Result<&'a str, Wrong> {
+    fn word(&mut self) -> Result<&'a str, SyntaxError> {
         self.peek();
         let rest = self.rest();
         let mut end = 0;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::inheritance::{View, by_name, elsewhere, views};
-use super::project::{Kind, Model, Project};
+use super::project::{FileKind, LookmlModel, LookmlProject};
 use crate::grouping::{free, runs, shorten, slug};
 use crate::snapshot::{Snapshot, Unit};
 
@@ -19,7 +19,7 @@ const PEERS: usize = 200;
 /// dashboard; and the files that no model includes, split by size. Units about another warehouse
 /// write pages only.
 pub fn units(snapshot: &Snapshot, expected: Option<&str>) -> Vec<Unit> {
-    let project = Project::of(snapshot, expected);
+    let project = LookmlProject::of(snapshot, expected);
     let views = views(&project);
     let grouper = Grouper {
         snapshot,
@@ -44,7 +44,7 @@ pub fn units(snapshot: &Snapshot, expected: Option<&str>) -> Vec<Unit> {
         units.push(grouper.unit(free(&mut keys, "lookml-orphans"), part, None));
     }
     let dashboards = project.files.values();
-    for file in dashboards.filter(|file| file.kind == Kind::Dashboard) {
+    for file in dashboards.filter(|file| file.kind == FileKind::Dashboard) {
         let name = file.path.rsplit('/').next().unwrap_or(file.path);
         let name = name.split('.').next().unwrap_or(name);
         let key = free(&mut keys, &slug("lookml-dashboard", name));
@@ -55,7 +55,7 @@ pub fn units(snapshot: &Snapshot, expected: Option<&str>) -> Vec<Unit> {
 
 struct Grouper<'p> {
     snapshot: &'p Snapshot,
-    project: &'p Project<'p>,
+    project: &'p LookmlProject<'p>,
     views: Vec<View<'p>>,
     by_name: BTreeMap<&'p str, Vec<usize>>,
     elsewhere: BTreeSet<&'p str>,
@@ -67,7 +67,7 @@ impl<'p> Grouper<'p> {
     fn owners(&self) -> BTreeMap<Option<usize>, Vec<&'p str>> {
         let mut owners: BTreeMap<Option<usize>, Vec<&str>> = BTreeMap::new();
         for file in self.project.files.values() {
-            if file.kind != Kind::Other {
+            if file.kind != FileKind::Other {
                 continue;
             }
             let models = self.project.models.iter().enumerate();
@@ -79,7 +79,7 @@ impl<'p> Grouper<'p> {
         owners
     }
 
-    fn unit(&self, key: String, files: Vec<String>, model: Option<&Model<'p>>) -> Unit {
+    fn unit(&self, key: String, files: Vec<String>, model: Option<&LookmlModel<'p>>) -> Unit {
         let is_own = |path: &str| files.iter().any(|own| own == path);
         // Files that define the views come before files that the model merely includes.
         let mut dependencies = Vec::new();
@@ -92,7 +92,7 @@ impl<'p> Grouper<'p> {
                 .project
                 .files
                 .get(path)
-                .is_some_and(|file| file.kind == Kind::Dashboard);
+                .is_some_and(|file| file.kind == FileKind::Dashboard);
             if !is_own(path) && !is_dashboard && !dependencies.iter().any(|known| known == path) {
                 dependencies.push(path.to_owned());
             }

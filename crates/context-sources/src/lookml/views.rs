@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::inheritance::{Chain, View, ViewTable, Views};
-use super::project::{Project, blocks, text};
-use super::syntax::{Entry, Value};
+use super::project::{LookmlProject, blocks, text};
+use super::syntax::{LookmlEntry, Value};
 use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
 use crate::names;
 use crate::snapshot::Snapshot;
@@ -16,7 +16,7 @@ const CHANGED: [&str; 5] = ["tier", "bin", "location", "distance", "duration"];
 /// `expected` are about another warehouse: they, and views that only they include, yield no facts.
 /// A value that cannot be used becomes a warning; the others still count.
 pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
-    let project = Project::of(snapshot, expected);
+    let project = LookmlProject::of(snapshot, expected);
     let mut facts = Facts {
         writer: Writer::LookMl,
         is_complete: snapshot.left_out.is_empty(),
@@ -32,6 +32,11 @@ pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
             ));
         }
     }
+    for (path, through) in project.circles() {
+        facts.warnings.push(format!(
+            "{path}: it includes itself through `{through}`; each file counts once"
+        ));
+    }
     for file in project.files.values() {
         if let Some(wrong) = &file.wrong {
             let place = project.place(file.path, wrong.at);
@@ -40,7 +45,7 @@ pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
     }
     let elsewhere = super::inheritance::elsewhere(&project);
     let views = Views::of(&project, &elsewhere);
-    let mut reader = Reader {
+    let mut reader = ViewReader {
         project: &project,
         views: &views,
         facts,
@@ -53,15 +58,15 @@ pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
     facts
 }
 
-struct Reader<'p> {
-    project: &'p Project<'p>,
+struct ViewReader<'p> {
+    project: &'p LookmlProject<'p>,
     views: &'p Views<'p>,
     facts: Facts,
 }
 
-type Field<'p> = (&'p str, &'p Entry, &'p [Entry]);
+type Field<'p> = (&'p str, &'p LookmlEntry, &'p [LookmlEntry]);
 
-impl<'p> Reader<'p> {
+impl<'p> ViewReader<'p> {
     /// Adds the facts of a view, including what it extends and its refinements.
     fn view(&mut self, chain: &Chain<'p>) {
         let (name, path) = (chain.name, chain.path);

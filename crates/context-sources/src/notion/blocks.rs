@@ -5,18 +5,18 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use super::id::PageId;
-use super::markdown::{Block, markdown};
-use super::{Read, crawl};
+use super::markdown::{MarkdownBlock, markdown};
+use super::{PageContent, crawl};
 use crate::rest::{Rest, RestError};
 
 const BLOCKS: usize = 2000;
 
 const DEPTH: usize = 10;
 
-pub(super) async fn read(rest: &Rest, page: &PageId) -> Result<Read, RestError> {
-    let mut reader = Reader {
+pub(super) async fn read(rest: &Rest, page: &PageId) -> Result<PageContent, RestError> {
+    let mut reader = BlockReader {
         rest,
-        found: Read::default(),
+        found: PageContent::default(),
         left: BLOCKS,
     };
     let blocks = reader.below(page.as_str().to_owned(), 0).await?;
@@ -25,18 +25,18 @@ pub(super) async fn read(rest: &Rest, page: &PageId) -> Result<Read, RestError> 
     Ok(found)
 }
 
-struct Reader<'a> {
+struct BlockReader<'a> {
     rest: &'a Rest,
-    found: Read,
+    found: PageContent,
     left: usize,
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn below(
         &mut self,
         id: String,
         depth: usize,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Block>, RestError>> + Send + '_>> {
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<MarkdownBlock>, RestError>> + Send + '_>> {
         Box::pin(async move {
             let path = format!("/v1/blocks/{id}/children");
             let mut blocks = Vec::new();
@@ -65,8 +65,8 @@ impl Reader<'_> {
         })
     }
 
-    async fn block(&mut self, value: Value, depth: usize) -> Result<Block, RestError> {
-        let mut block = Block {
+    async fn block(&mut self, value: Value, depth: usize) -> Result<MarkdownBlock, RestError> {
+        let mut block = MarkdownBlock {
             value,
             children: Vec::new(),
         };

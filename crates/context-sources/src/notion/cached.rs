@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Read;
+use super::PageContent;
 use super::id::PageId;
 use crate::page_cache::PageCache;
 
@@ -14,17 +14,23 @@ const FRESH: i64 = 120;
 #[derive(Serialize, Deserialize)]
 struct CachedPage {
     edited: String,
-    read: Read,
+    read: PageContent,
 }
 
 /// Returns the text of a page if it was last edited at this time.
-pub(super) fn get(cache: &PageCache, id: &PageId, edited: &str) -> Option<Read> {
+pub(super) fn get(cache: &PageCache, id: &PageId, edited: &str) -> Option<PageContent> {
     let text = cache.get(&file(id))?;
     let cached: CachedPage = serde_json::from_str(&text).ok()?;
     (cached.edited == edited).then_some(cached.read)
 }
 
-pub(super) fn put(cache: &PageCache, id: &PageId, edited: &str, read: &Read, now: Timestamp) {
+pub(super) fn put(
+    cache: &PageCache,
+    id: &PageId,
+    edited: &str,
+    read: &PageContent,
+    now: Timestamp,
+) {
     let age = edited
         .parse::<Timestamp>()
         .map(|edited| now.duration_since(edited).as_secs());

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::blocks;
 use super::id::PageId;
-use super::page::{Page, plain};
+use super::page::{NotionPage, plain};
 use super::units::file_of;
-use super::{Crawl, Roots, Scope, cached, units};
+use super::{NotionCrawl, NotionScope, Roots, cached, units};
 use crate::page_cache::PageCache;
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::LeftOut;
@@ -20,7 +20,11 @@ use crate::snapshot::LeftOut;
 /// # Errors
 ///
 /// [`RestError`] if a root cannot be read, the token is refused, or Notion cannot be reached.
-pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl, RestError> {
+pub async fn read(
+    rest: &Rest,
+    scope: &NotionScope,
+    cache: &PageCache,
+) -> Result<NotionCrawl, RestError> {
     let mut crawler = Crawler {
         rest,
         cache,
@@ -28,7 +32,7 @@ pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl
         left: scope.max_pages,
         seen: BTreeSet::new(),
         queue: VecDeque::new(),
-        crawl: Crawl::default(),
+        crawl: NotionCrawl::default(),
         unread: 0,
     };
     match &scope.roots {
@@ -50,11 +54,11 @@ pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl
     Ok(crawler.crawl)
 }
 
-enum Place {
+enum CrawlItem {
     Page {
         id: PageId,
         /// The page object, if an earlier answer already contained it.
-        page: Option<Page>,
+        page: Option<NotionPage>,
         /// The titles of its ancestors.
         above: Vec<String>,
         is_root: bool,
@@ -78,26 +82,26 @@ struct Crawler<'a> {
     /// Number of pages that may still be read.
     left: usize,
     seen: BTreeSet<PageId>,
-    queue: VecDeque<Place>,
-    crawl: Crawl,
+    queue: VecDeque<CrawlItem>,
+    crawl: NotionCrawl,
     unread: usize,
 }
 
 impl Crawler<'_> {
     fn begin_at(&mut self, roots: &Roots) {
         let (above, is_root) = (Vec::new, true);
-        let pages = roots.pages.iter().map(|id| Place::Page {
+        let pages = roots.pages.iter().map(|id| CrawlItem::Page {
             id: id.clone(),
             page: None,
             above: above(),
             is_root,
         });
-        let databases = roots.databases.iter().map(|id| Place::Database {
+        let databases = roots.databases.iter().map(|id| CrawlItem::Database {
             id: id.clone(),
             above: above(),
             is_root,
         });
-        let sources = roots.data_sources.iter().map(|id| Place::DataSource {
+        let sources = roots.data_sources.iter().map(|id| CrawlItem::DataSource {
             id: id.clone(),
             above: above(),
             is_root,
@@ -116,13 +120,13 @@ impl Crawler<'_> {
                 };
                 let above = Vec::new();
                 self.queue.push_back(match kind {
-                    "page" => Place::Page {
+                    "page" => CrawlItem::Page {
                         id,
-                        page: Page::parse(&found),
+                        page: NotionPage::parse(&found),
                         above,
                         is_root: false,
                     },
-                    _ => Place::DataSource {
+                    _ => CrawlItem::DataSource {
                         id,
                         above,
                         is_root: false,
@@ -152,21 +156,21 @@ impl Crawler<'_> {
         }
     }
 
-    async fn visit(&mut self, place: Place) -> Result<(), RestError> {
+    async fn visit(&mut self, place: CrawlItem) -> Result<(), RestError> {
         let (id, is_root) = match &place {
-            Place::Page { id, is_root, .. }
-            | Place::Database { id, is_root, .. }
-            | Place::DataSource { id, is_root, .. } => (id.clone(), *is_root),
+            CrawlItem::Page { id, is_root, .. }
+            | CrawlItem::Database { id, is_root, .. }
+            | CrawlItem::DataSource { id, is_root, .. } => (id.clone(), *is_root),
         };
         if !self.seen.insert(id.clone()) {
             return Ok(());
         }
         let visited = match place {
-            Place::Page {
+            CrawlItem::Page {
                 id, page, above, ..
             } => self.page(&id, page, &above).await,
-            Place::Database { id, above, .. } => self.database(&id, &above).await,
-            Place::DataSource { id, above, .. } => self.data_source(&id, &above).await,
+            CrawlItem::Database { id, above, .. } => self.database(&id, &above).await,
+            CrawlItem::DataSource { id, above, .. } => self.data_source(&id, &above).await,
         };
         match visited {
             // A failure of one item is reported; a failure of a root ends the crawl.
@@ -181,7 +185,7 @@ impl Crawler<'_> {
     async fn page(
         &mut self,
         id: &PageId,
-        page: Option<Page>,
+        page: Option<NotionPage>,
         above: &[String],
     ) -> Result<(), RestError> {
         let page = match page {
@@ -215,7 +219,7 @@ impl Crawler<'_> {
         let files = units::files(&page, above, &read.text);
         self.crawl.snapshot.files.extend(files);
         for id in read.pages {
-            self.queue.push_back(Place::Page {
+            self.queue.push_back(CrawlItem::Page {
                 id,
                 page: None,
                 above: path.clone(),
@@ -223,7 +227,7 @@ impl Crawler<'_> {
             });
         }
         for id in read.databases {
-            self.queue.push_back(Place::Database {
+            self.queue.push_back(CrawlItem::Database {
                 id,
                 above: path.clone(),
                 is_root: false,
@@ -232,11 +236,11 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    async fn look_at(&self, id: &PageId) -> Result<Page, RestError> {
+    async fn look_at(&self, id: &PageId) -> Result<NotionPage, RestError> {
         let path = format!("/v1/pages/{id}");
         let answer = self.rest.get(&path, &[]).await?;
         let strange = || self.rest.strange(&format!("no page for `{path}`"));
-        Page::parse(&answer).ok_or_else(strange)
+        NotionPage::parse(&answer).ok_or_else(strange)
     }
 
     async fn database(&mut self, id: &PageId, above: &[String]) -> Result<(), RestError> {
@@ -253,7 +257,7 @@ impl Crawler<'_> {
         let ids = sources
             .iter()
             .filter_map(|source| PageId::parse(source.get("id")?.as_str()?));
-        let places = ids.map(|id| Place::DataSource {
+        let places = ids.map(|id| CrawlItem::DataSource {
             id,
             above: above.to_vec(),
             is_root: false,
@@ -275,10 +279,10 @@ impl Crawler<'_> {
         }
         let rows = self.all(&format!("{path}/query"), json!({})).await?;
         for row in rows {
-            let Some(page) = Page::parse(&row) else {
+            let Some(page) = NotionPage::parse(&row) else {
                 continue;
             };
-            self.queue.push_back(Place::Page {
+            self.queue.push_back(CrawlItem::Page {
                 id: page.id.clone(),
                 page: Some(page),
                 above: above.clone(),

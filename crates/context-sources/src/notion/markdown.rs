@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::page::plain;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Block {
+pub(super) struct MarkdownBlock {
     pub(super) value: Value,
     pub(super) children: Vec<Self>,
 }
 
-impl Block {
+impl MarkdownBlock {
     pub(super) fn kind(&self) -> &str {
         self.value
             .get("type")
@@ -30,7 +30,7 @@ impl Block {
     }
 }
 
-pub(super) fn markdown(blocks: &[Block]) -> String {
+pub(super) fn markdown(blocks: &[MarkdownBlock]) -> String {
     let mut text = String::new();
     write_blocks(&mut text, blocks, "");
     let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -39,7 +39,7 @@ pub(super) fn markdown(blocks: &[Block]) -> String {
     text.trim_matches('\n').to_owned()
 }
 
-fn write_blocks(text: &mut String, blocks: &[Block], indent: &str) {
+fn write_blocks(text: &mut String, blocks: &[MarkdownBlock], indent: &str) {
     let mut number = 0;
     let mut was_list = false;
     for block in blocks {
@@ -61,7 +61,7 @@ fn write_blocks(text: &mut String, blocks: &[Block], indent: &str) {
     }
 }
 
-fn write_block(text: &mut String, block: &Block, number: usize, indent: &str) {
+fn write_block(text: &mut String, block: &MarkdownBlock, number: usize, indent: &str) {
     let words = block.text();
     let deeper = format!("{indent}  ");
     let (line, below) = match block.kind() {
@@ -97,7 +97,7 @@ fn write_block(text: &mut String, block: &Block, number: usize, indent: &str) {
 }
 
 /// Renders children: list items tightly, other blocks with blank lines.
-fn write_blocks_below(text: &mut String, block: &Block, indent: &str) {
+fn write_blocks_below(text: &mut String, block: &MarkdownBlock, indent: &str) {
     if block.children.is_empty() {
         return;
     }
@@ -111,7 +111,7 @@ fn write_blocks_below(text: &mut String, block: &Block, indent: &str) {
     });
 }
 
-fn write_quote(text: &mut String, block: &Block, indent: &str) {
+fn write_quote(text: &mut String, block: &MarkdownBlock, indent: &str) {
     let mut inside = block.text();
     inside.push('\n');
     write_blocks(&mut inside, &block.children, "");
@@ -120,13 +120,12 @@ fn write_quote(text: &mut String, block: &Block, indent: &str) {
     }
 }
 
-fn code(block: &Block) -> String {
+fn code(block: &MarkdownBlock) -> String {
     let words = plain_lines(block.body().get("rich_text"));
     let fence = if words.contains("```") { "````" } else { "```" };
     format!("{fence}{}\n{words}\n{fence}", field(block, "language"))
 }
 
-/// Returns code unchanged, with its line breaks.
 fn plain_lines(texts: Option<&Value>) -> String {
     let texts = texts.and_then(Value::as_array).into_iter().flatten();
     texts
@@ -134,11 +133,11 @@ fn plain_lines(texts: Option<&Value>) -> String {
         .collect()
 }
 
-fn field<'a>(block: &'a Block, name: &str) -> &'a str {
+fn field<'a>(block: &'a MarkdownBlock, name: &str) -> &'a str {
     block.body().get(name).and_then(Value::as_str).unwrap_or("")
 }
 
-fn link(block: &Block) -> String {
+fn link(block: &MarkdownBlock) -> String {
     let address = field(block, "url");
     let words = plain(block.body().get("caption"));
     if words.is_empty() {
@@ -147,14 +146,14 @@ fn link(block: &Block) -> String {
     format!("[{words}]({address})")
 }
 
-fn file(block: &Block) -> String {
+fn file(block: &MarkdownBlock) -> String {
     let words = plain(block.body().get("caption"));
     let name = field(block, "name");
     let what = [words.as_str(), name].join(" ");
     format!("[{}: {}]", block.kind(), what.trim())
 }
 
-fn table(block: &Block) -> String {
+fn table(block: &MarkdownBlock) -> String {
     let rows: Vec<Vec<String>> = block
         .children
         .iter()

@@ -6,7 +6,7 @@ use super::id::PageId;
 use super::markdown::rich;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct NotionPage {
     pub(super) id: PageId,
     pub(super) title: String,
     /// Time of the last edit in Notion's format, to the minute.
@@ -17,7 +17,7 @@ pub(super) struct Page {
     pub(super) properties: Vec<(String, String)>,
 }
 
-impl Page {
+impl NotionPage {
     /// Parses a page object; returns `None` for anything else.
     pub(super) fn parse(value: &Value) -> Option<Self> {
         if value.get("object")?.as_str()? != "page" {

@@ -4,18 +4,18 @@ use async_trait::async_trait;
 use ktx_config::{Connection, Driver};
 use ktx_diagnostics::{Code, Failure};
 
-use super::{PageId, Roots, Scope};
+use super::{NotionScope, PageId, Roots};
 use crate::definitions::Definitions;
 use crate::facts::Facts;
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::server::{cache, unreachable};
 use crate::source::{
-    Access, Contents, ContextSource, Kind, Material, PageQuota, ReadRequest, Source, SourceContext,
+    Access, Contents, ContextSource, Kind, PageQuota, ReadRequest, Source, SourceContent,
+    SourceContext,
 };
 
 const TOKEN: [&str; 2] = ["auth_token_ref", "auth_token"];
 
-/// Notion workspaces.
 pub(crate) struct Notion;
 
 #[async_trait]
@@ -42,7 +42,7 @@ impl ContextSource for Notion {
         let cache = cache(connection, context);
         let read = super::read(&rest, &scope, &cache).await;
         let crawl = read.map_err(|error| unreachable(connection, &error, hint))?;
-        let material = Material {
+        let material = SourceContent {
             definitions: Definitions::default(),
             units: super::units(&crawl.snapshot),
             snapshot: crawl.snapshot,
@@ -88,7 +88,7 @@ fn client(connection: &Connection, context: SourceContext<'_>) -> Result<Rest, F
     super::client(endpoint, &token).map_err(|error| unreachable(connection, &error, hint))
 }
 
-fn scope(connection: &Connection, request: ReadRequest<'_>) -> Result<Scope, Failure> {
+fn scope(connection: &Connection, request: ReadRequest<'_>) -> Result<NotionScope, Failure> {
     let ids = |field: &str| -> Result<Vec<PageId>, Failure> {
         let texts = connection.texts(&[field]).into_iter();
         let parsed = texts.map(|text| {
@@ -111,7 +111,7 @@ fn scope(connection: &Connection, request: ReadRequest<'_>) -> Result<Scope, Fai
         databases: ids("root_database_ids")?,
         data_sources: ids("root_data_source_ids")?,
     };
-    Ok(Scope {
+    Ok(NotionScope {
         roots: (!is_all).then_some(roots),
         max_pages: count(connection, "max_pages_per_run", 1000),
         earlier: request.earlier.clone(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::id::PageId;
-use super::page::Page;
+use super::page::NotionPage;
 use crate::snapshot::{Snapshot, Unit};
 
 /// Maximum characters of a file; a longer page gets several.
@@ -19,7 +19,7 @@ pub(super) fn page_of(file: &str) -> Option<PageId> {
     PageId::parse(name.split('.').next()?)
 }
 
-pub(super) fn files(page: &Page, above: &[String], text: &str) -> Vec<(String, String)> {
+pub(super) fn files(page: &NotionPage, above: &[String], text: &str) -> Vec<(String, String)> {
     let mut head = String::new();
     if !above.is_empty() {
         let _ = writeln!(head, "Below: {}", above.join(" / "));

@@ -1,9 +1,9 @@
 //! Each form of Looker's filter expressions.
 
-use super::{Filtered, predicate};
+use super::{DimensionType, predicate};
 use crate::definitions::{Fragment, Sql};
 
-fn sql(kind: Filtered, words: &str) -> String {
+fn sql(kind: DimensionType, words: &str) -> String {
     match predicate(&Sql::column("x"), kind, words) {
         Ok(None) => "every row".to_owned(),
         Err(reason) => format!("left: {reason}"),
@@ -17,7 +17,7 @@ fn sql(kind: Filtered, words: &str) -> String {
     }
 }
 
-fn table(kind: Filtered, words: &[&str]) -> String {
+fn table(kind: DimensionType, words: &[&str]) -> String {
     let lines = words
         .iter()
         .map(|one| format!("{one} → {}", sql(kind, one)));
@@ -30,7 +30,7 @@ fn texts_match_exclude_and_escape() {
         "EU", "EU,US", "-EU", "-EU,-US", "A%", "%a%,B", "-%a%", "NULL", "-NULL", "EMPTY", "-EMPTY",
         "a^,b", "^-5", "100^%", "it's", "A,-B",
     ];
-    insta::assert_snapshot!(table(Filtered::Text, &words), @r"
+    insta::assert_snapshot!(table(DimensionType::Text, &words), @r"
     EU → x = 'EU'
     EU,US → (x = 'EU' or x = 'US')
     -EU → (x <> 'EU' or x is null)
@@ -69,7 +69,7 @@ fn numbers_compare_and_bound() {
         "-2.5",
         "many",
     ];
-    insta::assert_snapshot!(table(Filtered::Number, &words), @r"
+    insta::assert_snapshot!(table(DimensionType::Number, &words), @r"
     5 → x = 5
     5, 6 → (x = 5 or x = 6)
     NOT 5 → (x <> 5 or x is null)
@@ -90,7 +90,7 @@ fn numbers_compare_and_bound() {
 
 #[test]
 fn yes_and_no() {
-    insta::assert_snapshot!(table(Filtered::Boolean, &["yes", "No", "maybe"]), @r"
+    insta::assert_snapshot!(table(DimensionType::Boolean, &["yes", "No", "maybe"]), @r"
     yes → x
     No → (not x or x is null)
     maybe → left: the filter `maybe` is neither yes nor no
@@ -99,5 +99,5 @@ fn yes_and_no() {
 
 #[test]
 fn nothing_lets_every_row_pass() {
-    assert_eq!(sql(Filtered::Text, " "), "every row");
+    assert_eq!(sql(DimensionType::Text, " "), "every row");
 }
