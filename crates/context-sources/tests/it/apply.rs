@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ktx_context_sources::dbt::facts;
-use ktx_context_sources::{Applied, Pruning, apply};
+use ktx_context_sources::{FactChanges, Pruning, apply};
 use ktx_project_store::{Change, Content, ProjectPath};
 
 use crate::snapshot;
@@ -36,14 +36,14 @@ sources:
   - {name: erp, tables: [{name: people, description: Others.}]}
 ";
 
-fn applied(shard: &str, said: &str, pruning: Pruning<'_>) -> Applied {
+fn applied(shard: &str, said: &str, pruning: Pruning<'_>) -> FactChanges {
     let snapshot = snapshot(&[("dbt_project.yml", ""), ("models/schema.yml", said)]);
     let path = ProjectPath::parse("semantic-layer/shop/_schema/public.yaml").expect("a path");
     let shards = BTreeMap::from([(path, shard.as_bytes().to_vec())]);
     apply(&facts(&snapshot), &shards, pruning).expect("shards that can be changed")
 }
 
-fn text(applied: &Applied) -> String {
+fn text(applied: &FactChanges) -> String {
     match applied.changes.as_slice() {
         [
             Change {
@@ -139,7 +139,7 @@ fn absence_is_not_removal_before_it_is_certain() {
 
 /// A model with an unknown schema does not match a table that a source is known to be.
 #[test]
-fn a_name_in_two_schemas_is_told_apart_where_it_can_be() {
+fn a_name_in_two_schemas_is_resolved_if_the_schema_is_known() {
     let shard = "tables:\n  a:\n    table: raw.orders\n  b:\n    table: marts.orders\n  c:\n    table: x.codes\n  d:\n    table: y.codes\n";
     let said = "sources: [{name: raw, tables: [{name: orders, description: Raw.}]}]\nmodels: [{name: orders, description: Clean.}, {name: codes, description: Codes.}]\n";
     let applied = applied(shard, said, Pruning::Remove);
@@ -165,7 +165,7 @@ fn a_name_in_two_schemas_is_told_apart_where_it_can_be() {
 
 /// Facts about a model do not apply to a source of the same name, even if that source has no facts.
 #[test]
-fn a_model_is_no_source_of_its_name() {
+fn a_model_does_not_match_a_source_of_the_same_name() {
     let shard = "tables:\n  a:\n    table: raw.orders\n";
     let said = "sources: [{name: raw, tables: [{name: orders}]}]\nmodels: [{name: orders, columns: [{name: id, tests: [unique]}]}]\n";
     let applied = applied(shard, said, Pruning::Remove);
@@ -189,7 +189,7 @@ fn places_are_compared_part_by_part() {
 }
 
 #[test]
-fn empty_values_are_no_obstacle() {
+fn empty_values_are_accepted() {
     let shard = "tables:\n  a:\n    table: x.a\n    descriptions:\n  b:\n    table: x.b\n    descriptions: {}\n";
     let applied = applied(
         shard,

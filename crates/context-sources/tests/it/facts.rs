@@ -1,7 +1,7 @@
 //! Tests the facts in dbt metadata.
 
 use ktx_context_sources::dbt::facts;
-use ktx_context_sources::{ColumnFacts, Place, Reference, TableFacts};
+use ktx_context_sources::{ColumnFacts, Reference, TableFacts, TableLocation};
 
 use crate::snapshot;
 
@@ -81,10 +81,9 @@ seeds: [{name: codes, description: Codes., columns: [{name: code, tests: [{accep
                 is_not_null: true,
                 is_unique: true,
                 references: Some(Reference {
-                    table: Place {
+                    table: TableLocation {
                         name: "x".to_owned(),
-                        schema: None,
-                        database: None,
+                        ..TableLocation::default()
                     },
                     column: "id".to_owned(),
                 }),
@@ -105,7 +104,7 @@ seeds: [{name: codes, description: Codes., columns: [{name: code, tests: [{accep
 }
 
 #[test]
-fn what_cannot_be_understood_is_told_with_its_place() {
+fn unreadable_parts_are_reported_with_their_place() {
     let facts = facts(&snapshot(&[
         ("dbt_project.yml", PROJECT),
         (

@@ -1,17 +1,17 @@
 //! Tests that explores, dashboards and looks become files, and that unreadable items are not
 //! treated as deleted.
 
-use ktx_context_sources::looker::{self, Crawl, Scope};
+use ktx_context_sources::looker::{self, LookerCrawl, LookerScope};
 use ktx_context_sources::{PageCache, RestError, Unit};
 use ktx_secrets::Secret;
 use ktx_test_support::looker_fake::{CLIENT_ID, Instance, LookerFake, SECRET, dashboard, explore};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-pub(crate) fn scope(connections: &[&str]) -> Scope {
-    Scope {
+pub(crate) fn scope(connections: &[&str]) -> LookerScope {
+    LookerScope {
         connections: connections.iter().map(|name| (*name).to_owned()).collect(),
-        ..Scope::default()
+        ..LookerScope::default()
     }
 }
 
@@ -22,15 +22,15 @@ pub(crate) fn wait<T>(work: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(work)
 }
 
-pub(crate) fn crawl(server: &LookerFake, scope: &Scope) -> Result<Crawl, RestError> {
+pub(crate) fn crawl(server: &LookerFake, scope: &LookerScope) -> Result<LookerCrawl, RestError> {
     remembering(server, scope, &tempdir().expect("a folder"))
 }
 
 pub(crate) fn remembering(
     server: &LookerFake,
-    scope: &Scope,
+    scope: &LookerScope,
     cache: &TempDir,
-) -> Result<Crawl, RestError> {
+) -> Result<LookerCrawl, RestError> {
     let secret = Secret::new(SECRET);
     let rest = looker::client(&server.address(), &Secret::new(CLIENT_ID), &secret)?;
     wait(looker::read(&rest, scope, &PageCache::new(cache.path())))
@@ -135,13 +135,13 @@ pub(crate) fn server() -> Instance {
     }
 }
 
-fn files(read: &Crawl) -> String {
+fn files(read: &LookerCrawl) -> String {
     let files = read.snapshot.files.iter();
     let files = files.map(|(path, text)| format!("=== {path}\n{text}"));
     files.collect()
 }
 
-pub(crate) fn units(read: &Crawl) -> Vec<Unit> {
+pub(crate) fn units(read: &LookerCrawl) -> Vec<Unit> {
     let warehouses = [("shop_prod", "warehouse"), ("crm", "crm")];
     let warehouses = warehouses.map(|(name, id)| (name.to_owned(), id.to_owned()));
     let all = looker::units(read, &warehouses.into()).into_values();
@@ -390,7 +390,7 @@ fn looking_at_things_changes_nothing() {
 
 /// A key that may not see SQL yields a warning and incomplete facts, so that no value is removed.
 #[test]
-fn sql_that_is_hidden_from_the_key_is_told() {
+fn hidden_sql_is_reported() {
     let mut instance = server();
     let orders = instance.explores.get_mut(&at("shop", "orders"));
     let orders = orders.expect("an explore");

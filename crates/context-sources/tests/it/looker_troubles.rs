@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ktx_context_sources::looker::{self, Crawl, Scope};
+use ktx_context_sources::looker::{self, LookerCrawl, LookerScope};
 use ktx_context_sources::{LeftOut, RestErrorKind, Unit};
 use ktx_secrets::Secret;
 use ktx_test_support::looker_fake::{CLIENT_ID, LookerFake, SECRET, TOKEN, dashboard, explore};
@@ -83,7 +83,7 @@ fn lists_are_read_to_their_end() {
 
 /// Skips personal and deleted items; counts items that use no mapped connection.
 #[test]
-fn what_is_not_wanted_is_not_read() {
+fn unselected_content_is_not_read() {
     let mut instance = server();
     let mut personal = dashboard("20", "Of Ada", &[("shop", "orders", &[])]);
     personal["folder"] = json!({ "id": "4", "name": "Drafts" });
@@ -124,7 +124,7 @@ fn what_is_not_wanted_is_not_read() {
     assert_eq!(
         read.warnings,
         [
-            "1 dashboards and looks show nothing of the mapped connections: they were not read",
+            "1 dashboards and looks use no mapped connection: they were not read",
             "the connection `crm` is mapped to no warehouse: what is about it was not read",
         ]
     );
@@ -178,7 +178,7 @@ fn odd_names_break_nothing() {
     assert_eq!(gone.len(), 3);
 }
 
-fn left(read: &Crawl) -> String {
+fn left(read: &LookerCrawl) -> String {
     let all = read.snapshot.left_out.iter();
     let all = all.map(|LeftOut { path, reason }| format!("{path}: {reason}"));
     all.collect::<Vec<_>>().join("\n")
@@ -210,7 +210,7 @@ fn only_deleted_things_are_gone() {
     ];
     let explores = explores.map(|name| format!("explores/{name}.yaml"));
     let earlier: BTreeSet<String> = boards.chain(explores).collect();
-    let scope = Scope {
+    let scope = LookerScope {
         earlier,
         ..scope(&["shop_prod"])
     };

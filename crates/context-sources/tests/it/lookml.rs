@@ -78,7 +78,7 @@ fn extended_and_refined_views_are_read_as_one() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_told_with_its_place() {
+fn unreadable_parts_are_reported_with_their_place() {
     let deep = format!("view: v {{ {}", "a: {".repeat(100_000));
     let facts = facts(
         &snapshot(&[
@@ -106,9 +106,9 @@ fn what_cannot_be_understood_is_told_with_its_place() {
         facts.warnings,
         [
             "a.lkml:2:10: the text in quotes does not end",
-            "b.lkml:2:23: there is no `;;` behind `sql`",
+            "b.lkml:2:23: a `;;` is missing after `sql`",
             "c.lkml:1:9: the block does not end",
-            "d.lkml:1:6: a `:` is missing behind `view`",
+            "d.lkml:1:6: a `:` is missing after `view`",
             "e.lkml:1:1: no block ends here",
             "f.lkml:1:266: blocks are nested too deeply",
             "g.lkml:1:4: the list does not end",
@@ -291,7 +291,7 @@ fn odd_files_are_left_out() {
     assert_eq!(
         snapshot.left_out,
         [
-            left("latin.lkml", "byte 6 is no UTF-8"),
+            left("latin.lkml", "byte 6 is not UTF-8"),
             left(
                 "long.lkml",
                 "it has 1000001 bytes, at most 1000000 are read"
@@ -311,4 +311,37 @@ fn odd_files_are_left_out() {
         error.starts_with("there is no LookML (`*.lkml`, `*.lookml`) in `"),
         "{error}"
     );
+}
+
+/// Files that include each other are read once, and each circle is one line.
+#[test]
+fn circular_includes_are_reported_once() {
+    let view = |name: &str, include: &str| {
+        format!(
+            "include: \"{include}\"\nview: {name} {{ dimension: a {{ description: \"{name}.\" }} }}\n"
+        )
+    };
+    let facts = facts(
+        &snapshot(&[
+            (
+                "shop.model.lkml",
+                "include: \"a.view\"\ninclude: \"*.view\"\n",
+            ),
+            ("a.view.lkml", &view("a", "b.view")),
+            ("b.view.lkml", &view("b", "c.view")),
+            ("c.view.lkml", &view("c", "a.view")),
+            ("d.view.lkml", &view("d", "a.view")),
+            ("e.view.lkml", &view("e", "/e.view")),
+        ]),
+        None,
+    );
+    assert_eq!(
+        facts.warnings,
+        [
+            "a.view.lkml: it includes itself through `b.view.lkml`; each file counts once",
+            "e.view.lkml: it includes itself through `e.view.lkml`; each file counts once",
+        ]
+    );
+    assert_eq!(facts.tables.len(), 5);
+    assert!(facts.is_complete);
 }

@@ -6,6 +6,9 @@
 )]
 
 mod apply;
+mod artifacts;
+mod artifacts_sources;
+mod cube;
 mod facts;
 mod looker;
 mod looker_troubles;
@@ -38,5 +41,9 @@ fn put(root: &Path, path: &str, bytes: &[u8]) {
 
 fn snapshot(files: &[(&str, &str)]) -> ktx_context_sources::Snapshot {
     let folder = folder(files);
-    ktx_context_sources::dbt::read(folder.path()).expect("a project")
+    ktx_context_sources::dbt::read(
+        folder.path(),
+        &ktx_context_sources::dbt::ArtifactFiles::default(),
+    )
+    .expect("a project")
 }

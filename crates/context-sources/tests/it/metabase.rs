@@ -2,25 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use ktx_context_sources::metabase::{self, Crawl, Mode, Scope};
+use ktx_context_sources::metabase::{self, MetabaseCrawl, MetabaseScope, Mode};
 use ktx_context_sources::{PageCache, RestError, RestErrorKind};
 use ktx_secrets::Secret;
 use ktx_test_support::metabase_fake::{Analytics, KEY, MetabaseFake, written};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-fn scope(databases: &[u64]) -> Scope {
-    Scope {
+fn scope(databases: &[u64]) -> MetabaseScope {
+    MetabaseScope {
         databases: databases.iter().copied().collect(),
-        ..Scope::default()
+        ..MetabaseScope::default()
     }
 }
 
-fn crawl(server: &MetabaseFake, scope: &Scope) -> Result<Crawl, RestError> {
+fn crawl(server: &MetabaseFake, scope: &MetabaseScope) -> Result<MetabaseCrawl, RestError> {
     remembering(server, scope, &tempdir().expect("a folder"))
 }
 
-fn remembering(server: &MetabaseFake, scope: &Scope, cache: &TempDir) -> Result<Crawl, RestError> {
+fn remembering(
+    server: &MetabaseFake,
+    scope: &MetabaseScope,
+    cache: &TempDir,
+) -> Result<MetabaseCrawl, RestError> {
     let rest = metabase::client(&format!("{}/api/", server.address()), &Secret::new(KEY))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -314,7 +318,7 @@ fn a_failure_for_a_moment_changes_nothing() {
 }
 
 #[test]
-fn a_selection_takes_in_what_is_below_it() {
+fn a_selection_includes_everything_below_it() {
     let mut server = server();
     server.cards = vec![
         written(1, "Top", (1, None), "select 1"),
@@ -324,7 +328,7 @@ fn a_selection_takes_in_what_is_below_it() {
     ];
     let server = MetabaseFake::start(server).expect("a server");
     let cards = |mode: Mode, collections: &[u64], cards: &[u64]| -> Vec<String> {
-        let scope = Scope {
+        let scope = MetabaseScope {
             mode,
             collections: collections.iter().copied().collect(),
             cards: cards.iter().copied().collect(),
@@ -354,7 +358,7 @@ fn only_archived_and_deleted_cards_are_gone() {
     let server = MetabaseFake::start(server).expect("a server");
     let file = |database: u64, id: u64| format!("databases/{database}/cards/{id}.md");
     let earlier: BTreeSet<String> = (1..=5).map(|id| file(1, id)).chain([file(2, 9)]).collect();
-    let scope = Scope {
+    let scope = MetabaseScope {
         mode: Mode::Except,
         cards: [4].into(),
         earlier,

@@ -83,7 +83,7 @@ semantic_models:
 }
 
 #[test]
-fn what_cannot_be_understood_is_told_with_its_place() {
+fn unreadable_parts_are_reported_with_their_place() {
     let facts = facts(&snapshot(&[
         (
             "a.yml",
@@ -185,7 +185,7 @@ fn a_long_group_is_read_in_parts() {
 }
 
 #[test]
-fn a_folder_without_metrics_is_no_project() {
+fn a_folder_without_metrics_is_not_a_project() {
     for files in [&[("ci.yml", "jobs: []")][..], &[]] {
         let folder = folder(files);
         let error = read(folder.path()).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use ktx_context_sources::notion::{self, Crawl, PageId, Roots, Scope};
+use ktx_context_sources::notion::{self, NotionCrawl, NotionScope, PageId, Roots};
 use ktx_context_sources::{PageCache, RestError, RestErrorKind};
 use ktx_secrets::Secret;
 use ktx_test_support::loopback::{Answer, Loopback};
@@ -28,9 +28,9 @@ fn id(text: &str) -> PageId {
     PageId::parse(text).expect("an id")
 }
 
-fn scope(pages: &[&str], max_pages: usize, earlier: &[&str]) -> Scope {
+fn scope(pages: &[&str], max_pages: usize, earlier: &[&str]) -> NotionScope {
     let pages = pages.iter().map(|page| id(page)).collect();
-    Scope {
+    NotionScope {
         roots: Some(Roots {
             pages,
             ..Roots::default()
@@ -41,7 +41,7 @@ fn scope(pages: &[&str], max_pages: usize, earlier: &[&str]) -> Scope {
     }
 }
 
-fn crawl(api: &NotionFake, scope: &Scope, cache: &TempDir) -> Result<Crawl, RestError> {
+fn crawl(api: &NotionFake, scope: &NotionScope, cache: &TempDir) -> Result<NotionCrawl, RestError> {
     let rest = notion::client(&api.address(), &Secret::new(TOKEN))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -230,7 +230,7 @@ fn a_page_that_was_just_edited_is_read_again() {
     let api = NotionFake::start(workspace()).expect("an API");
     let cache = tempdir().expect("a folder");
     let cached_after = |now: &str| {
-        let scope = Scope {
+        let scope = NotionScope {
             now: at(now),
             ..scope(&[HOME], 100, &[])
         };
@@ -268,12 +268,12 @@ fn only_what_changed_is_read_again() {
     assert_eq!(blocks(asked), 1);
     let below = format!("pages/{BELOW}.md");
     assert!(third.snapshot.files[&below].contains("New words."));
-    let everything = Scope {
+    let everything = NotionScope {
         roots: None,
         ..scope(&[], 100, &[])
     };
     let all = crawl(&api, &everything, &cache).expect("a crawl");
-    let names = |crawl: &Crawl| crawl.snapshot.files.keys().cloned().collect::<Vec<_>>();
+    let names = |crawl: &NotionCrawl| crawl.snapshot.files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&all), names(&third));
 }
 
@@ -283,7 +283,7 @@ fn only_the_trash_is_gone() {
     let file = |id: &str| format!("pages/{id}.md");
     let earlier: Vec<String> = [HOME, BELOW, ROW, NEVER].map(file).to_vec();
     let earlier: Vec<&str> = earlier.iter().map(String::as_str).collect();
-    let left = |read: &Crawl| -> Vec<(String, String)> {
+    let left = |read: &NotionCrawl| -> Vec<(String, String)> {
         let left = read.snapshot.left_out.iter();
         left.map(|left| (left.path.clone(), left.reason.clone()))
             .collect()
@@ -336,7 +336,7 @@ fn no_part_of_a_page_that_fails_is_gone() {
         let blocks = (0..60).map(|_| block("paragraph", &words)).collect();
         all.blocks.insert(BELOW.to_owned(), blocks);
     });
-    let files = |read: &Crawl| -> BTreeSet<String> {
+    let files = |read: &NotionCrawl| -> BTreeSet<String> {
         let files = read.snapshot.files.keys();
         files.filter(|file| file.contains(BELOW)).cloned().collect()
     };
@@ -360,7 +360,7 @@ fn no_part_of_a_page_that_fails_is_gone() {
 
 /// The next run reads the pages beyond the limit; cached pages do not count.
 #[test]
-fn a_bounded_crawl_goes_on() {
+fn a_bounded_crawl_continues() {
     let api = NotionFake::start(workspace()).expect("an API");
     let cache = tempdir().expect("a folder");
     let bounded = scope(&[HOME], 1, &[]);
@@ -422,7 +422,7 @@ fn a_list_without_an_end_is_an_error() {
         let answer = json!({ "results": [], "has_more": true, "next_cursor": cursor });
         let api = Loopback::start(move |_, _| Answer::json(200, &answer)).expect("an API");
         let rest = notion::client(&api.address(), &Secret::new(TOKEN)).expect("a client");
-        let everything = Scope {
+        let everything = NotionScope {
             roots: None,
             ..scope(&[], 9, &[])
         };

@@ -114,7 +114,7 @@ data_tests:
 
 /// A test that lets some rows pass must not become a fact, because numbers are computed from facts.
 #[test]
-fn a_test_that_lets_rows_pass_is_no_fact() {
+fn a_test_that_exempts_rows_is_not_a_fact() {
     let tests = [
         "{unique: {config: {error_if: '>10'}}}",
         "{unique: {config: {fail_calc: 'sum(x)'}}}",
@@ -214,7 +214,7 @@ models:
 }
 
 #[test]
-fn jinja_comes_to_an_end() {
+fn endless_jinja_is_stopped() {
     let yaml = "models:
   - {name: a, description: \"{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}\"}
   - {name: b, description: \"{{ 'x' * 99999999999 }}\"}
@@ -275,7 +275,7 @@ fn a_broken_file_with_a_key_that_is_written_twice_is_left_out() {
 
 /// Names are never redacted as secrets, and a null in accepted values is skipped.
 #[test]
-fn names_are_names_and_a_null_is_no_value() {
+fn names_are_not_secrets_and_null_is_not_a_value() {
     let yaml = "models:
   - name: secret_santa_events
     description: Who gives to whom.

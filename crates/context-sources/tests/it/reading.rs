@@ -1,9 +1,15 @@
 //! Tests which files of a project are read, and why others are not.
 
-use ktx_context_sources::dbt::read;
+use std::path::Path;
+
+use ktx_context_sources::{ReadError, Snapshot, dbt};
 use ktx_diagnostics::Hints as _;
 
 use crate::{folder, put};
+
+fn read(root: &Path) -> Result<Snapshot, ReadError> {
+    dbt::read(root, &dbt::ArtifactFiles::default())
+}
 
 const PROJECT: &str = "name: shop\nmodel-paths: [models, ./marts/]\nseed-paths: seeds\n";
 
@@ -55,7 +61,7 @@ fn the_folders_of_the_project_file_are_read_and_nothing_else() {
     assert_eq!(
         left,
         [
-            "models/latin.yml: byte 5 is no UTF-8",
+            "models/latin.yml: byte 5 is not UTF-8",
             "models/long.sql: it has 1000001 bytes, at most 1000000 are read",
         ]
     );
@@ -89,7 +95,7 @@ fn links_and_paths_that_lead_out_of_the_project_are_not_followed() {
 }
 
 #[test]
-fn what_is_no_project_is_told_with_the_next_step() {
+fn a_folder_that_is_not_a_project_is_reported_with_a_hint() {
     let folder = folder(&[("empty/a.txt", ""), ("broken/dbt_project.yml", "name: [")]);
     let told = |name: &str| {
         let error = read(&folder.path().join(name)).unwrap_err();
@@ -142,7 +148,7 @@ fn the_root_may_be_the_folder_of_models() {
 }
 
 #[test]
-fn doc_blocks_may_lie_in_a_folder_of_their_own() {
+fn doc_blocks_may_be_in_a_separate_folder() {
     let folder = folder(&[
         ("dbt_project.yml", "docs-paths: [words]\n"),
         ("words/terms.md", "{% docs a %}A.{% enddocs %}"),
@@ -163,5 +169,33 @@ fn a_project_file_that_leads_out_is_not_read() {
     assert_eq!(
         read(folder.path()).unwrap_err().to_string(),
         "`dbt_project.yml` is not a dbt project file: it is a link that leads out of the folder"
+    );
+}
+
+/// Of a source that is too large, the first files are read and the others are named.
+#[test]
+fn a_source_of_200_mb_is_read_in_part() {
+    let folder = folder(&[("dbt_project.yml", "name: shop\n")]);
+    for number in 0..220 {
+        let path = format!("models/{number:03}.sql");
+        put(folder.path(), &path, b"");
+        let file = std::fs::File::options()
+            .write(true)
+            .open(folder.path().join(path))
+            .expect("the file");
+        file.set_len(950_000).expect("a length");
+    }
+    let snapshot = read(folder.path()).expect("a project");
+    assert_eq!((snapshot.files.len(), snapshot.left_out.len()), (106, 115));
+    let reasons: std::collections::BTreeSet<&str> = snapshot
+        .left_out
+        .iter()
+        .map(|left| left.reason.as_str())
+        .collect();
+    assert_eq!(
+        reasons.into_iter().collect::<Vec<_>>(),
+        [
+            "the files before it have 99750011 bytes together, at most 100000000 of a source are read"
+        ]
     );
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use ktx_context_sources::dbt::facts;
-use ktx_context_sources::{Facts, Place, Pruning, apply};
+use ktx_context_sources::{Facts, Pruning, TableLocation, apply};
 use ktx_project_store::{Content, ProjectPath};
 
 use crate::snapshot;
 
 /// Renders references as `table.column -> table.column`.
 fn told(facts: &Facts) -> Vec<String> {
-    let spoken = |place: &Place| {
+    let spoken = |place: &TableLocation| {
         let parts = [&place.database, &place.schema, &Some(place.name.clone())];
         let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         parts.join(".")
@@ -85,7 +85,7 @@ models:
 
 /// A test that some rows may violate, or whose target is not in the warehouse, yields no fact.
 #[test]
-fn what_is_no_fact_is_not_taken_over() {
+fn statements_that_are_not_facts_are_not_copied() {
     let schema = "
 models:
   - name: orders
@@ -148,7 +148,7 @@ fn applied(shard: &str, schema: &str) -> String {
 /// References use the entry's own spelling; ambiguous targets are skipped, and untested references
 /// are removed.
 #[test]
-fn references_stand_beside_the_columns_of_shards() {
+fn references_are_stored_with_the_columns_of_shards() {
     let schema = "
 models:
   - name: orders
