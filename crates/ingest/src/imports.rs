@@ -10,16 +10,18 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_context_sources::{
-    DefinitionKind, Definitions, Left, Model, ModelJoin, Place, Purpose, Spot,
+    DefinitionKind, Definitions, Model, ModelJoin, Purpose, SkippedDefinition, SourcePosition,
+    TableLocation, WhyLeft,
 };
 use ktx_project_store::{Change, ProjectPath};
+use ktx_semantic_layer::authored::{self, Authored, Measure};
 use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
 use serde::Serialize;
 
 use convert::Converter;
-use write::{Entry, ImportFile};
+use write::{ImportEntry, ImportFile};
 
 /// What became of the definitions of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -27,23 +29,22 @@ pub struct ImportReport {
     /// The number of definitions that mean what they mean in the source.
     pub exact: usize,
     /// Definitions that lose something.
-    pub partly: Vec<Partly>,
+    pub partly: Vec<PartialImport>,
     /// Definitions that are not imported.
-    pub left: Vec<Left>,
+    pub left: Vec<SkippedDefinition>,
 }
 
 /// A definition that loses something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Partly {
+pub struct PartialImport {
     pub kind: DefinitionKind,
     pub name: String,
-    pub spot: Spot,
+    pub spot: SourcePosition,
     /// What is lost, in words.
     pub lost: Vec<String>,
 }
 
 impl ImportReport {
-    /// Returns the number of definitions.
     pub fn all(&self) -> usize {
         self.exact + self.partly.len() + self.left.len()
     }
@@ -51,7 +52,7 @@ impl ImportReport {
 
 /// The semantic layer of a warehouse that definitions are imported into.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct ImportTarget<'a> {
     pub(crate) warehouse: &'a ConnectionId,
     pub(crate) dialect: Dialect,
     /// The committed files below the project folder.
@@ -70,7 +71,7 @@ pub(crate) enum Coverage {
 pub(crate) fn import(
     definitions: &Definitions,
     source: &ConnectionId,
-    target: Target<'_>,
+    target: ImportTarget<'_>,
     coverage: Coverage,
 ) -> (Vec<Change>, ImportReport) {
     let folder = format!("semantic-layer/{}/", target.warehouse);
@@ -95,7 +96,11 @@ pub(crate) fn import(
         return (Vec::new(), report);
     }
     let catalog = Catalog::load(others.clone(), target.dialect);
-    let mut imports = gathered(definitions, &catalog, &mut report);
+    let known = KnownLayer {
+        catalog: &catalog,
+        imported: imported_elsewhere(&others),
+    };
+    let mut imports = gathered(definitions, &known, &mut report);
     if coverage == Coverage::Partial {
         keep(&mut imports, &before, &own);
     }
@@ -127,7 +132,12 @@ pub(crate) fn orphans(
 type Imports = BTreeMap<String, ImportFile>;
 
 /// Assigns the definitions to scanned tables, in the words of the semantic layer.
-fn gathered(definitions: &Definitions, catalog: &Catalog, report: &mut ImportReport) -> Imports {
+fn gathered(
+    definitions: &Definitions,
+    known: &KnownLayer<'_>,
+    report: &mut ImportReport,
+) -> Imports {
+    let catalog = known.catalog;
     let mut tables: BTreeMap<&str, &str> = BTreeMap::new();
     for model in &definitions.models {
         match scanned(catalog, &model.table) {
@@ -152,14 +162,43 @@ fn gathered(definitions: &Definitions, catalog: &Catalog, report: &mut ImportRep
             .or_insert_with(|| ImportFile::new(table));
         import.set_time(converter.time(model, table));
         for entry in converter.entries(model, table, report) {
-            import.add(entry, catalog, report);
+            import.add(entry, known, report);
         }
     }
     imports
 }
 
+/// The semantic layer without the import files of the source.
+struct KnownLayer<'a> {
+    catalog: &'a Catalog,
+    /// The measures that other sources define: the file and the definition, by table and name.
+    imported: BTreeMap<(String, String), (String, Measure)>,
+}
+
+/// Returns the measures in the import files of other sources.
+fn imported_elsewhere(others: &[SourceFile]) -> BTreeMap<(String, String), (String, Measure)> {
+    let mut imported = BTreeMap::new();
+    for file in others
+        .iter()
+        .filter(|file| file.path.starts_with("_imports/"))
+    {
+        if let Ok(Authored::Import(overlay)) = authored::read(file) {
+            for measure in overlay.measures {
+                let key = (overlay.name.clone(), measure.name.to_lowercase());
+                imported.insert(key, (file.path.clone(), measure));
+            }
+        }
+    }
+    imported
+}
+
 /// Returns the scanned table at a place, unless there are several or a person's file replaces it.
-fn scanned<'c>(catalog: &'c Catalog, place: &Place) -> Option<&'c str> {
+fn scanned<'c>(catalog: &'c Catalog, place: &TableLocation) -> Option<&'c str> {
+    let loosened = || at(catalog, &place.loosened()?);
+    at(catalog, place).or_else(loosened)
+}
+
+fn at<'c>(catalog: &'c Catalog, place: &TableLocation) -> Option<&'c str> {
     let parts = [&place.database, &place.schema];
     let parts = parts.into_iter().flatten().chain([&place.name]);
     let name: Vec<String> = parts.map(|part| quoted(part)).collect();
@@ -179,8 +218,9 @@ fn quoted(part: &str) -> String {
 
 fn leave_all(model: &Model, report: &mut ImportReport) {
     let reason = format!("no scan has found the table `{}`", model.table.name);
-    let mut leave = |kind, name: &str, spot: &Spot| {
-        report.left.push(Left {
+    let mut leave = |kind, name: &str, spot: &SourcePosition| {
+        report.left.push(SkippedDefinition {
+            why: WhyLeft::UnknownTable,
             kind,
             name: name.to_owned(),
             spot: spot.clone(),
@@ -255,9 +295,10 @@ fn changes(
 }
 
 /// Why a definition is left, as part of the report.
-fn leave(entry: &Entry, reason: String, report: &mut ImportReport) {
+fn leave(entry: &ImportEntry, why: WhyLeft, reason: String, report: &mut ImportReport) {
     if entry.purpose == Purpose::Offered {
-        report.left.push(Left {
+        report.left.push(SkippedDefinition {
+            why,
             kind: entry.kind,
             name: entry.name.clone(),
             spot: entry.spot.clone(),

@@ -1,82 +1,31 @@
 //! Stores the results of work items: in the project's git, one commit each, and in the journal, so
 //! that they are not requested again.
 
+mod review;
+
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_memory::{Changeset, Written};
 use ktx_project_store::{
-    Base, Change, History, ProjectPath, PublishRequest, Published, Publisher, Skipped,
-    StateDatabase, StateError, Store,
+    Base, Change, History, ProjectPath, ProposedCommit, PublishRequest, Published, Publisher,
+    Skipped, StateDatabase, StateError, Store,
 };
 use ktx_vocabulary::ConnectionId;
 
 use crate::committed_files::{self, CommitIndex, CommittedFiles};
 use crate::error::IngestError;
 use crate::journal::{ItemResult, Journal, NoteResult, Row, UnitResult};
-use crate::ownership::{Divided, divide, is_own, marks};
-use crate::proposals::{self, Author};
-
-/// The kind of a work item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WorkKind {
-    /// A unit of a context source.
-    Unit,
-    /// A note.
-    Note,
-}
-
-impl WorkKind {
-    const fn mark(self) -> &'static str {
-        match self {
-            Self::Unit => "ktx-unit",
-            Self::Note => "ktx-note",
-        }
-    }
-}
-
-/// Work whose result is committed and remembered.
-#[derive(Debug, Clone)]
-pub(crate) struct WorkItem {
-    /// The connection that it is remembered under.
-    pub(crate) owner: ConnectionId,
-    /// Its name among the items of its kind.
-    pub(crate) key: String,
-    /// Its kind.
-    pub(crate) kind: WorkKind,
-    /// The hash of all model input, in hexadecimal digits.
-    pub(crate) input: String,
-    /// The title of its commit.
-    pub(crate) title: String,
-    /// Further lines of the commit message.
-    pub(crate) closing: Vec<String>,
-    /// The source files that it is written from.
-    pub(crate) files: Vec<String>,
-}
-
-impl WorkItem {
-    /// Returns the line of the commit message that identifies the item in a clone.
-    pub(crate) fn mark(&self) -> String {
-        format!("{}: {}", self.kind.mark(), self.input)
-    }
-}
-
-/// Why a result may be incomplete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Truncation {
-    /// The model was stopped after this many turns.
-    Turns(u32),
-    /// The page quota of a run was used up.
-    PageQuota,
-}
+use crate::ledger::Entry;
+use crate::ownership::marks;
+use crate::work_item::{Truncation, WorkItem, WorkKind};
 
 /// The run that produced a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// This one.
     ThisRun,
     /// An earlier one, here or in the repository that this one was cloned from.
     EarlierRun,
@@ -100,6 +49,14 @@ pub struct Committed {
 }
 
 impl Committed {
+    /// The result of an item that has nothing to say.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            origin: Origin::ThisRun,
+            ..Self::earlier(Written::default(), None)
+        }
+    }
+
     pub(crate) const fn earlier(written: Written, commit: Option<String>) -> Self {
         Self {
             written,
@@ -113,7 +70,7 @@ impl Committed {
 }
 
 /// The changes of a context source, split by who decides about them.
-pub(crate) struct Reviewed {
+pub(crate) struct ReviewedChanges {
     pub(crate) changes: Changeset,
     /// Files that the user has to decide about first.
     pub(crate) withheld: Vec<String>,
@@ -127,6 +84,8 @@ pub struct RunStore {
     state: StateDatabase,
     now: Timestamp,
     history: OnceCell<History>,
+    /// The proposals from before the run; read when the first is needed.
+    earlier: OnceCell<Vec<ProposedCommit>>,
     /// The files of the newest commit that a loop has begun with.
     files: RefCell<Option<CommittedFiles>>,
     /// The commits of ktx; `None` until they are needed.
@@ -149,12 +108,12 @@ impl RunStore {
             store: store.clone(),
             now,
             history: OnceCell::new(),
+            earlier: OnceCell::new(),
             files: RefCell::default(),
             commits: RefCell::default(),
         })
     }
 
-    /// Returns the local state.
     pub const fn state(&self) -> &StateDatabase {
         &self.state
     }
@@ -202,7 +161,24 @@ impl RunStore {
         Ok(self.history.get_or_init(|| history))
     }
 
-    /// Returns the committed manifest shards of a warehouse.
+    pub(crate) fn committed(
+        &self,
+        base: &Base,
+        folder: &ProjectPath,
+    ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, IngestError> {
+        match &base.commit {
+            None => Ok(BTreeMap::new()),
+            Some(commit) => Ok(self.history()?.files(commit, folder)?),
+        }
+    }
+
+    /// Returns the newest commit of a unit with this input, if it is on the branch.
+    pub(crate) fn marked_commit(&self, input: &str) -> Result<Option<String>, IngestError> {
+        let mark = format!("{}: {input}", WorkKind::Unit.mark());
+        let marked = |commits: &CommitIndex| commits.marked(&mark).map(|commit| commit.id.clone());
+        self.with_commits(marked)
+    }
+
     pub(crate) fn shards(
         &self,
         base: &Base,
@@ -239,19 +215,26 @@ impl RunStore {
         Ok(committed)
     }
 
-    /// As [`Self::commit_item`], for a unit of a context source. A clone asks again for the part that
-    /// was withheld.
+    /// As [`Self::commit_item`], for a unit of a context source, with its entry in the ledger. A clone asks again for
+    /// the part that was withheld.
     pub(crate) fn commit_unit(
         &self,
         item: &WorkItem,
         base: &Base,
-        reviewed: Reviewed,
+        mut reviewed: ReviewedChanges,
         truncation: Option<Truncation>,
     ) -> Result<Committed, IngestError> {
         let mut lines = item.closing.clone();
         lines.extend(marks(&item.owner, &reviewed.changes.changes));
         if truncation.is_none() && reviewed.withheld.is_empty() {
             lines.push(item.mark());
+        }
+        // The entries of units that wrote nothing are committed together, at the end of the run.
+        if !reviewed.changes.changes.is_empty() {
+            let written = written(&reviewed.changes);
+            let result = self.result(item, &written, !reviewed.withheld.is_empty())?;
+            let entry = Entry::of(item, &result, truncation);
+            reviewed.changes.changes.push(entry.change(&item.owner)?);
         }
         let committed = self.commit_reviewed(base, reviewed, truncation, &item.title, &lines)?;
         self.remember(item, &committed)?;
@@ -262,12 +245,12 @@ impl RunStore {
     pub(crate) fn commit_reviewed(
         &self,
         base: &Base,
-        reviewed: Reviewed,
+        reviewed: ReviewedChanges,
         truncation: Option<Truncation>,
         title: &str,
         lines: &[String],
     ) -> Result<Committed, IngestError> {
-        let Reviewed { changes, withheld } = reviewed;
+        let ReviewedChanges { changes, withheld } = reviewed;
         let message = message(title, &changes, lines);
         let committed = self.commit(base, &changes, truncation, &message)?;
         Ok(Committed {
@@ -290,11 +273,7 @@ impl RunStore {
             index.add(commit, message);
         }
         Ok(Committed {
-            written: Written {
-                wiki: changes.wiki.clone(),
-                sl: changes.sl.clone(),
-                xrefs: changes.xrefs.clone(),
-            },
+            written: written(changes),
             commit: published.commit,
             origin: Origin::ThisRun,
             truncation,
@@ -317,55 +296,49 @@ impl RunStore {
         Ok(self.publisher.publish(base, &request)?)
     }
 
-    /// Selects the changes of a context source that need no review. The others are written as a
-    /// proposal first, so that an interrupted command repeats it.
-    pub(crate) fn review(
-        &self,
-        author: &Author<'_>,
-        base: &Base,
-        changes: &Changeset,
-    ) -> Result<Reviewed, IngestError> {
-        let paths: Vec<&ProjectPath> = changes.changes.iter().map(|change| &change.path).collect();
-        let mut foreign: BTreeSet<ProjectPath> = BTreeSet::new();
-        foreign.extend(self.publisher.in_the_making(&paths)?);
-        for path in paths {
-            let Some(bytes) = author.files.get(path) else {
-                continue;
-            };
-            let messages = self.publisher.messages_about(base, path)?;
-            if !is_own(author.source, path, bytes, &messages) {
-                foreign.insert(path.clone());
-            }
-        }
-        let Divided { landing, kept_back } =
-            divide(changes, &foreign, author.files, author.warehouse);
-        proposals::replace(author, &kept_back, self.publisher.prefix(), &self.store)?;
-        Ok(Reviewed {
-            changes: landing,
-            withheld: kept_back
-                .iter()
-                .map(|change| change.path.to_string())
-                .collect(),
-        })
-    }
-
     /// Remembers the result of an item together with its earlier results.
     pub(crate) fn remember(
         &self,
         item: &WorkItem,
         committed: &Committed,
-    ) -> Result<(), StateError> {
-        let mut result = self.row(item)?.map(|row| row.record).unwrap_or_default();
-        let Written { wiki, sl, xrefs } = committed.written.clone();
-        result.wiki.extend(wiki);
-        result.sl.extend(sl);
-        result.xrefs.extend(xrefs);
-        result.files.clone_from(&item.files);
+    ) -> Result<(), IngestError> {
+        let is_withheld = !committed.withheld.is_empty();
+        let mut result = self.result(item, &committed.written, is_withheld)?;
         result.commit.clone_from(&committed.commit);
         let input = match committed.truncation {
             None => item.input.clone(),
             Some(_) => String::new(),
         };
+        self.put(item, input, result)
+    }
+
+    /// Remembers that an item failed; the next run asks again.
+    pub(crate) fn remember_failure(&self, item: &WorkItem) -> Result<(), IngestError> {
+        let mut result = self.row(item)?.map(|row| row.record).unwrap_or_default();
+        result.failures = result.failures.saturating_add(1);
+        result.files.clone_from(&item.files);
+        self.put(item, String::new(), result)
+    }
+
+    /// Adds what an item has written to its earlier results.
+    fn result(
+        &self,
+        item: &WorkItem,
+        written: &Written,
+        is_withheld: bool,
+    ) -> Result<ItemResult, IngestError> {
+        let mut result = self.row(item)?.map(|row| row.record).unwrap_or_default();
+        let Written { wiki, sl, xrefs } = written.clone();
+        result.wiki.extend(wiki);
+        result.sl.extend(sl);
+        result.xrefs.extend(xrefs);
+        result.files.clone_from(&item.files);
+        result.is_withheld = is_withheld;
+        result.failures = 0;
+        Ok(result)
+    }
+
+    fn put(&self, item: &WorkItem, input: String, result: ItemResult) -> Result<(), IngestError> {
         let journal = self.journal(&item.owner);
         let key = item.key.clone();
         match item.kind {
@@ -373,13 +346,14 @@ impl RunStore {
                 key,
                 input,
                 record: UnitResult(result),
-            }),
+            })?,
             WorkKind::Note => journal.put(&Row {
                 key,
                 input,
                 record: NoteResult(result),
-            }),
+            })?,
         }
+        Ok(())
     }
 
     fn row(&self, item: &WorkItem) -> Result<Option<Row<ItemResult>>, StateError> {
@@ -400,30 +374,43 @@ impl RunStore {
 
     /// Returns the result of the same item in an earlier run, here or in the repository that this
     /// one was cloned from, if its commit is on the branch.
-    pub(crate) fn known(&self, item: &WorkItem) -> Result<Option<Committed>, IngestError> {
-        if self.commits.borrow().is_none() {
-            *self.commits.borrow_mut() = Some(self.read_commits()?);
+    pub(crate) fn find_committed(&self, item: &WorkItem) -> Result<Option<Committed>, IngestError> {
+        let row = self.row(item)?;
+        let row = row.filter(|row| item.inputs().any(|input| *input == row.input));
+        if let Some(Row { input, record, .. }) = row {
+            let is_there = |commits: &CommitIndex| {
+                let commit = record.commit.as_ref();
+                commit.is_none_or(|commit| commits.contains(commit))
+            };
+            if self.with_commits(is_there)? {
+                let names = record.names();
+                let commit = record.commit.clone();
+                if input != item.input {
+                    // From now on under the current hash, which comments do not change.
+                    self.put(item, item.input.clone(), record)?;
+                }
+                return Ok(Some(Committed::earlier(names, commit)));
+            }
         }
-        let commits = self.commits.borrow();
-        let Some(commits) = commits.as_ref() else {
-            return Ok(None);
+        let mark = |commits: &CommitIndex| {
+            let mut marks = item.inputs().map(|input| item.mark_of(input));
+            marks.find_map(|mark| commits.marked(&mark).cloned())
         };
-        let row = self.row(item)?.filter(|row| row.input == item.input);
-        if let Some(Row { record, .. }) = row
-            && record
-                .commit
-                .as_ref()
-                .is_none_or(|commit| commits.contains(commit))
-        {
-            let names = record.names();
-            return Ok(Some(Committed::earlier(names, record.commit)));
-        }
-        let Some(marked) = commits.marked(&item.mark()).cloned() else {
+        let Some(marked) = self.with_commits(mark)? else {
             return Ok(None);
         };
         let committed = Committed::earlier(marked.written, Some(marked.id));
         self.remember(item, &committed)?;
         Ok(Some(committed))
+    }
+
+    fn with_commits<T>(&self, look: impl FnOnce(&CommitIndex) -> T) -> Result<T, IngestError> {
+        let mut commits = self.commits.borrow_mut();
+        let commits = match commits.as_mut() {
+            Some(commits) => commits,
+            None => commits.insert(self.read_commits()?),
+        };
+        Ok(look(commits))
     }
 
     fn read_commits(&self) -> Result<CommitIndex, IngestError> {
@@ -434,6 +421,14 @@ impl RunStore {
             .history()?
             .commits_with(&commit, committed_files::NAME)?;
         Ok(CommitIndex::new(commits))
+    }
+}
+
+fn written(changes: &Changeset) -> Written {
+    Written {
+        wiki: changes.wiki.clone(),
+        sl: changes.sl.clone(),
+        xrefs: changes.xrefs.clone(),
     }
 }
 

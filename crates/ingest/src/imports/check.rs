@@ -1,12 +1,13 @@
 //! Checks imports against the sources of the warehouse: what does not compile is left.
 
+use ktx_context_sources::WhyLeft;
 use ktx_semantic_layer::sql::sql_text::identifier;
 use ktx_semantic_layer::{
     Catalog, ColumnType, DimensionRequest, ErrorKind, MeasureRequest, Query, SourceFile, compile,
 };
 use ktx_sql::Dialect;
 
-use super::write::{Item, Standing};
+use super::write::{EntryOrigin, Item};
 use super::{ImportReport, Imports, leave};
 
 /// The units by which a measure over periods is tried; some windows need the finer one.
@@ -32,8 +33,8 @@ pub(super) fn settle(
                 .into_iter()
                 .map(|entry| {
                     let problem = match entry.standing {
-                        Standing::Defined => problem(&catalog, &table, &entry.item),
-                        Standing::Kept => None,
+                        EntryOrigin::Defined => problem(&catalog, &table, &entry.item),
+                        EntryOrigin::Kept => None,
                     };
                     (entry, problem)
                 })
@@ -41,7 +42,8 @@ pub(super) fn settle(
             import.entries = sound.into_iter().map(|(entry, _)| entry).collect();
             has_changed |= !broken.is_empty();
             for (entry, reason) in broken {
-                leave(&entry, reason.unwrap_or_default(), report);
+                let why = WhyLeft::NotCompiled;
+                leave(&entry, why, reason.unwrap_or_default(), report);
             }
         }
         if !has_changed {

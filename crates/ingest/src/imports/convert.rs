@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use ktx_context_sources::{
     Cardinality, ColumnKind, ComputedColumn, DefinitionKind, Fragment, MeasureDefinition,
-    MeasureFormula, Model, ModelJoin, Moment, Purpose, SegmentDefinition, Spot, Sql, Window,
+    MeasureFormula, Model, ModelJoin, Moment, Purpose, SegmentDefinition, SourcePosition, Sql,
+    WhyLeft, Window,
 };
 use ktx_semantic_layer::authored::Window as AuthoredWindow;
 use ktx_semantic_layer::authored::{
-    At, Column, Compare, ComparedAs, Cumulative, Join, JoinSource, Measure, Meta, Ratio, Segment,
-    SemiAdditive, WindowRecord,
+    At, Column, Compare, ComparedAs, Cumulative, Found, Join, JoinSource, Measure, Meta, Ratio,
+    Segment, SemiAdditive, WindowRecord,
 };
 use ktx_semantic_layer::sql::sql_text::{column_name, identifier};
 use ktx_semantic_layer::{Catalog, ColumnType, Granularity, Relationship};
 
-use super::write::{Entry, Item, Standing};
+use super::write::{EntryOrigin, ImportEntry, Item};
 use super::{ImportReport, leave};
 
 /// Converts the definitions of models whose tables are scanned.
@@ -40,11 +41,11 @@ impl Converter<'_> {
         model: &Model,
         table: &str,
         report: &mut ImportReport,
-    ) -> Vec<Entry> {
+    ) -> Vec<ImportEntry> {
         let mut entries = Vec::new();
-        let mut take = |entry: Entry, item: Result<Item, String>| match item {
-            Ok(item) => entries.push(Entry { item, ..entry }),
-            Err(reason) => leave(&entry, reason, report),
+        let mut take = |entry: ImportEntry, item: Result<Item, String>| match item {
+            Ok(item) => entries.push(ImportEntry { item, ..entry }),
+            Err(reason) => leave(&entry, WhyLeft::NotTranslated, reason, report),
         };
         for column in &model.columns {
             let entry = entry(DefinitionKind::Column, &column.name, &column.spot);
@@ -60,7 +61,7 @@ impl Converter<'_> {
             take(entry, self.join(join, table));
         }
         for measure in &model.measures {
-            let entry = Entry {
+            let entry = ImportEntry {
                 purpose: measure.purpose,
                 lost: measure.lost.clone(),
                 ..entry(DefinitionKind::Measure, &measure.name, &measure.spot)
@@ -68,7 +69,7 @@ impl Converter<'_> {
             take(entry, self.measure(measure, table));
         }
         for segment in &model.segments {
-            let entry = Entry {
+            let entry = ImportEntry {
                 lost: segment.lost.clone(),
                 ..entry(DefinitionKind::Segment, &segment.name, &segment.spot)
             };
@@ -103,8 +104,8 @@ impl Converter<'_> {
         let to = self.table(&join.to)?;
         let mut equalities = Vec::new();
         for pair in &join.pairs {
-            let own = self.known(table, &pair.own)?;
-            let other = self.known(to, &pair.other)?;
+            let own = self.column_sql(table, &pair.own)?;
+            let other = self.column_sql(to, &pair.other)?;
             let role = join.alias.as_deref().unwrap_or(to);
             equalities.push(format!("{own} = {}.{other}", self.identifier(role)));
         }
@@ -118,7 +119,8 @@ impl Converter<'_> {
             },
             alias: join.alias.clone(),
             source: Some(JoinSource::Manual),
-            coverage: None,
+            weight: None,
+            found: Found::default(),
         }))
     }
 
@@ -179,8 +181,9 @@ impl Converter<'_> {
             } => {
                 written.compare = Some(Compare {
                     measure: self.sql(measure, table)?,
-                    offset: *count,
-                    unit: granularity(unit.name())?,
+                    offset: Some(*count),
+                    unit: Some(granularity(unit.name())?),
+                    offset_to_grain: None,
                     answer: ComparedAs::Value,
                 });
             }
@@ -262,7 +265,7 @@ impl Converter<'_> {
     }
 
     /// Returns a column that a join compares, as SQL.
-    fn known(&self, table: &str, name: &str) -> Result<String, String> {
+    fn column_sql(&self, table: &str, name: &str) -> Result<String, String> {
         let actual = self.actual(table, name);
         let source = self.catalog.source(table);
         let is_there = source.is_some_and(|source| {
@@ -277,15 +280,15 @@ impl Converter<'_> {
     }
 }
 
-fn entry(kind: DefinitionKind, name: &str, spot: &Spot) -> Entry {
-    Entry {
+fn entry(kind: DefinitionKind, name: &str, spot: &SourcePosition) -> ImportEntry {
+    ImportEntry {
         kind,
         name: name.to_owned(),
         spot: spot.clone(),
         purpose: Purpose::Offered,
         lost: Vec::new(),
         item: Item::Known,
-        standing: Standing::Defined,
+        standing: EntryOrigin::Defined,
     }
 }
 

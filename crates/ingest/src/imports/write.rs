@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_context_sources::{DefinitionKind, Purpose, Spot};
+use ktx_context_sources::{DefinitionKind, Purpose, SourcePosition, WhyLeft};
 use ktx_semantic_layer::authored::{Column, Join, Measure, Meta, Overlay, OverlayJoin, Segment};
-use ktx_semantic_layer::{Catalog, JoinOrigin};
+use ktx_semantic_layer::{Catalog, JoinOrigin, Relationship};
 use serde::Serialize;
 
-use super::{ImportReport, Partly, leave};
+use super::{ImportReport, KnownLayer, PartialImport, leave};
 
 /// One definition in the words of the semantic layer.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct ImportEntry {
     pub(super) kind: DefinitionKind,
     pub(super) name: String,
-    pub(super) spot: Spot,
+    pub(super) spot: SourcePosition,
     pub(super) purpose: Purpose,
     pub(super) lost: Vec<String>,
     pub(super) item: Item,
-    pub(super) standing: Standing,
+    pub(super) standing: EntryOrigin,
 }
 
 /// What an entry writes.
@@ -34,7 +34,7 @@ pub(super) enum Item {
 
 /// Where an entry is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum EntryOrigin {
     /// The source defines it in this run.
     Defined,
     /// An earlier run wrote it, and a part of the source could not be read.
@@ -46,7 +46,7 @@ pub(super) enum Standing {
 pub(super) struct ImportFile {
     table: String,
     time: Option<Meta>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ImportEntry>,
 }
 
 #[derive(Serialize)]
@@ -73,13 +73,12 @@ impl ImportFile {
         }
     }
 
-    /// The scanned table.
     pub(super) fn table(&self) -> &str {
         &self.table
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.time.is_none() && !self.entries.iter().any(Entry::is_written)
+        self.time.is_none() && !self.entries.iter().any(ImportEntry::is_written)
     }
 
     /// Sets the usual time dimension; the first one counts.
@@ -88,21 +87,26 @@ impl ImportFile {
     }
 
     /// Adds an entry, unless a person or another definition has its name.
-    pub(super) fn add(&mut self, mut entry: Entry, catalog: &Catalog, report: &mut ImportReport) {
-        if let Some(reason) = taken(&self.table, &mut entry, catalog) {
-            return leave(&entry, reason, report);
+    pub(super) fn add(
+        &mut self,
+        mut entry: ImportEntry,
+        known: &KnownLayer<'_>,
+        report: &mut ImportReport,
+    ) {
+        if let Some(reason) = why_taken(&self.table, &mut entry, known) {
+            return leave(&entry, WhyLeft::Taken, reason, report);
         }
         match self.same(&entry) {
             None => self.entries.push(entry),
             Some(known) if known.says_the_same(&entry) => {}
             Some(known) => {
                 let reason = format!("`{}` defines another one of this name", known.spot);
-                leave(&entry, reason, report);
+                leave(&entry, WhyLeft::Taken, reason, report);
             }
         }
     }
 
-    fn same(&self, entry: &Entry) -> Option<&Entry> {
+    fn same(&self, entry: &ImportEntry) -> Option<&ImportEntry> {
         self.entries
             .iter()
             .find(|known| known.kind == entry.kind && known.name.eq_ignore_ascii_case(&entry.name))
@@ -129,35 +133,34 @@ impl ImportFile {
             .into_iter()
             .map(|segment| (segment.name.clone(), Item::Segment(segment)));
         for (name, item) in columns.chain(joins).chain(measures).chain(segments) {
-            let entry = Entry {
+            let entry = ImportEntry {
                 kind: item.kind(),
                 name,
-                spot: Spot::new(),
+                spot: SourcePosition::new(),
                 purpose: Purpose::Offered,
                 lost: Vec::new(),
                 item,
-                standing: Standing::Kept,
+                standing: EntryOrigin::Kept,
             };
             let is_there = self
                 .entries
                 .iter()
-                .any(|known| known.item.stands_for(&entry.item));
+                .any(|known| known.item.conflicts_with(&entry.item));
             if !is_there {
                 self.entries.push(entry);
             }
         }
     }
 
-    /// Adds the entries to the report.
     pub(super) fn count(&self, report: &mut ImportReport) {
         let reported = self.entries.iter().filter(|entry| {
-            entry.purpose == Purpose::Offered && entry.standing == Standing::Defined
+            entry.purpose == Purpose::Offered && entry.standing == EntryOrigin::Defined
         });
         for entry in reported {
             if entry.lost.is_empty() {
                 report.exact += 1;
             } else {
-                report.partly.push(Partly {
+                report.partly.push(PartialImport {
                     kind: entry.kind,
                     name: entry.name.clone(),
                     spot: entry.spot.clone(),
@@ -167,7 +170,6 @@ impl ImportFile {
         }
     }
 
-    /// Returns the text of the file.
     pub(super) fn text(&self) -> String {
         let items = || self.entries.iter().map(|entry| &entry.item);
         let wire = Wire {
@@ -207,7 +209,7 @@ impl ImportFile {
     }
 }
 
-impl Entry {
+impl ImportEntry {
     fn is_written(&self) -> bool {
         !matches!(self.item, Item::Known)
     }
@@ -263,7 +265,7 @@ impl Item {
     }
 
     /// Returns whether the file can have only one of the two.
-    fn stands_for(&self, other: &Self) -> bool {
+    fn conflicts_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Column(own), Self::Column(other)) => own.name.eq_ignore_ascii_case(&other.name),
             (Self::Measure(own), Self::Measure(other)) => {
@@ -281,7 +283,21 @@ impl Item {
 }
 
 /// Returns why the semantic layer has no room for an entry. A join that it has already becomes known.
-fn taken(table: &str, entry: &mut Entry, catalog: &Catalog) -> Option<String> {
+fn why_taken(table: &str, entry: &mut ImportEntry, known: &KnownLayer<'_>) -> Option<String> {
+    let catalog = known.catalog;
+    if let Item::Measure(own) = &entry.item
+        && let Some((file, other)) = known
+            .imported
+            .get(&(table.to_owned(), own.name.to_lowercase()))
+    {
+        if formula(own) == formula(other) {
+            entry.item = Item::Known;
+            return None;
+        }
+        return Some(format!(
+            "`{file}` defines the measure in another way, which counts"
+        ));
+    }
     let source = catalog.source(table)?;
     let file = source.path.split('#').next().unwrap_or(&source.path);
     let is_same = |name: &str| name.eq_ignore_ascii_case(&entry.name);
@@ -296,12 +312,12 @@ fn taken(table: &str, entry: &mut Entry, catalog: &Catalog) -> Option<String> {
             "`{file}` defines a segment of this name, which counts"
         )),
         Item::Join(join) => match known_join(table, join, catalog) {
-            Standpoint::New => None,
-            Standpoint::Same => {
+            JoinComparison::New => None,
+            JoinComparison::Same => {
                 entry.item = Item::Known;
                 None
             }
-            Standpoint::Other(relationship) => Some(format!(
+            JoinComparison::Other(relationship) => Some(format!(
                 "the semantic layer has the join as `{relationship}`"
             )),
         },
@@ -309,15 +325,24 @@ fn taken(table: &str, entry: &mut Entry, catalog: &Catalog) -> Option<String> {
     }
 }
 
+/// Returns the text of a measure without its description.
+fn formula(measure: &Measure) -> Option<String> {
+    let bare = Measure {
+        description: None,
+        ..measure.clone()
+    };
+    serde_yaml::to_string(&bare).ok()
+}
+
 /// What the semantic layer says about a join.
-enum Standpoint {
+enum JoinComparison {
     New,
     Same,
     /// It has another cardinality.
     Other(&'static str),
 }
 
-fn known_join(table: &str, join: &Join, catalog: &Catalog) -> Standpoint {
+fn known_join(table: &str, join: &Join, catalog: &Catalog) -> JoinComparison {
     let pairs = |on: &str| -> BTreeSet<[String; 2]> {
         let equalities = on.split(" AND ");
         let sides = equalities.filter_map(|equality| equality.split_once(" = "));
@@ -358,10 +383,14 @@ fn known_join(table: &str, join: &Join, catalog: &Catalog) -> Standpoint {
         .find(|(pairs, _)| *pairs == turned)
         .map(|(_, known)| (known.relationship.inverted(), known.origin));
     match there.or(back) {
-        None => Standpoint::New,
-        Some((relationship, _)) if relationship == join.relationship => Standpoint::Same,
+        None => JoinComparison::New,
+        Some((relationship, _)) if relationship == join.relationship => JoinComparison::Same,
         // A key may prove more than the source says.
-        Some((relationship, JoinOrigin::Declared)) if relationship.is_safe() => Standpoint::Same,
-        Some((relationship, _)) => Standpoint::Other(relationship.name()),
+        Some((relationship, JoinOrigin::Declared)) if relationship.is_safe() => {
+            JoinComparison::Same
+        }
+        // What a scan takes for a key on both sides may only not repeat yet.
+        Some((Relationship::OneToOne, origin)) if origin.is_inferred() => JoinComparison::New,
+        Some((relationship, _)) => JoinComparison::Other(relationship.name()),
     }
 }

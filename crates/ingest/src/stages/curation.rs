@@ -9,15 +9,17 @@ use ktx_vocabulary::ModelRole;
 
 use super::units::work_item;
 use crate::curate::{
-    CURATE_BATCH, CURATE_STEPS, CurateRequest, Curated, Decision, Fate, Open, curate,
+    CURATE_BATCH, CURATE_STEPS, CurateRequest, CurationResult, Decision, Fate, OpenCandidate,
+    curate,
 };
 use crate::error::{Failed, IngestError};
 use crate::events::{Event, Task};
 use crate::journal::{FoundCandidate, Row};
 use crate::ownership::marks;
 use crate::report::{CurationReport, LoopReport};
-use crate::run_store::{Committed, Truncation};
+use crate::run_store::Committed;
 use crate::source_run::{SourceRun, saturated, truncation};
+use crate::work_item::Truncation;
 
 /// Maximum number of passes in one run.
 const PASSES: usize = 8;
@@ -73,7 +75,7 @@ async fn pass(
     // Passes have one transcript: what is open after a cut is the next run's first pass.
     let (transcript, kept) = run.transcript("curation", &task, ModelRole::Curator)?;
     let workspace = run.workspace()?;
-    let open: Vec<Open> = batch.iter().map(open_candidate).collect();
+    let open: Vec<OpenCandidate> = batch.iter().map(open_candidate).collect();
     let request = CurateRequest {
         open: &open,
         snapshot: &run.source.snapshot,
@@ -82,7 +84,7 @@ async fn pass(
         on_step: Some(run.progress.on_step(&task)),
         kept: Some(kept),
     };
-    let Curated { worked, decisions } = curate(&run.context, request).await?;
+    let CurationResult { worked, decisions } = curate(&run.context, request).await?;
     let reviewed = run.review("curation", &workspace, &worked)?;
     let journal = run.journal();
     journal.add_written(&format!("curation-{number}"), &reviewed.changes)?;
@@ -176,7 +178,12 @@ fn open_candidates(run: &SourceRun<'_>) -> Result<Vec<Row<FoundCandidate>>, Inge
     // After an interruption that followed a commit, the commit lists the finished documents.
     let units: BTreeSet<String> = open.iter().map(|row| row.unit().to_owned()).collect();
     for unit in &run.source.units {
-        if units.contains(&unit.key) && run.run_store.known(&work_item(run, unit))?.is_some() {
+        if units.contains(&unit.key)
+            && run
+                .run_store
+                .find_committed(&work_item(run, unit))?
+                .is_some()
+        {
             open.retain(|row| row.unit() != unit.key);
         }
     }
@@ -194,9 +201,9 @@ fn open_candidates(run: &SourceRun<'_>) -> Result<Vec<Row<FoundCandidate>>, Inge
     Ok(open)
 }
 
-fn open_candidate(row: &Row<FoundCandidate>) -> Open {
+fn open_candidate(row: &Row<FoundCandidate>) -> OpenCandidate {
     let record = row.record.clone();
-    Open {
+    OpenCandidate {
         id: row.key.clone(),
         candidate: record.candidate,
         words: record.words,

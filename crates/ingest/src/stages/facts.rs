@@ -6,15 +6,15 @@ use ktx_context_sources::{Facts, Pruning, Source, apply};
 use ktx_vocabulary::ConnectionId;
 
 use crate::error::{Failed, IngestError};
-use crate::imports::{Coverage, ImportReport, Target, import, orphans};
+use crate::imports::{Coverage, ImportReport, ImportTarget, import, orphans};
 use crate::journal::{KnownFacts, Row};
 use crate::report::FactsReport;
 use crate::run_store::RunStore;
+use crate::stages::manifest::{self, ManifestState};
 
 /// A source with the other connections of its kind, which write under the same key.
 #[derive(Debug, Clone, Copy)]
 pub struct FactsSource<'a> {
-    /// The source.
     pub source: &'a Source,
     /// The other connections of its kind.
     pub siblings: &'a [ConnectionId],
@@ -92,18 +92,23 @@ fn copy(
         .as_deref()
         .map_or(Pruning::Keep, Pruning::RemoveUnlessSaid);
     let base = run_store.begin()?;
+    let ManifestState { note, missing } = manifest::compare(source, &base, run_store)?;
+    let facts = Facts {
+        is_complete: source.facts.is_complete && missing.is_none(),
+        ..source.facts.clone()
+    };
     let shards = run_store.shards(&base, warehouse)?;
-    let applied = apply(&source.facts, &shards, pruning).map_err(|error| IngestError::Facts {
+    let applied = apply(&facts, &shards, pruning).map_err(|error| IngestError::Facts {
         source_id: source.id.clone(),
         error,
     })?;
     let files = run_store.files(&base, Some(warehouse))?;
-    let target = Target {
+    let target = ImportTarget {
         warehouse,
         dialect: *dialect,
         files: &files,
     };
-    let coverage = if source.facts.is_complete {
+    let coverage = if facts.is_complete {
         Coverage::Whole
     } else {
         Coverage::Partial
@@ -112,7 +117,8 @@ fn copy(
         Imports::AfterScan => (Vec::new(), ImportReport::default()),
         Imports::Now => import(&source.definitions, &source.id, target, coverage),
     };
-    let changes = [applied.changes, imported].concat();
+    let note = note.into_iter().collect();
+    let changes = [applied.changes, imported, note].concat();
     let title = format!("ktx ingest: what {} says about tables", source.id);
     let published = run_store.publish(&base, &changes, &title)?;
     // For runs that read other sources of its kind alone.
@@ -121,13 +127,14 @@ fn copy(
         input: String::new(),
         record: KnownFacts(Facts {
             warnings: Vec::new(),
-            ..source.facts.clone()
+            ..facts
         }),
     })?;
     Ok(FactsReport {
         tables: applied.tables,
         unknown: applied.unknown,
         imports,
+        warnings: missing.into_iter().collect(),
         commit: published.commit,
     })
 }

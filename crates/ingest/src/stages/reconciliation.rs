@@ -10,13 +10,11 @@ use crate::error::{Failed, IngestError};
 use crate::events::{Event, Task};
 use crate::journal::Pending;
 use crate::ownership::marks;
+use crate::proposals::RECONCILIATION;
 use crate::reconcile::{RECONCILE_STEPS, ReconcileRequest, reconcile};
 use crate::report::LoopReport;
 use crate::run_store::Committed;
 use crate::source_run::{SourceRun, saturated, truncation};
-
-/// The work that a reconciliation is known by.
-const WORK: &str = "reconciliation";
 
 /// Whether all units of this run were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +58,7 @@ async fn reconcile_all(run: &SourceRun<'_>, pending: &Pending) -> Result<Committ
     run.require_usable().await?;
     let task = Task::Reconciliation;
     run.progress.report(Event::Started(task.clone()));
-    let (transcript, kept) = run.transcript(WORK, &task, ModelRole::Reconcile)?;
+    let (transcript, kept) = run.transcript(RECONCILIATION, &task, ModelRole::Reconcile)?;
     let workspace = run.workspace()?;
     let request = ReconcileRequest {
         written: &pending.written,
@@ -70,7 +68,7 @@ async fn reconcile_all(run: &SourceRun<'_>, pending: &Pending) -> Result<Committ
         kept: Some(kept),
     };
     let worked = reconcile(&run.context, request).await?;
-    let reviewed = run.review(WORK, &workspace, &worked)?;
+    let reviewed = run.review(RECONCILIATION, &workspace, &worked)?;
     let title = format!("ktx ingest: {} reconciled", run.source.id);
     let marks = marks(&run.source.id, &reviewed.changes.changes);
     let truncation = truncation(&worked, RECONCILE_STEPS);

@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use ktx_context_sources::Unit;
 
 use super::units::{Judgements, display_name, input, work_item};
-use crate::documents::{Found, Lane, Verdict, light, triage};
+use crate::documents::{Lane, LightReading, Verdict, light, triage};
 use crate::error::{Failed, IngestError};
 use crate::events::Event;
 use crate::journal::{DocumentLane, FoundCandidate, PendingLane, Row};
@@ -113,7 +113,7 @@ async fn judge_one(run: &SourceRun<'_>, unit: &Unit) -> Result<Judgement, Ingest
             })?;
             light(&run.context, unit, snapshot).await?
         }
-        Lane::Skip | Lane::Full => Found::default(),
+        Lane::Skip | Lane::Full => LightReading::default(),
     };
     let candidates = found.candidates.len();
     remember(run, unit, &verdict, found, &input)?;
@@ -129,7 +129,7 @@ fn remember(
     run: &SourceRun<'_>,
     unit: &Unit,
     verdict: &Verdict,
-    found: Found,
+    found: LightReading,
     input: &str,
 ) -> Result<(), IngestError> {
     let journal = run.journal();
@@ -169,7 +169,7 @@ fn known_judgement(
         }));
     }
     // A clone does not know lanes, but it knows the results.
-    let known = run.run_store.known(&work_item(run, unit))?;
+    let known = run.run_store.find_committed(&work_item(run, unit))?;
     Ok(known.map(|_| Judgement {
         verdict: Verdict {
             lane: Lane::Full,

@@ -7,14 +7,15 @@ use ktx_context_sources::Unit;
 use ktx_memory::{TranscriptStore as _, Written};
 use ktx_vocabulary::ModelRole;
 
-use crate::error::{Doubts, Failed, IngestError};
+use super::parallel;
+use crate::error::{DoubtCounter, Failed, IngestError};
 use crate::events::{Event, Task};
-use crate::fingerprint::fingerprint;
 use crate::journal::UnitResult;
 use crate::report::{Judgement, LoopReport, UnitReport};
-use crate::run_store::{Committed, Origin, WorkItem, WorkKind};
+use crate::run_store::{Committed, Origin};
 use crate::source_run::{SourceRun, saturated, truncation};
 use crate::unit::{UnitRequest, work_unit};
+use crate::work_item::{WorkItem, unit_item};
 
 /// Triage results by the key of their unit.
 pub(crate) type Judgements = BTreeMap<String, Result<Judgement, Failed>>;
@@ -25,7 +26,11 @@ pub(crate) async fn require_model(run: &SourceRun<'_>) -> Result<(), IngestError
         return Ok(());
     }
     for unit in &run.source.units {
-        if run.run_store.known(&work_item(run, unit))?.is_none() {
+        if run
+            .run_store
+            .find_committed(&work_item(run, unit))?
+            .is_none()
+        {
             return run.require_usable().await;
         }
     }
@@ -35,10 +40,14 @@ pub(crate) async fn require_model(run: &SourceRun<'_>) -> Result<(), IngestError
 /// Reads the units, up to one whose failure stops the run; the reports of the others say that they
 /// were not tried.
 pub(crate) async fn read(run: &mut SourceRun<'_>, mut judgements: Judgements) -> Vec<UnitReport> {
+    // Documents share a quota of pages, so each has to know what the earlier ones wrote.
+    if run.model.concurrency > 1 && run.source.documents.is_none() {
+        return parallel::read(run).await;
+    }
     let stops = |failed: &Failed| failed.stop.is_some();
     let mut results = judgements.values();
     let mut is_stopped = results.any(|result| result.as_ref().is_err_and(stops));
-    let mut doubts = Doubts::default();
+    let mut doubts = DoubtCounter::default();
     let mut reports = Vec::new();
     let units = &run.source.units;
     for (index, unit) in units.iter().enumerate() {
@@ -63,7 +72,14 @@ pub(crate) async fn read(run: &mut SourceRun<'_>, mut judgements: Judgements) ->
                     name: display_name(unit).to_owned(),
                 };
                 let result = read_one(run, unit, &task).await.transpose();
-                result.map(|result| doubts.weigh(result.map_err(Failed::from)))
+                let result = result.map(|result| doubts.weigh(result.map_err(Failed::from)));
+                if let Some(Err(failed)) = &result
+                    && !stops(failed)
+                {
+                    // What cannot be remembered counts as not tried.
+                    drop(run.run_store.remember_failure(&work_item(run, unit)));
+                }
+                result
             }
         };
         is_stopped |= matches!(&result, Some(Err(failed)) if stops(failed));
@@ -87,7 +103,7 @@ async fn read_one(
     task: &Task,
 ) -> Result<Option<Committed>, IngestError> {
     let item = work_item(run, unit);
-    if let Some(known) = run.run_store.known(&item)? {
+    if let Some(known) = run.run_store.find_committed(&item)? {
         return Ok(Some(known));
     }
     if !run.has_room() {
@@ -138,22 +154,25 @@ fn read_lightly(
     })
 }
 
+/// Returns the units as work items, by key.
+pub(crate) fn items<'r>(run: &'r SourceRun<'_>) -> &'r BTreeMap<String, WorkItem> {
+    run.items.get_or_init(|| {
+        let units = run.source.units.iter();
+        units
+            .map(|unit| (unit.key.clone(), unit_item(run.source, unit)))
+            .collect()
+    })
+}
+
+/// Returns a unit as a work item.
 pub(crate) fn work_item(run: &SourceRun<'_>, unit: &Unit) -> WorkItem {
-    WorkItem {
-        owner: run.source.id.clone(),
-        key: unit.key.clone(),
-        kind: WorkKind::Unit,
-        input: input(run, unit),
-        title: format!("ktx ingest: {} {}", run.source.id, unit.key),
-        closing: Vec::new(),
-        files: unit.files.clone(),
-    }
+    let known = items(run).get(&unit.key).cloned();
+    known.unwrap_or_else(|| unit_item(run.source, unit))
 }
 
 /// Returns the hash of everything that a unit is read from.
 pub(crate) fn input(run: &SourceRun<'_>, unit: &Unit) -> String {
-    let warehouse = run.source.warehouse.as_ref().map(|(id, _)| id);
-    fingerprint(unit, &run.source.snapshot, warehouse)
+    work_item(run, unit).input
 }
 
 pub(crate) fn display_name(unit: &Unit) -> &str {

@@ -1,0 +1,64 @@
+//! Whether the last reading of a source had a manifest. A committed file says so: without the manifest, a reading here or
+//! in a clone knows less, and what came from it stays.
+
+use ktx_context_sources::Source;
+use ktx_project_store::{Base, Change, ProjectPath};
+use serde::{Deserialize, Serialize};
+
+use crate::error::IngestError;
+use crate::run_store::RunStore;
+
+#[derive(Serialize, Deserialize)]
+struct ReadManifest {
+    /// Its path as the source shows it.
+    manifest: String,
+}
+
+/// How the manifest of a source compares with that of its last reading.
+#[derive(Debug, Default)]
+pub(crate) struct ManifestState {
+    /// The change that notes a manifest.
+    pub(crate) note: Option<Change>,
+    /// What the user should know about one that is missing.
+    pub(crate) missing: Option<String>,
+}
+
+pub(crate) fn compare(
+    source: &Source,
+    base: &Base,
+    run_store: &RunStore,
+) -> Result<ManifestState, IngestError> {
+    let folder = ProjectPath::parse(&format!("raw-sources/{}/artifacts", source.id))?;
+    let path = ProjectPath::parse(&format!("{folder}/manifest.json"))?;
+    let before = run_store.committed(base, &folder)?.remove(&path);
+    match (source.snapshot.artifacts.manifest(), before) {
+        (None, None) => Ok(ManifestState::default()),
+        (Some(manifest), before) => {
+            let read = ReadManifest {
+                manifest: manifest.to_owned(),
+            };
+            let mut text = serde_json::to_string_pretty(&read).unwrap_or_default();
+            text.push('\n');
+            let is_known = before.is_some_and(|before| before == text.as_bytes());
+            Ok(ManifestState {
+                note: (!is_known).then(|| Change::write(path, text)),
+                missing: None,
+            })
+        }
+        (None, Some(before)) => {
+            // A damaged note still says that there was one.
+            let read = serde_json::from_slice::<ReadManifest>(&before);
+            let name = read.map_or_else(|_| "manifest.json".to_owned(), |read| read.manifest);
+            let mut left_out = source.snapshot.left_out.iter();
+            let is_reported = left_out.any(|left| left.path == name);
+            let missing = format!(
+                "`{name}` is missing, and the last reading had it: what came from it stays; run `dbt parse`, or delete \
+                 `{path}` if the project no longer has a manifest"
+            );
+            Ok(ManifestState {
+                note: None,
+                missing: (!is_reported).then_some(missing),
+            })
+        }
+    }
+}
