@@ -107,7 +107,6 @@ impl CommitIndex {
         index
     }
 
-    /// Adds the newest commit.
     pub(crate) fn add(&mut self, id: &str, message: &str) {
         let commit = MarkedCommit {
             id: id.to_owned(),

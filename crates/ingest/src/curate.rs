@@ -40,7 +40,7 @@ const WORDS: usize = 1500;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Fate {
-    /// It stands on a page that was written for it.
+    /// It has a new page.
     Promoted,
     /// The page says it already.
     Merged,
@@ -63,12 +63,10 @@ pub struct Decision {
 
 /// A candidate and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Open {
+pub(crate) struct OpenCandidate {
     /// Its name, unique among all open candidates.
     pub(crate) id: String,
-    /// The candidate.
     pub(crate) candidate: Candidate,
-    /// The text of its sections.
     pub(crate) words: String,
     /// The file that it was found in.
     pub(crate) file: String,
@@ -77,12 +75,10 @@ pub(crate) struct Open {
 /// The input of one pass over candidates.
 pub(crate) struct CurateRequest<'a> {
     /// At most [`CURATE_BATCH`] candidates.
-    pub(crate) open: &'a [Open],
-    /// The files of the source.
+    pub(crate) open: &'a [OpenCandidate],
     pub(crate) snapshot: &'a Arc<Snapshot>,
     /// The committed project files that the pass may change.
     pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
-    /// The page quota.
     pub(crate) quota: Quota,
     /// Called after every turn.
     pub(crate) on_step: Option<StepCallback>,
@@ -101,8 +97,7 @@ impl std::fmt::Debug for CurateRequest<'_> {
 
 /// The result of a pass.
 #[derive(Debug)]
-pub(crate) struct Curated {
-    /// The result of the loop.
+pub(crate) struct CurationResult {
     pub(crate) worked: LoopResult,
     /// The decisions by candidate name. Candidates without one stay open.
     pub(crate) decisions: BTreeMap<String, Decision>,
@@ -116,11 +111,11 @@ pub(crate) struct Curated {
 pub(crate) async fn curate(
     run: &LoopContext,
     request: CurateRequest<'_>,
-) -> Result<Curated, IngestError> {
+) -> Result<CurationResult, IngestError> {
     let CurateRequest { open, snapshot, .. } = request;
     let workspace = Arc::new(run.workspace(run.warehouse.clone(), request.files).await?);
     workspace.limit(request.quota);
-    let decided = Decided::default();
+    let decided = SharedDecisions::default();
     let mut tools = workspace.tools().map_err(IngestError::Tools)?;
     let allowed: BTreeSet<String> = open.iter().map(|open| open.file.clone()).collect();
     tools.push(read_raw_file(snapshot, allowed));
@@ -129,7 +124,7 @@ pub(crate) async fn curate(
     let asked = LoopRequest {
         role: ModelRole::Curator,
         system: SYSTEM.to_owned(),
-        prompt: prompt(&workspace.known(), run.source.as_str(), open),
+        prompt: prompt(&workspace.known_names(), run.source.as_str(), open),
         tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
         step_budget: CURATE_STEPS,
         transcript: None,
@@ -149,10 +144,10 @@ pub(crate) async fn curate(
     begun.end(&outcome);
     let worked = worked(&workspace, outcome)?;
     let decisions = std::mem::take(&mut *locked(&decided));
-    Ok(Curated { worked, decisions })
+    Ok(CurationResult { worked, decisions })
 }
 
-fn prompt(known: &str, source: &str, open: &[Open]) -> String {
+fn prompt(known: &str, source: &str, open: &[OpenCandidate]) -> String {
     let mut text = format!("{known}\nCandidates of the source {source}:\n");
     for open in open {
         let Candidate {
@@ -198,9 +193,9 @@ fn already_decided(decided: &BTreeMap<String, Decision>) -> String {
     )
 }
 
-type Decided = Arc<Mutex<BTreeMap<String, Decision>>>;
+type SharedDecisions = Arc<Mutex<BTreeMap<String, Decision>>>;
 
-fn locked(decided: &Decided) -> MutexGuard<'_, BTreeMap<String, Decision>> {
+fn locked(decided: &SharedDecisions) -> MutexGuard<'_, BTreeMap<String, Decision>> {
     decided.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -217,27 +212,27 @@ struct Input {
     reason: String,
 }
 
-struct Handler {
+struct DecisionHandler {
     workspace: Arc<DraftWorkspace>,
-    decided: Decided,
+    decided: SharedDecisions,
     ids: BTreeSet<String>,
 }
 
 fn candidate_decide(
     workspace: &Arc<DraftWorkspace>,
-    decided: &Decided,
+    decided: &SharedDecisions,
     ids: BTreeSet<String>,
 ) -> ToolDescriptor {
     ToolDescriptor {
         name: "candidate_decide".to_owned(),
         title: "Decide About A Candidate".to_owned(),
-        description: "Say what became of one candidate of the task, behind the write that it led to. A later call about \
+        description: "Say what became of one candidate of the task, after the write that it led to. A later call about \
                       the same candidate replaces an earlier one."
             .to_owned(),
         input_schema: schema_for::<Input>(),
         output_schema: None,
         effect: WriteEffect::Writes,
-        handler: Arc::new(Handler {
+        handler: Arc::new(DecisionHandler {
             workspace: Arc::clone(workspace),
             decided: Arc::clone(decided),
             ids,
@@ -246,7 +241,7 @@ fn candidate_decide(
 }
 
 #[async_trait]
-impl ToolHandler for Handler {
+impl ToolHandler for DecisionHandler {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let input: Input =
             serde_json::from_value(arguments).map_err(|error| ToolError::new(error.to_string()))?;
@@ -272,7 +267,7 @@ impl ToolHandler for Handler {
     }
 }
 
-impl Handler {
+impl DecisionHandler {
     /// Returns the page of a decision and checks that it exists as claimed.
     fn page(&self, input: &Input) -> Result<Option<String>, ToolError> {
         let Some(page) = &input.page else {
@@ -292,7 +287,7 @@ impl Handler {
         if needs_write && !self.workspace.made().wiki.contains(page) {
             return Err(ToolError::new(format!(
                 "`{page}` was not written in this task: write what the candidate says first, or decide `merged` when \
-                 it stands there already"
+                 it is there already"
             )));
         }
         Ok(Some(page.clone()))

@@ -47,6 +47,12 @@ pub enum Lane {
     Full,
 }
 
+impl Lane {
+    pub(crate) fn is_full(self) -> bool {
+        self == Self::Full
+    }
+}
+
 /// What the triage says about a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,9 +71,9 @@ pub(crate) enum Action {
     Create,
     /// A changed page.
     Update,
-    /// One statement with what is known.
+    /// One statement is added to a page.
     Merge,
-    /// It contradicts what is known.
+    /// It contradicts a page.
     Conflict,
 }
 
@@ -112,7 +118,7 @@ impl Candidate {
 
 /// The result of a light reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct LightReading {
     /// The candidates that are worth a curator's turn, each with the text of its sections.
     pub(crate) candidates: Vec<(Candidate, String)>,
     /// The number of candidates dropped for lack of support or a low score.
@@ -143,16 +149,16 @@ pub(crate) async fn triage(
         one_line(&unit.key),
         run.source,
         text.chars().count(),
-        fenced("Its begin", &begin)
+        fenced("Its beginning", &begin)
     );
     let rest = text.get(begin.len()..).unwrap_or_default();
     let headings: Vec<&str> = rest.lines().filter(|line| line.starts_with('#')).collect();
     if !headings.is_empty() {
         let shown: Vec<&str> = headings.iter().take(HEADINGS).copied().collect();
-        let what = format!("The first of {} headings behind it", headings.len());
+        let what = format!("The first of {} headings after it", headings.len());
         let _ = write!(prompt, "\n{}", fenced(&what, &shown.join("\n")));
     }
-    let verdict: Verdict = asked(run, "triage", unit, (TRIAGE, prompt)).await?;
+    let verdict: Verdict = generate(run, "triage", unit, TRIAGE, prompt).await?;
     Ok(Verdict {
         lane: verdict.lane,
         reason: one_line(&verdict.reason),
@@ -168,7 +174,7 @@ pub(crate) async fn light(
     run: &LoopContext,
     unit: &Unit,
     snapshot: &Arc<Snapshot>,
-) -> Result<Found, IngestError> {
+) -> Result<LightReading, IngestError> {
     let text = text_of(unit, snapshot);
     let sections = sections(&text);
     let mut prompt = format!(
@@ -183,14 +189,14 @@ pub(crate) async fn light(
             fenced(&format!("Section {}", index + 1), section)
         );
     }
-    let answer: Answer = asked(run, "light", unit, (LIGHT, prompt)).await?;
+    let answer: Answer = generate(run, "light", unit, LIGHT, prompt).await?;
     Ok(supported(answer.candidates, &sections))
 }
 
 /// Keeps the candidates that cite existing sections and score high enough.
-fn supported(all: Vec<Candidate>, sections: &[&str]) -> Found {
+fn supported(all: Vec<Candidate>, sections: &[&str]) -> LightReading {
     let count = all.len();
-    let mut found = Found::default();
+    let mut found = LightReading::default();
     let mut keys = BTreeSet::new();
     for mut candidate in all.into_iter().take(CANDIDATES) {
         candidate
@@ -213,11 +219,12 @@ fn supported(all: Vec<Candidate>, sections: &[&str]) -> Found {
     found
 }
 
-async fn asked<T: JsonSchema + DeserializeOwned>(
+async fn generate<T: JsonSchema + DeserializeOwned>(
     run: &LoopContext,
     stage: &str,
     unit: &Unit,
-    (system, prompt): (&str, String),
+    system: &str,
+    prompt: String,
 ) -> Result<T, IngestError> {
     let schema = object_schema_for::<T>().map_err(|error| {
         IngestError::Model(LlmError::new(LlmErrorKind::Internal, error.to_string()))

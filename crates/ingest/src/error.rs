@@ -19,7 +19,6 @@ pub enum IngestError {
         "the files of unit `{unit}` have {length} characters, at most {LONGEST_UNIT} are read at once"
     )]
     TooLong {
-        /// The unit.
         unit: String,
         /// Length of its files in characters.
         length: usize,
@@ -27,7 +26,6 @@ pub enum IngestError {
     /// The project could not be read.
     #[error("the project cannot be read")]
     Project(#[source] Failure),
-    /// The model failed.
     #[error("the model failed")]
     Model(#[source] LlmError),
     /// The opening probe of the model failed.
@@ -60,7 +58,6 @@ pub enum IngestError {
     /// The facts of a source could not be written into the manifest.
     #[error("the facts of `{source_id}` cannot be written")]
     Facts {
-        /// The context source.
         source_id: ConnectionId,
         /// The shard that cannot be changed.
         #[source]
@@ -91,7 +88,6 @@ pub enum Stop {
 /// A failed part of a run.
 #[derive(Debug)]
 pub struct Failed {
-    /// The cause.
     pub error: IngestError,
     /// Why nothing more is tried; `None` if the failure is one of this part alone.
     pub stop: Option<Stop>,
@@ -176,11 +172,11 @@ const fn fault(kind: LlmErrorKind) -> Fault {
 
 /// Counts consecutive doubtful failures of units.
 #[derive(Debug, Default)]
-pub(crate) struct Doubts {
+pub(crate) struct DoubtCounter {
     count: u32,
 }
 
-impl Doubts {
+impl DoubtCounter {
     /// Counts the result of a unit. The last one of enough doubtful failures stops the run.
     pub(crate) fn weigh<T>(&mut self, result: Result<T, Failed>) -> Result<T, Failed> {
         match result {

@@ -10,13 +10,11 @@ use crate::documents::Lane;
 /// A loop of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// A unit.
     Unit {
         /// Its position among the units of the source, from 1.
         position: usize,
         /// The number of units.
         count: usize,
-        /// Its key.
         key: String,
         /// Its display name, or its key.
         name: String,
@@ -26,7 +24,6 @@ pub enum Task {
         /// Its number in this run.
         pass: usize,
     },
-    /// The reconciliation.
     Reconciliation,
 }
 
@@ -41,14 +38,12 @@ pub enum Event {
         count: usize,
         /// Its display name, or its key.
         name: String,
-        /// The result.
         lane: Lane,
     },
     /// A loop begins.
     Started(Task),
     /// A loop continues one of an earlier run.
     Continued {
-        /// The loop.
         task: Task,
         /// Assistant turns of the earlier run.
         turns: usize,
@@ -60,7 +55,6 @@ pub enum Event {
 /// A turn of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// The loop.
     pub task: Task,
     /// Its number in the loop, from 1.
     pub index: u32,
@@ -117,12 +111,10 @@ impl Progress {
         }
     }
 
-    /// Returns the number of turns so far.
     pub(crate) fn count(&self) -> usize {
         self.locked().len()
     }
 
-    /// Returns all turns, in order.
     pub(crate) fn turns(&self) -> Vec<Turn> {
         self.locked().clone()
     }

@@ -2,40 +2,78 @@
 
 use std::fmt::Write as _;
 
-use ktx_context_sources::{Snapshot, Unit};
+use ktx_context_sources::{Snapshot, Unit, canonical_text};
 use ktx_vocabulary::ConnectionId;
 use sha2::{Digest as _, Sha256};
 
 /// Increment when a unit means something else to the model; ktx then asks again for all units.
 const PROMPTS: u32 = 1;
 
-/// Hashes everything that determines the prompt of a unit: its files, their dependencies, and the
-/// warehouse whose sources it may write. Peers are excluded, so that a change to one of them does
-/// not repeat all units.
-pub(crate) fn fingerprint(
-    unit: &Unit,
-    snapshot: &Snapshot,
-    warehouse: Option<&ConnectionId>,
-) -> String {
-    let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
+/// What a unit is read from, as hashes in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    /// Everything that determines the prompt: the files, their dependencies, and the warehouse whose sources may be
+    /// written. Comments and layout of YAML do not count. Peers do not either, so that a change to one of them does not
+    /// repeat all units.
+    pub(crate) input: String,
+    /// The same as ktx 0.13 computed it: with comments and layout.
+    pub(crate) former_input: String,
+    /// What the files say, whatever their paths and the unit's key are.
+    pub(crate) content: String,
+}
+
+impl Fingerprint {
+    pub(crate) fn new(unit: &Unit, snapshot: &Snapshot, warehouse: Option<&ConnectionId>) -> Self {
+        let text = |path: &String| snapshot.files.get(path).map_or("", String::as_str);
+        let canonical = |path: &String| canonical_text(path, text(path));
+        let warehouse = warehouse.filter(|_| unit.writes_sources);
+        let warehouse = warehouse.map_or("", |id| id.as_str());
+        let note = unit.note.unwrap_or_default();
+        let head = || {
+            let mut hash = PartHash::default();
+            hash.add(&PROMPTS.to_le_bytes());
+            hash.add(warehouse.as_bytes());
+            hash
+        };
+        let (mut input, mut former, mut content) = (head(), head(), head());
+        for hash in [&mut input, &mut former] {
+            hash.add(unit.key.as_bytes());
+            if !note.is_empty() {
+                hash.add(note.as_bytes());
+            }
+        }
+        content.add(note.as_bytes());
+        for path in unit.files.iter().chain(&unit.dependencies) {
+            let said = canonical(path);
+            for hash in [&mut input, &mut former] {
+                hash.add(path.as_bytes());
+            }
+            input.add(said.as_bytes());
+            content.add(said.as_bytes());
+            former.add(text(path).as_bytes());
+        }
+        Self {
+            input: input.digits(),
+            former_input: former.digits(),
+            content: content.digits(),
+        }
+    }
+}
+
+/// A hash of parts, each of which counts with its length.
+#[derive(Default)]
+struct PartHash(Sha256);
+
+impl PartHash {
+    fn add(&mut self, bytes: &[u8]) {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        hash.update(length.to_le_bytes());
-        hash.update(bytes);
-    };
-    part(&PROMPTS.to_le_bytes());
-    let warehouse = warehouse.filter(|_| unit.writes_sources);
-    part(warehouse.map_or("", |id| id.as_str()).as_bytes());
-    part(unit.key.as_bytes());
-    if let Some(note) = unit.note {
-        part(note.as_bytes());
+        self.0.update(length.to_le_bytes());
+        self.0.update(bytes);
     }
-    for path in unit.files.iter().chain(&unit.dependencies) {
-        part(path.as_bytes());
-        let text = snapshot.files.get(path);
-        part(text.map_or(b"".as_slice(), |text| text.as_bytes()));
+
+    fn digits(self) -> String {
+        digits(&self.0.finalize())
     }
-    digits(&hash.finalize())
 }
 
 /// Returns the SHA-256 hash of these bytes in hexadecimal digits.

@@ -23,7 +23,6 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
     const KIND: &'static str;
 }
 
-/// A row of the journal.
 #[derive(Debug, Clone)]
 pub(crate) struct Row<R> {
     /// The unit or other subject.
@@ -43,8 +42,11 @@ pub(crate) struct ItemResult {
     pub(crate) xrefs: BTreeSet<String>,
     /// The source files that it was written from.
     pub(crate) files: Vec<String>,
-    /// The newest commit.
     pub(crate) commit: Option<String>,
+    /// Whether some changes of the newest result wait for a person.
+    pub(crate) is_withheld: bool,
+    /// The number of runs that failed since the last one that did not.
+    pub(crate) failures: u32,
 }
 
 impl ItemResult {
@@ -58,7 +60,6 @@ impl ItemResult {
     }
 }
 
-/// The result of a unit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct UnitResult(pub(crate) ItemResult);
@@ -67,7 +68,6 @@ impl Record for UnitResult {
     const KIND: &'static str = "unit";
 }
 
-/// The result of a note.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct NoteResult(pub(crate) ItemResult);
@@ -98,7 +98,6 @@ impl Record for PendingLane {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct FoundCandidate {
     pub(crate) candidate: Candidate,
-    /// The text of its sections.
     pub(crate) words: String,
     /// The file that it was found in.
     pub(crate) file: String,
@@ -130,18 +129,18 @@ impl Record for KnownFacts {
 /// What a unit has written since the last reconciliation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Unreconciled(UnitArtifacts);
+struct UnreconciledUnit(UnitArtifacts);
 
-impl Record for Unreconciled {
+impl Record for UnreconciledUnit {
     const KIND: &'static str = "unit-written";
 }
 
 /// Files that have disappeared since the last reconciliation, with what was written from them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Disappeared(UnitArtifacts);
+pub(crate) struct DisappearedUnit(UnitArtifacts);
 
-impl Record for Disappeared {
+impl Record for DisappearedUnit {
     const KIND: &'static str = "unit-gone";
 }
 
@@ -190,7 +189,6 @@ impl Journal<'_> {
         Ok(row.and_then(typed))
     }
 
-    /// Returns all rows of a kind, by key.
     pub(crate) fn all<R: Record>(&self) -> Result<Vec<Row<R>>, StateError> {
         let rows = self.state.stages(self.connection)?.into_iter();
         let rows = rows.filter(|row| row.stage == R::KIND);
@@ -219,7 +217,7 @@ impl Journal<'_> {
         if changes.changes.is_empty() {
             return Ok(());
         }
-        let mut row = self.get_or_new::<Unreconciled>(unit)?;
+        let mut row = self.get_or_new::<UnreconciledUnit>(unit)?;
         row.record.0.add(&Artifacts {
             unit: unit.to_owned(),
             wiki: changes.wiki.clone(),
@@ -245,7 +243,7 @@ impl Journal<'_> {
             }
             let Written { wiki, sl, .. } = unit.record.0.names();
             if !wiki.is_empty() || !sl.is_empty() {
-                let mut row = self.get_or_new::<Disappeared>(&unit.key)?;
+                let mut row = self.get_or_new::<DisappearedUnit>(&unit.key)?;
                 row.record.0.add(&Artifacts {
                     unit: unit.key.clone(),
                     wiki,
@@ -266,21 +264,36 @@ impl Journal<'_> {
     }
 
     pub(crate) fn pending(&self) -> Result<Pending, StateError> {
-        let written = self.all::<Unreconciled>()?.into_iter();
-        let gone = self.all::<Disappeared>()?.into_iter();
+        let written = self.all::<UnreconciledUnit>()?.into_iter();
+        let gone = self.all::<DisappearedUnit>()?.into_iter();
         Ok(Pending {
             written: written.map(|row| row.record.0.of_unit(row.key)).collect(),
             gone: gone.map(|row| row.record.0.of_unit(row.key)).collect(),
         })
     }
 
-    /// Ends a reconciliation.
+    /// Forgets what a unit wrote whose files are gone.
+    pub(crate) fn forget_gone(&self, unit: &str) -> Result<(), StateError> {
+        self.remove::<DisappearedUnit>(unit)
+    }
+
+    /// Remembers only this of what a unit wrote whose files are gone.
+    pub(crate) fn keep_gone(&self, gone: &Artifacts) -> Result<(), StateError> {
+        let mut row = Row {
+            key: gone.unit.clone(),
+            input: String::new(),
+            record: DisappearedUnit::default(),
+        };
+        row.record.0.add(gone);
+        self.put(&row)
+    }
+
     pub(crate) fn close(&self, pending: &Pending) -> Result<(), StateError> {
         for written in &pending.written {
-            self.remove::<Unreconciled>(&written.unit)?;
+            self.remove::<UnreconciledUnit>(&written.unit)?;
         }
         for gone in &pending.gone {
-            self.remove::<Disappeared>(&gone.unit)?;
+            self.remove::<DisappearedUnit>(&gone.unit)?;
         }
         Ok(())
     }

@@ -7,17 +7,22 @@
 //! must never know backends or the terminal, nor which kinds of context sources there are.
 
 mod artifacts;
+mod authorship;
 mod committed_files;
 mod curate;
 mod documents;
 mod error;
+mod estimate;
 mod events;
 mod fingerprint;
 mod imports;
 mod journal;
+mod ledger;
+mod merging;
 mod notes;
 mod ownership;
 mod plan;
+mod policy;
 mod prompts;
 mod proposal;
 mod proposals;
@@ -30,20 +35,26 @@ mod source_run;
 mod stages;
 mod transcripts;
 mod unit;
+mod work_item;
 
+pub use authorship::{UnitRecord, Writer, unit_records};
 pub use curate::{Decision, Fate};
 pub use documents::{Lane, Verdict};
 pub use error::{Failed, IngestError, Stop};
+pub use estimate::{PlannedUnit, UnitNeed, planned_units};
 pub use events::{Event, EventSink, Task, Turn};
-pub use imports::{ImportReport, Partly};
+pub use imports::{ImportReport, PartialImport};
 pub use journal::known_files;
+pub use ledger::UnitOutcome;
 pub use notes::{AfterFailure, Note, NoteEvent, NoteProgress, NotesRequest, capture_notes};
 pub use plan::{ModelNeed, Plan, ROLES};
-pub use proposals::{WaitingProposal, waiting_proposals};
+pub use policy::{WhyHeld, measures};
+pub use proposals::{ProposalState, WaitingProposal, accept, reject, waiting_proposals};
 pub use report::{
     CurationReport, FactsReport, Judgement, LoopReport, Reading, SourceReport, UnitReport,
 };
 pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
-pub use run_store::{Committed, Origin, RunStore, Truncation};
+pub use run_store::{Committed, Origin, RunStore};
 pub use source_run::UsableModel;
 pub use stages::facts::{FactsReports, FactsSource, Imports, copy_facts, remove_orphans};
+pub use work_item::Truncation;

@@ -13,8 +13,9 @@ use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Failed, IngestError};
-use crate::run_store::{Committed, RunStore, Truncation, WorkItem, WorkKind};
+use crate::run_store::{Committed, RunStore};
 use crate::transcripts::TranscriptFile;
+use crate::work_item::{Truncation, WorkItem, WorkKind};
 
 /// The owner of notes that are about no warehouse.
 const NO_WAREHOUSE: &str = "notes";
@@ -22,9 +23,7 @@ const NO_WAREHOUSE: &str = "notes";
 /// A text that a person or agent submits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Its display name.
     pub label: String,
-    /// The text.
     pub text: String,
 }
 
@@ -33,7 +32,29 @@ impl Note {
     pub fn subject(&self) -> String {
         one_line(&self.label)
     }
+
+    /// Returns whether the text cannot teach anything: it has no letters, or only a few words such
+    /// as thanks. A model would be asked for nothing.
+    pub fn is_worthless(&self) -> bool {
+        let words = self.text.split(|letter: char| !letter.is_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let is_empty = |word: &&str| {
+            let word = word.to_lowercase();
+            EMPTY_WORDS.contains(&word.as_str())
+        };
+        let has_letters = self.text.chars().any(char::is_alphabetic);
+        !has_letters || words.len() <= FEW_WORDS && words.iter().all(is_empty)
+    }
 }
+
+/// Words that say nothing about data.
+const EMPTY_WORDS: &[&str] = &[
+    "danke", "done", "fine", "gut", "hallo", "hello", "hey", "hi", "ja", "moin", "nein", "no",
+    "ok", "okay", "please", "sure", "test", "testing", "thanks", "thank", "thx", "yes", "you",
+];
+
+/// Longer notes may say something, whatever their words are.
+const FEW_WORDS: usize = 4;
 
 /// What becomes of the remaining notes after a failed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,11 +96,8 @@ pub enum NoteProgress {
 
 /// What all notes of a run share.
 pub struct NotesRequest<'a> {
-    /// Where results are stored.
     pub run_store: &'a RunStore,
-    /// The project that tools read.
     pub context: Arc<dyn ProjectContext>,
-    /// The model runtime.
     pub runtime: Arc<dyn LlmRuntime>,
     /// The backend and model, in one text: a capture is continued with the same text only.
     pub model_name: String,
@@ -93,7 +111,6 @@ pub struct NotesRequest<'a> {
     pub events: Arc<dyn Fn(NoteEvent) + Send + Sync>,
     /// What follows a failed note.
     pub after_failure: AfterFailure,
-    /// Cancels the run.
     pub cancel: CancellationToken,
 }
 
@@ -133,9 +150,12 @@ async fn capture_each(
     let mut is_usable = false;
     for (index, note) in notes.iter().enumerate() {
         let item = work_item(request, note)?;
-        let result = match request.run_store.known(&item) {
+        let result = match request.run_store.find_committed(&item) {
             Ok(Some(committed)) => Ok(committed),
             Err(error) => Err(error),
+            Ok(None) if note.is_worthless() && !note.text.trim().is_empty() => {
+                Ok(Committed::nothing())
+            }
             Ok(None) => {
                 if !is_usable {
                     require_usable(request).await?;
@@ -235,6 +255,8 @@ fn work_item(request: &NotesRequest<'_>, note: &Note) -> Result<WorkItem, Ingest
         key: input.clone(),
         kind: WorkKind::Note,
         input,
+        former_input: None,
+        content: String::new(),
         title: format!("ktx ingest: {}", note.subject()),
         closing: vec![format!("noted by: {}", one_line(&request.author))],
         files: Vec::new(),

@@ -26,7 +26,6 @@ pub(crate) fn short(bytes: &[u8]) -> String {
     digits
 }
 
-/// Returns the marks of all written files.
 pub(crate) fn marks(source: &ConnectionId, changes: &[Change]) -> Vec<String> {
     let written = changes.iter().filter_map(|change| match &change.content {
         Content::Write(bytes) => Some(mark(source, &change.path, bytes)),
@@ -68,7 +67,7 @@ fn is_older(source: &ConnectionId, message: &str) -> bool {
 
 /// Changes, split by who decides about them.
 #[derive(Debug, Default)]
-pub(crate) struct Divided {
+pub(crate) struct ReviewSplit {
     /// Changes that can be committed.
     pub(crate) landing: Changeset,
     /// Changes that a person has to review.
@@ -82,10 +81,10 @@ pub(crate) fn divide(
     foreign: &BTreeSet<ProjectPath>,
     files: &BTreeMap<ProjectPath, Vec<u8>>,
     warehouse: Option<&(ConnectionId, Dialect)>,
-) -> Divided {
+) -> ReviewSplit {
     let is_foreign = |change: &Change| foreign.contains(&change.path);
     if !made.changes.iter().any(is_foreign) {
-        return Divided {
+        return ReviewSplit {
             landing: made.clone(),
             kept_back: Vec::new(),
         };
@@ -93,12 +92,12 @@ pub(crate) fn divide(
     let landing = made.part(|path| !foreign.contains(path));
     if is_sound(files, &landing.changes, warehouse) {
         let kept_back = made.changes.iter().filter(|change| is_foreign(change));
-        return Divided {
+        return ReviewSplit {
             landing,
             kept_back: kept_back.cloned().collect(),
         };
     }
-    Divided {
+    ReviewSplit {
         landing: made.part(|_| false),
         kept_back: made.changes.clone(),
     }

@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
         if self.sources.is_empty() {
             return Err(Failure::new(
                 Code::ConnectionRequired,
-                "no context source with facts was asked for",
+                "none of the requested context sources has facts",
             )
             .hint(format!(
                 "name a {} connection of ktx.yaml",

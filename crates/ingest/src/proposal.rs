@@ -1,4 +1,4 @@
-//! Writes a withheld change as a patch that a person can review and `git apply` accepts.
+//! What a proposal says about itself: its commit's message, and the difference of its files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,112 +9,121 @@ use ktx_vocabulary::ConnectionId;
 use similar::TextDiff;
 
 use crate::fingerprint::digest;
-use crate::ownership::short;
+use crate::policy::WhyHeld;
 
 const SOURCE: &str = "Source: ";
 const WORK: &str = "Work: ";
-const PROPOSES: &str = "Proposes: ";
+const HELD: &str = "Held: ";
+const EVIDENCE: &str = "Evidence: ";
 
-/// Replaces the hash of a file that the proposal deletes.
-const GONE: &str = "gone";
-
-/// Maximum length of a work item's name in a file name.
+/// Maximum length of a work item's name in the name of a proposal.
 const LONGEST_NAME: usize = 60;
 
-/// A withheld change.
+/// Digits that distinguish the proposals of a piece of work.
+pub(crate) const DIGITS: usize = 8;
+
+/// What the message of a proposal says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Proposal {
-    /// The context source.
+pub(crate) struct ProposalMessage {
     pub(crate) source: ConnectionId,
     /// The unit, or another work item of the source.
     pub(crate) work: String,
-    /// The files with the hash of their proposed content; `None` for a file to delete.
-    pub(crate) files: BTreeMap<ProjectPath, Option<String>>,
+    /// Why each file waits, as (path, reason).
+    pub(crate) held: Vec<(String, String)>,
+    /// Lines of the source that the proposal is built on: `file:line: text`.
+    pub(crate) evidence: Vec<String>,
 }
 
-impl Proposal {
-    /// Parses the text of a proposal file.
+impl ProposalMessage {
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let head = || text.lines().take_while(|line| !line.starts_with("diff "));
-        let field = |name: &str| head().find_map(|line| line.strip_prefix(name));
-        let files = head().filter_map(|line| {
-            let (hash, path) = line.strip_prefix(PROPOSES)?.split_once(' ')?;
-            let hash = (hash != GONE).then(|| hash.to_owned());
-            Some((ProjectPath::parse(path).ok()?, hash))
-        });
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+        let all = |name: &'static str| text.lines().filter_map(move |line| line.strip_prefix(name));
+        let held = all(HELD).filter_map(|line| line.split_once(": "));
         Some(Self {
             source: ConnectionId::parse(field(SOURCE)?).ok()?,
             work: field(WORK)?.to_owned(),
-            files: files.collect(),
+            held: held
+                .map(|(path, reason)| (path.to_owned(), reason.to_owned()))
+                .collect(),
+            evidence: all(EVIDENCE).map(str::to_owned).collect(),
         })
     }
 
-    /// Returns whether a file already has the proposed content; `bytes` is `None` for a missing
-    /// file.
-    pub(crate) fn is_taken(&self, path: &ProjectPath, bytes: Option<&[u8]>) -> bool {
-        let wanted = self.files.get(path).and_then(Option::as_deref);
-        wanted == bytes.map(short).as_deref()
+    pub(crate) fn render(&self) -> String {
+        let mut text = format!(
+            "ktx review: {} {}\n\n{SOURCE}{}\n{WORK}{}\n",
+            self.source,
+            one_line(&self.work),
+            self.source,
+            one_line(&self.work)
+        );
+        for (path, reason) in &self.held {
+            let _ = writeln!(text, "{HELD}{path}: {reason}");
+        }
+        for line in &self.evidence {
+            let _ = writeln!(text, "{EVIDENCE}{}", one_line(line));
+        }
+        text
     }
 }
 
-/// Returns the file name prefix of all proposals of a work item.
-pub(crate) fn proposal_name(work: &str) -> String {
-    let is_plain =
-        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+/// Returns why each of the changes waits.
+pub(crate) fn reasons(
+    changes: &[Change],
+    held: &BTreeMap<ProjectPath, WhyHeld>,
+) -> Vec<(String, String)> {
+    let each = changes.iter().map(|change| {
+        let why = held.get(&change.path).copied();
+        let why = why.unwrap_or(WhyHeld::NeedsOthers);
+        (change.path.to_string(), why.text().to_owned())
+    });
+    each.collect()
+}
+
+/// Returns the beginning of the names of all proposals of a work item.
+pub(crate) fn proposal_name(source: &ConnectionId, work: &str) -> String {
+    format!("{source}/{}.", work_name(work))
+}
+
+/// Returns the name of a work item as a part of a path and of a branch.
+pub(crate) fn work_name(work: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     let mut name: String = work
         .chars()
         .map(|letter| if is_plain(letter) { letter } else { '-' })
         .take(LONGEST_NAME)
         .collect();
-    if name != work || name.is_empty() || name.starts_with('.') {
-        name = format!(
-            "{}-{}",
-            name.trim_start_matches('.'),
-            short(work.as_bytes())
-        );
+    if name != work || name.is_empty() || name.starts_with('-') {
+        let mut digits = digest(work.as_bytes());
+        digits.truncate(DIGITS);
+        let whole = format!("{name}-{digits}");
+        whole.trim_start_matches('-').clone_into(&mut name);
     }
     name
 }
 
-/// Renders a proposal. `files` are the files before the change; `prefix` is the project's folder in
-/// its repository.
-pub(crate) fn render_proposal(
-    source: &ConnectionId,
-    work: &str,
-    changes: &[Change],
-    files: &BTreeMap<ProjectPath, Vec<u8>>,
-    prefix: &str,
-) -> String {
-    let mut text = format!(
-        "ktx has kept these changes back: they are about files that {source} did not write, or that a person\n\
-         has changed since, or they need such a change. To take them, run `git apply` with this file, look at\n\
-         the files and commit them. To drop them, remove this file.\n\n{SOURCE}{source}\n{WORK}{}\n",
-        one_line(work)
-    );
+/// Returns the id of a proposal: a hash of the work and what it changes.
+pub(crate) fn proposal_id(source: &ConnectionId, work: &str, changes: &[Change]) -> String {
+    let mut all = format!("{source}\0{work}");
     for change in changes {
-        let hash = match &change.content {
-            Content::Write(bytes) => short(bytes),
-            Content::Delete => GONE.to_owned(),
+        let content = match &change.content {
+            Content::Write(bytes) => digest(bytes),
+            Content::Delete => String::new(),
         };
-        let _ = writeln!(text, "{PROPOSES}{hash} {}", change.path);
+        let _ = write!(all, "\0{}\0{content}", change.path);
     }
-    text.push('\n');
-    for change in changes {
-        let old = files.get(&change.path).map(|bytes| text_of(bytes));
-        let new = match &change.content {
-            Content::Write(bytes) => Some(text_of(bytes)),
-            Content::Delete => None,
-        };
-        text.push_str(&difference(
-            &format!("{prefix}{}", change.path),
-            old.as_deref(),
-            new.as_deref(),
-        ));
-    }
-    text
+    let mut id = digest(all.as_bytes());
+    id.truncate(DIGITS);
+    id
 }
 
-fn difference(path: &str, old: Option<&str>, new: Option<&str>) -> String {
+/// Returns the difference of a file as `git apply` reads it.
+pub(crate) fn difference(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+    let (old, new) = (old.map(text_of), new.map(text_of));
+    lines_of_difference(path, old.as_deref(), new.as_deref())
+}
+
+fn lines_of_difference(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let (before, after) = (format!("a/{path}"), format!("b/{path}"));
     let mut text = format!("diff --git {} {}\n", quoted(&before), quoted(&after));
     let side = |text: Option<&str>, name: &str| match text {
@@ -160,13 +169,6 @@ fn quoted(path: &str) -> String {
 
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Returns the file name of a proposal.
-pub(crate) fn proposal_file(work: &str, text: &str) -> String {
-    let mut hash = digest(text.as_bytes());
-    hash.truncate(8);
-    format!("{}.{hash}.patch", proposal_name(work))
 }
 
 #[cfg(test)]

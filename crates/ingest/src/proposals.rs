@@ -1,17 +1,38 @@
-//! The withheld changes of a project, as files for the user to review.
+//! The changes that wait for a person, as commits beside the branch.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_project_store::{Change, FileError, ProjectPath, Store, read_optional};
+use jiff::Timestamp;
+use ktx_context_sources::{Snapshot, Unit};
+use ktx_project_store::{
+    Base, Change, Content, History, HistoryError, ProjectPath, ProposedCommit, ProposedFile,
+    PublishRequest, Published, Publisher, Store, read_optional,
+};
+use ktx_secrets::Redactor;
 use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
 
 use crate::error::IngestError;
-use crate::proposal::{Proposal, proposal_file, proposal_name, render_proposal};
+use crate::policy::WhyHeld;
+use crate::proposal::{ProposalMessage, difference, proposal_id, proposal_name, reasons};
+
+/// The work that an eviction is known by.
+pub(crate) const EVICTION: &str = "eviction";
+
+/// The work that a reconciliation is known by.
+pub(crate) const RECONCILIATION: &str = "reconciliation";
 
 /// The kinds of work that are repeated about other subjects; their earlier proposals stay.
-const REPEATED: [&str; 2] = ["curation", "reconciliation"];
+const REPEATED: [&str; 3] = ["curation", EVICTION, RECONCILIATION];
+
+/// The folders with files that a proposal may change: no branch that was fetched changes others.
+const FOLDERS: [&str; 2] = ["wiki/", "semantic-layer/"];
+
+/// Maximum lines of a source that a proposal names.
+const MOST_EVIDENCE: usize = 8;
+
+/// Letters of the shortest word that a line of a source is looked up by.
+const SHORTEST_WORD: usize = 4;
 
 /// Work of a context source, and the files that it saw.
 pub(crate) struct Author<'a> {
@@ -20,81 +41,312 @@ pub(crate) struct Author<'a> {
     /// The unit, or another piece of work.
     pub(crate) work: &'a str,
     pub(crate) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
+    /// The files of the source that it read.
+    pub(crate) read: &'a BTreeMap<String, String>,
 }
 
-/// A proposal that the user has neither applied nor removed.
+impl Author<'_> {
+    /// Returns whether this work may remove what its source wrote: it knows all of the source, or that files are gone.
+    pub(crate) fn removes_own(&self) -> bool {
+        [EVICTION, RECONCILIATION].contains(&self.work)
+    }
+}
+
+/// Returns the files of a source that a unit reads; nothing for other work.
+pub(crate) fn files_of(
+    units: &[Unit],
+    work: &str,
+    snapshot: &Snapshot,
+) -> BTreeMap<String, String> {
+    let unit = units.iter().find(|unit| unit.key == work);
+    let paths = unit.into_iter().flat_map(|unit| &unit.files);
+    let files = paths.filter_map(|path| Some((path.clone(), snapshot.files.get(path)?.clone())));
+    files.collect()
+}
+
+/// Whether a proposal can still be accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProposalState {
+    Open,
+    /// A file has changed since on the branch: what it was made for is gone.
+    Expired,
+}
+
+impl ProposalState {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// A proposal that waits for a decision.
 #[derive(Debug, Clone)]
 pub struct WaitingProposal {
-    /// The context source.
+    /// The id by which commands name it.
+    pub id: String,
     pub source: ConnectionId,
     /// The unit, or another piece of work.
     pub work: String,
-    /// The file, relative to the project.
-    pub file: String,
+    pub state: ProposalState,
+    /// The branch that has it.
+    pub branch: String,
     /// The files that it changes.
     pub paths: Vec<String>,
+    /// Why each file waits, as (path, reason).
+    pub held: Vec<(String, String)>,
+    /// Lines of the source that it is built on: `file:line: text`.
+    pub evidence: Vec<String>,
+    /// The files with their bytes.
+    pub files: BTreeMap<ProjectPath, ProposedFile>,
+    commit: ProposedCommit,
 }
 
-/// Writes the proposal of a piece of work, replacing its earlier one.
+impl WaitingProposal {
+    /// Returns the differences of its files.
+    pub fn difference(&self) -> String {
+        let files = self.files.iter().map(|(path, file)| {
+            difference(path.as_str(), file.before.as_deref(), file.after.as_deref())
+        });
+        files.collect()
+    }
+
+    /// Returns the changes that it proposes.
+    pub fn changes(&self) -> Vec<Change> {
+        let files = self.files.iter();
+        let changes = files.map(|(path, file)| Change {
+            path: path.clone(),
+            content: file.after.clone().map_or(Content::Delete, Content::Write),
+        });
+        changes.collect()
+    }
+
+    /// Returns the other repository that has it, if it is not a branch of this one.
+    pub fn remote(&self) -> Option<&str> {
+        self.commit.remote.as_deref()
+    }
+}
+
+/// The git of a project for proposals.
+pub(crate) struct ProposalGit<'a> {
+    pub(crate) publisher: &'a Publisher,
+    pub(crate) history: &'a History,
+    /// The proposals from before the run.
+    pub(crate) earlier: &'a [ProposedCommit],
+    pub(crate) at: Timestamp,
+}
+
+/// Writes the proposal of a piece of work, replacing its earlier one. Returns whether a person has rejected the same
+/// before: it is not proposed again.
 pub(crate) fn replace(
     author: &Author<'_>,
     withheld: &[Change],
-    prefix: &str,
-    store: &Store,
-) -> Result<(), IngestError> {
-    let mut new = None;
+    held: &BTreeMap<ProjectPath, WhyHeld>,
+    base: &Base,
+    git: &ProposalGit<'_>,
+) -> Result<IsRejected, IngestError> {
+    let ProposalGit {
+        publisher,
+        history,
+        earlier,
+        at,
+    } = *git;
+    let begin = proposal_name(author.source, author.work);
+    let mut own = None;
+    let mut is_rejected = IsRejected::No;
     if !withheld.is_empty() {
-        let text = render_proposal(author.source, author.work, withheld, author.files, prefix);
-        let name = ProjectPath::parse(&proposal_file(author.work, &text))?;
-        let written = store.write_proposal(author.source, &name, &text);
-        new = Some(written.map_err(IngestError::Proposal)?);
-    }
-    if REPEATED.contains(&author.work) {
-        return Ok(());
-    }
-    let begin = format!("{}.", proposal_name(author.work));
-    for (file, proposal) in all(store).map_err(IngestError::Proposal)? {
-        let name = file.file_name().and_then(|name| name.to_str());
-        let name = name.filter(|name| name.starts_with(&begin));
-        let is_same = proposal.source == *author.source && proposal.work == author.work;
-        if let Some(name) = name.filter(|_| is_same && new.as_ref() != Some(&file))
-            && let Ok(name) = ProjectPath::parse(name)
-        {
-            let removed = store.remove_proposal(author.source, &name);
-            removed.map_err(IngestError::Proposal)?;
+        let name = format!(
+            "{begin}{}",
+            proposal_id(author.source, author.work, withheld)
+        );
+        if history.decided_proposals()?.contains(&name) {
+            is_rejected = IsRejected::Yes;
+        } else {
+            let message = ProposalMessage {
+                source: author.source.clone(),
+                work: author.work.to_owned(),
+                held: reasons(withheld, held),
+                evidence: evidence(withheld, author),
+            };
+            let request = PublishRequest {
+                changes: withheld,
+                message: &message.render(),
+                at,
+            };
+            publisher.propose(base, &name, &request)?;
+            own = Some(name);
         }
     }
-    Ok(())
+    if REPEATED.contains(&author.work) {
+        return Ok(is_rejected);
+    }
+    for proposal in earlier {
+        if proposal.name.starts_with(&begin) && own.as_ref() != Some(&proposal.name) {
+            publisher.drop_proposal(proposal)?;
+        }
+    }
+    Ok(is_rejected)
 }
 
-/// Returns the undecided proposals, by source and path.
+/// Whether a person has rejected the same proposal before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IsRejected {
+    Yes,
+    No,
+}
+
+/// Returns the lines of the source that say what the changes name: those with most of the new words.
+fn evidence(withheld: &[Change], author: &Author<'_>) -> Vec<String> {
+    let mut words: BTreeSet<String> = BTreeSet::new();
+    for change in withheld {
+        let before = author.files.get(&change.path).map(Vec::as_slice);
+        let before = words_of(&String::from_utf8_lossy(before.unwrap_or_default()));
+        if let Content::Write(after) = &change.content {
+            let after = words_of(&String::from_utf8_lossy(after));
+            words.extend(after.difference(&before).cloned());
+        }
+    }
+    let redactor = Redactor::new();
+    let mut found: Vec<(usize, &String, usize, String)> = Vec::new();
+    for (path, text) in author.read {
+        for (index, line) in text.lines().enumerate() {
+            let shared = words_of(line).intersection(&words).count();
+            if shared > 0 {
+                found.push((shared, path, index + 1, redactor.redact(line.trim())));
+            }
+        }
+    }
+    found.sort_by(|one, other| (other.0, one.1, one.2).cmp(&(one.0, other.1, other.2)));
+    found.truncate(MOST_EVIDENCE);
+    let lines = found.into_iter();
+    lines
+        .map(|(_, path, line, text)| format!("{path}:{line}: {text}"))
+        .collect()
+}
+
+fn words_of(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let words = words.filter(|word| word.chars().count() >= SHORTEST_WORD);
+    words.map(str::to_lowercase).collect()
+}
+
+/// Returns the proposals that wait for a decision, by name. A project without git has none.
 ///
 /// # Errors
 ///
-/// If a file cannot be read.
-pub fn waiting_proposals(store: &Store) -> Result<Vec<WaitingProposal>, FileError> {
+/// If git or a file cannot be read.
+pub fn waiting_proposals(store: &Store) -> Result<Vec<WaitingProposal>, IngestError> {
+    let history = match store.history() {
+        Ok(history) => history,
+        Err(HistoryError::NoWorkTree { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
     let mut waiting = Vec::new();
-    for (file, proposal) in all(store)? {
-        let mut is_open = false;
-        for path in proposal.files.keys() {
-            let bytes = read_optional(&path.under(store.layout().root()))?;
-            is_open |= !proposal.is_taken(path, bytes.as_deref());
+    for commit in history.proposals()? {
+        let Some(message) = ProposalMessage::parse(&commit.message) else {
+            continue;
+        };
+        let files = history.proposed_files(&commit)?;
+        let is_ours = |path: &ProjectPath| {
+            let mut folders = FOLDERS.iter();
+            folders.any(|folder| path.as_str().starts_with(folder))
+        };
+        if !files.keys().all(is_ours) {
+            continue;
         }
-        if is_open {
-            waiting.push(WaitingProposal {
-                source: proposal.source,
-                work: proposal.work,
-                file: file.display().to_string(),
-                paths: proposal.files.keys().map(ToString::to_string).collect(),
-            });
+        if is_taken(&files, store)? {
+            continue;
         }
+        let is_there = |file: &ProposedFile| file.now == file.before || file.now == file.after;
+        let state = if files.values().all(is_there) {
+            ProposalState::Open
+        } else {
+            ProposalState::Expired
+        };
+        let id = commit.name.rsplit('.').next().unwrap_or_default();
+        let remote = commit.remote.as_ref().map(|remote| format!("{remote}/"));
+        waiting.push(WaitingProposal {
+            id: id.to_owned(),
+            source: message.source,
+            work: message.work,
+            state,
+            branch: format!("{}ktx/review/{}", remote.unwrap_or_default(), commit.name),
+            paths: files.keys().map(ToString::to_string).collect(),
+            held: message.held,
+            evidence: message.evidence,
+            files,
+            commit,
+        });
     }
     Ok(waiting)
 }
 
-fn all(store: &Store) -> Result<Vec<(PathBuf, Proposal)>, FileError> {
-    let files = store.proposals()?.into_iter();
-    Ok(files
-        .filter_map(|(file, text)| Some((file, Proposal::parse(&text)?)))
-        .collect())
+/// Returns whether the files already are as proposed.
+fn is_taken(
+    files: &BTreeMap<ProjectPath, ProposedFile>,
+    store: &Store,
+) -> Result<bool, IngestError> {
+    for (path, file) in files {
+        let bytes = read_optional(&path.under(store.layout().root()));
+        if bytes.map_err(IngestError::Proposal)? != file.after {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Commits what a proposal says, as the person who accepts it, and removes it.
+///
+/// # Errors
+///
+/// If git fails, or if a file has changed on the branch.
+pub fn accept(
+    proposal: &WaitingProposal,
+    store: &Store,
+    at: Timestamp,
+) -> Result<Published, IngestError> {
+    let publisher = store.publisher()?;
+    let base = publisher.begin()?;
+    let message = format!(
+        "Accept {} of {}\n\nktx-review: accepted {}\n",
+        proposal.work, proposal.source, proposal.id
+    );
+    let request = PublishRequest {
+        changes: &proposal.changes(),
+        message: &message,
+        at,
+    };
+    let published = publisher.publish(&base, &request)?;
+    publisher.decide(&proposal.commit)?;
+    Ok(published)
+}
+
+/// Removes a proposal for good: what is the same is not proposed again here.
+///
+/// # Errors
+///
+/// If git fails.
+pub fn reject(proposal: &WaitingProposal, store: &Store) -> Result<(), IngestError> {
+    Ok(store.publisher()?.decide(&proposal.commit)?)
+}
+
+/// Removes the proposals of a source that cannot be accepted any more, and returns a line about each.
+pub(crate) fn drop_expired(
+    source: &ConnectionId,
+    store: &Store,
+    publisher: &Publisher,
+) -> Result<Vec<String>, IngestError> {
+    let mut dropped = Vec::new();
+    for proposal in waiting_proposals(store)? {
+        let is_ours = proposal.source == *source && proposal.remote().is_none();
+        if is_ours && proposal.state == ProposalState::Expired {
+            publisher.drop_proposal(&proposal.commit)?;
+            dropped.push(format!(
+                "the proposal {} of {} was dropped: its files have changed since",
+                proposal.id, proposal.work
+            ));
+        }
+    }
+    Ok(dropped)
 }

@@ -24,7 +24,7 @@ struct Input {
     start_line: Option<usize>,
 }
 
-struct Handler {
+struct RawFileHandler {
     snapshot: Arc<Snapshot>,
     allowed: BTreeSet<String>,
 }
@@ -39,7 +39,7 @@ pub(crate) fn read_raw_file(snapshot: &Arc<Snapshot>, allowed: BTreeSet<String>)
         input_schema: schema_for::<Input>(),
         output_schema: None,
         effect: WriteEffect::ReadOnly,
-        handler: Arc::new(Handler {
+        handler: Arc::new(RawFileHandler {
             snapshot: Arc::clone(snapshot),
             allowed,
         }),
@@ -47,7 +47,7 @@ pub(crate) fn read_raw_file(snapshot: &Arc<Snapshot>, allowed: BTreeSet<String>)
 }
 
 #[async_trait]
-impl ToolHandler for Handler {
+impl ToolHandler for RawFileHandler {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let input: Input =
             serde_json::from_value(arguments).map_err(|error| ToolError::new(error.to_string()))?;

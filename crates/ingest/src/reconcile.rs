@@ -54,7 +54,7 @@ pub(crate) async fn reconcile(
     let (written, gone) = (request.written, request.gone);
     let asked = LoopRequest {
         system: prompts::RECONCILE.to_owned(),
-        prompt: prompts::reconcile(&workspace.known(), run.source.as_str(), written, gone),
+        prompt: prompts::reconcile(&workspace.known_names(), run.source.as_str(), written, gone),
         tools: tools.map_err(IngestError::Tools)?,
         step_budget: RECONCILE_STEPS,
         transcript: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ktx_diagnostics::counted;
 use ktx_vocabulary::ConnectionId;
 
 use crate::curate::Decision;
@@ -13,10 +14,12 @@ use crate::proposals::WaitingProposal;
 use crate::run_store::{Committed, Origin};
 use ktx_context_sources::Source;
 
+/// How many files are named that were not read for the same reason.
+const MOST_NAMED: usize = 5;
+
 /// The result of a source.
 #[derive(Debug)]
 pub struct SourceReport {
-    /// The context source.
     pub source: ConnectionId,
     /// The facts from metadata, copied without a model.
     pub facts: Result<FactsReport, Failed>,
@@ -26,6 +29,8 @@ pub struct SourceReport {
     pub units: Vec<UnitReport>,
     /// The results for candidates from documents, if there were any.
     pub curation: Option<CurationReport>,
+    /// What went without a model because its files are gone.
+    pub eviction: Option<LoopReport>,
     /// The reconciliation, if one was needed.
     pub reconciliation: Option<LoopReport>,
     /// Why the rest was not tried, unless one of these failed.
@@ -43,7 +48,6 @@ pub struct SourceReport {
 /// Whether the units of a source are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// By a model.
     WithModel,
     /// Not at all: there is no model, and its facts need none.
     FactsOnly,
@@ -60,6 +64,8 @@ pub struct FactsReport {
     pub unknown: Vec<String>,
     /// What became of its definitions.
     pub imports: ImportReport,
+    /// What the user should know about the reading.
+    pub warnings: Vec<String>,
     /// The commit; `None` if nothing changed.
     pub commit: Option<String>,
 }
@@ -67,9 +73,7 @@ pub struct FactsReport {
 /// The result of a unit.
 #[derive(Debug)]
 pub struct UnitReport {
-    /// Its key.
     pub key: String,
-    /// Its display name.
     pub label: Option<String>,
     /// The triage result, if it is a document.
     pub judgement: Option<Judgement>,
@@ -80,7 +84,6 @@ pub struct UnitReport {
 /// The triage result of a document, with its candidates.
 #[derive(Debug, Clone)]
 pub struct Judgement {
-    /// Its lane.
     pub verdict: Verdict,
     /// The number of candidates found in a light reading.
     pub candidates: usize,
@@ -99,7 +102,6 @@ impl Judgement {
 pub struct LoopReport {
     /// The number of turns in this run.
     pub steps: u32,
-    /// The result.
     pub result: Result<Committed, Failed>,
 }
 
@@ -118,17 +120,32 @@ impl SourceReport {
     /// Creates the report of a source whose units were not tried yet.
     pub(crate) fn new(source: &Source, facts: Result<FactsReport, Failed>) -> Self {
         let mut warnings = source.facts.warnings.clone();
+        warnings.extend(facts.iter().flat_map(|facts| facts.warnings.clone()));
         // The first source of a connection has reported it already.
         let left_out = source.snapshot.left_out.iter();
         let left_out = left_out.filter(|_| source.scope.is_none());
-        warnings
-            .extend(left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason)));
+        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for file in left_out {
+            by_reason.entry(&file.reason).or_default().push(&file.path);
+        }
+        for (reason, paths) in by_reason {
+            let named = paths.iter().take(MOST_NAMED);
+            warnings.extend(named.map(|path| format!("`{path}` was not read: {reason}")));
+            let more = paths.len().saturating_sub(MOST_NAMED);
+            if more > 0 {
+                warnings.push(format!(
+                    "{} more were not read: {reason}",
+                    counted(more, "file")
+                ));
+            }
+        }
         Self {
             source: source.id.clone(),
             facts,
             has_facts: source.has_facts,
             units: Vec::new(),
             curation: None,
+            eviction: None,
             reconciliation: None,
             stopped: None,
             reading: Reading::WithModel,
@@ -153,7 +170,11 @@ impl SourceReport {
     pub fn loops(&self) -> impl Iterator<Item = &LoopReport> {
         let units = self.units.iter().filter_map(|unit| unit.result.as_ref());
         let passes = self.curation.iter().flat_map(|curation| &curation.passes);
-        units.chain(passes).chain(&self.reconciliation)
+        let eviction = self.eviction.iter();
+        eviction
+            .chain(units)
+            .chain(passes)
+            .chain(&self.reconciliation)
     }
 
     /// Returns whether everything was tried, finished and committed.

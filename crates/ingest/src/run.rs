@@ -1,6 +1,6 @@
 //! A run over context sources, one after another.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
@@ -16,7 +16,7 @@ use crate::report::{FactsReport, Reading, SourceReport};
 use crate::run_store::RunStore;
 use crate::source_run::{SourceRun, UsableModel};
 use crate::stages::reconciliation::Units;
-use crate::stages::{curation, reconciliation, triage, units};
+use crate::stages::{curation, eviction, ledger, reconciliation, triage, units};
 use crate::unit::LoopContext;
 use ktx_context_sources::{PageQuota, Source};
 use ktx_memory::Quota;
@@ -54,11 +54,8 @@ pub enum Start {
 
 /// What all sources of a run share.
 pub struct IngestRequest<'a> {
-    /// Where results are stored.
     pub run_store: &'a RunStore,
-    /// The project that tools read.
     pub context: Arc<dyn ProjectContext>,
-    /// The model.
     pub model: Model,
     /// The run that model calls belong to.
     pub run_id: RunId,
@@ -66,7 +63,6 @@ pub struct IngestRequest<'a> {
     pub events: EventSink,
     /// Whether sources are tried.
     pub start: Start,
-    /// Cancels the run.
     pub cancel: CancellationToken,
 }
 
@@ -114,8 +110,7 @@ pub async fn ingest(
             .with_cancellation_token(&engine.request.cancel)
             .await;
     }
-    let proposals = waiting_proposals(engine.request.run_store.store());
-    let proposals = proposals.map_err(IngestError::Proposal)?;
+    let proposals = waiting_proposals(engine.request.run_store.store())?;
     for report in &mut reports {
         let own = proposals.iter();
         let own = own.filter(|proposal| proposal.source == report.source);
@@ -166,16 +161,23 @@ impl Engine<'_> {
                 cancel: request.cancel.clone(),
             },
             is_usable: &self.is_usable,
+            items: OnceCell::new(),
         };
         let result = stages(&mut run, report).await;
         report.turns = run.progress.turns();
-        result
+        let recorded = ledger::bring_up_to_date(&run).map_err(Failed::from);
+        result.and(recorded)
     }
 }
 
 async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<(), Failed> {
-    units::require_model(run).await?;
+    report
+        .warnings
+        .extend(run.run_store.drop_expired(&run.source.id)?);
+    report.warnings.extend(ledger::take_over(run)?);
     run.journal().look_for_gone(&run.source.snapshot)?;
+    report.eviction = eviction::evict(run)?;
+    units::require_model(run).await?;
     let judgements = triage::judge(run).await?;
     report.units = units::read(run, judgements).await;
     if report.stop().is_none() {

@@ -1,6 +1,6 @@
 //! The run of one source: its state, and what its loops share.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,22 +12,24 @@ use ktx_vocabulary::ModelRole;
 use crate::error::IngestError;
 use crate::events::{Progress, Task};
 use crate::journal::Journal;
-use crate::proposals::Author;
-use crate::run_store::{Reviewed, RunStore, Truncation};
+use crate::proposals::{Author, files_of};
+use crate::run_store::{ReviewedChanges, RunStore};
 use crate::transcripts::TranscriptFile;
 use crate::unit::{LoopContext, LoopResult};
+use crate::work_item::{Truncation, WorkItem};
 use ktx_context_sources::Source;
 
 /// A runtime and its settings.
 #[derive(Clone)]
 pub struct UsableModel {
-    /// The runtime.
     pub runtime: Arc<dyn LlmRuntime>,
     /// Returns the backend and model of a role, in one text: a loop is continued with the same text
     /// only.
     pub name: Arc<dyn Fn(ModelRole) -> String + Send + Sync>,
     /// Maximum assistant turns for one unit; at least 1.
     pub step_budget: u32,
+    /// Maximum loops of units at the same time.
+    pub concurrency: u32,
 }
 
 impl std::fmt::Debug for UsableModel {
@@ -49,6 +51,8 @@ pub(crate) struct SourceRun<'a> {
     pub(crate) quota: Option<Quota>,
     /// Whether a probe of this command has succeeded.
     pub(crate) is_usable: &'a Cell<bool>,
+    /// The units as work items, by key; their files are hashed once.
+    pub(crate) items: OnceCell<BTreeMap<String, WorkItem>>,
 }
 
 impl<'a> SourceRun<'a> {
@@ -83,7 +87,6 @@ impl<'a> SourceRun<'a> {
         Ok(())
     }
 
-    /// Opens the transcript of a loop of this source.
     pub(crate) fn transcript(
         &self,
         work: &str,
@@ -104,12 +107,14 @@ impl<'a> SourceRun<'a> {
         work: &str,
         workspace: &Workspace,
         worked: &LoopResult,
-    ) -> Result<Reviewed, IngestError> {
+    ) -> Result<ReviewedChanges, IngestError> {
+        let read = files_of(&self.source.units, work, &self.source.snapshot);
         let author = Author {
             source: &self.source.id,
             warehouse: self.source.warehouse.as_ref(),
             work,
             files: &workspace.files,
+            read: &read,
         };
         self.run_store
             .review(&author, &workspace.base, &worked.made)

@@ -10,7 +10,7 @@ use ktx_project_store::{ProjectPath, Store, append_line, read_optional, remove};
 use ktx_vocabulary::ConnectionId;
 
 use crate::error::IngestError;
-use crate::proposal::proposal_name;
+use crate::proposal::work_name;
 
 /// Called with the number of turns of an earlier run that a loop continues.
 type OnContinue = Box<dyn Fn(usize) + Send + Sync>;
@@ -38,7 +38,7 @@ impl TranscriptFile {
         work: &str,
         on_continue: impl Fn(usize) + Send + Sync + 'static,
     ) -> Result<Arc<Self>, IngestError> {
-        let name = ProjectPath::parse(&format!("{}.jsonl", proposal_name(work)))?;
+        let name = ProjectPath::parse(&format!("{}.jsonl", work_name(work)))?;
         let path = store.transcript(connection, &name);
         Ok(Arc::new(Self {
             path: path.map_err(IngestError::Transcript)?,

@@ -21,17 +21,14 @@ use ktx_context_sources::LONGEST_UNIT;
 /// The context that all units of a source share.
 #[derive(Clone)]
 pub(crate) struct LoopContext {
-    /// The context source.
     pub(crate) source: ConnectionId,
     /// The warehouse whose semantic sources may be written; without one, only pages can be.
     pub(crate) warehouse: Option<(ConnectionId, Dialect)>,
     /// The project that the tools read.
     pub(crate) context: Arc<dyn ProjectContext>,
-    /// The model runtime.
     pub(crate) runtime: Arc<dyn LlmRuntime>,
     /// The run that the calls belong to.
     pub(crate) run_id: RunId,
-    /// Cancels the work.
     pub(crate) cancel: CancellationToken,
 }
 
@@ -67,9 +64,7 @@ impl LoopContext {
 
 /// The input of one unit.
 pub(crate) struct UnitRequest<'a> {
-    /// The unit.
     pub(crate) unit: &'a Unit,
-    /// The files of the source.
     pub(crate) snapshot: &'a Arc<Snapshot>,
     /// The committed project files that the unit may change.
     pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
@@ -95,7 +90,6 @@ impl std::fmt::Debug for UnitRequest<'_> {
 /// The result of a model's loop.
 #[derive(Debug)]
 pub(crate) struct LoopResult {
-    /// The changes.
     pub(crate) made: Changeset,
     /// Whether the model was stopped at its turn limit: it may have had more to write.
     pub(crate) truncated: bool,
@@ -140,9 +134,19 @@ pub(crate) async fn work_unit(
     let allowed: BTreeSet<String> = allowed.cloned().collect();
     let mut tools = workspace.tools().map_err(IngestError::Tools)?;
     tools.push(read_raw_file(snapshot, allowed));
+    let texts: Vec<&str> = unit
+        .files
+        .iter()
+        .filter_map(|path| snapshot.files.get(path).map(String::as_str))
+        .collect();
     let asked = LoopRequest {
         system: prompts::UNIT.to_owned(),
-        prompt: prompts::unit(&workspace.known(), run.source.as_str(), unit, snapshot),
+        prompt: prompts::unit(
+            &workspace.known_names_near(&texts.join("\n")),
+            run.source.as_str(),
+            unit,
+            snapshot,
+        ),
         tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
         step_budget: request.step_budget,
         transcript: None,

@@ -40,7 +40,7 @@ fn the_code_of_a_failure_says_whether_it_ends_a_run() {
 
 #[test]
 fn three_doubtful_failures_in_a_row_stop_a_run() {
-    let mut doubts = Doubts::default();
+    let mut doubts = DoubtCounter::default();
     let mut weigh = |result: Result<(), Failed>| doubts.weigh(result).err().map(|it| it.stop);
     let crash = || Err(failed(LlmErrorKind::Crashed));
     assert_eq!(weigh(crash()), Some(None));

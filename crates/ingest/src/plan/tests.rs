@@ -60,7 +60,7 @@ fn only_sources_with_facts_are_read_for_their_facts() {
     };
     assert_eq!(
         facts(None).ok().as_deref(),
-        Some(" | dbt | BeyondFacts | 3 roles")
+        Some(" | bi dbt | BeyondFacts | 3 roles")
     );
     let refused = facts(Some("docs")).expect_err("documents have no facts");
     let hints: Vec<&str> = refused
@@ -71,8 +71,8 @@ fn only_sources_with_facts_are_read_for_their_facts() {
     assert_eq!(
         (refused.message.as_str(), hints),
         (
-            "no context source with facts was asked for",
-            vec!["name a dbt, MetricFlow, LookML or Looker connection of ktx.yaml"]
+            "none of the requested context sources has facts",
+            vec!["name a dbt, MetricFlow, LookML, Cube, Looker or Metabase connection of ktx.yaml"]
         )
     );
 }

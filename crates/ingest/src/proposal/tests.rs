@@ -1,88 +1,99 @@
-//! Tests rendering and parsing of proposals.
+//! Tests the messages, the names and the differences of proposals.
 
 use std::collections::BTreeMap;
 
 use ktx_project_store::{Change, ProjectPath};
 use ktx_vocabulary::ConnectionId;
 
-use super::{Proposal, proposal_file, proposal_name, render_proposal};
+use super::{ProposalMessage, difference, proposal_id, proposal_name, reasons};
+use crate::policy::WhyHeld;
 
 fn path(text: &str) -> ProjectPath {
     ProjectPath::parse(text).unwrap()
 }
 
-#[test]
-fn a_proposal_is_read_back_from_its_text() {
-    let files = BTreeMap::from([
-        (path("wiki/global/a.md"), b"one\ntwo\n".to_vec()),
-        (path("wiki/global/b.md"), b"gone".to_vec()),
-    ]);
-    let changes = [
-        Change::write(path("wiki/global/a.md"), "one\nthree\n"),
-        Change::delete(path("wiki/global/b.md")),
-        Change::write(path("semantic-layer/w/my orders.yaml"), "name: x"),
-    ];
-    let source = ConnectionId::parse("shop-dbt").unwrap();
-    let text = render_proposal(&source, "dbt-all", &changes, &files, "analytics/");
-    let (_, patch) = text.split_once("\n\ndiff ").unwrap();
-    assert_eq!(
-        format!("diff {patch}"),
-        r#"diff --git a/analytics/wiki/global/a.md b/analytics/wiki/global/a.md
---- a/analytics/wiki/global/a.md
-+++ b/analytics/wiki/global/a.md
-@@ -1,2 +1,2 @@
- one
--two
-+three
-diff --git a/analytics/wiki/global/b.md b/analytics/wiki/global/b.md
-deleted file mode 100644
---- a/analytics/wiki/global/b.md
-+++ /dev/null
-@@ -1 +0,0 @@
--gone
-\ No newline at end of file
-diff --git "a/analytics/semantic-layer/w/my orders.yaml" "b/analytics/semantic-layer/w/my orders.yaml"
-new file mode 100644
---- /dev/null
-+++ "b/analytics/semantic-layer/w/my orders.yaml"
-@@ -0,0 +1 @@
-+name: x
-\ No newline at end of file
-"#
-    );
-    let proposal = Proposal::parse(&text).unwrap();
-    assert_eq!(
-        (&proposal.source, proposal.work.as_str()),
-        (&source, "dbt-all")
-    );
-    let paths: Vec<&str> = proposal.files.keys().map(ProjectPath::as_str).collect();
-    assert_eq!(
-        paths,
-        [
-            "semantic-layer/w/my orders.yaml",
-            "wiki/global/a.md",
-            "wiki/global/b.md"
-        ]
-    );
-    let (a, b) = (path("wiki/global/a.md"), path("wiki/global/b.md"));
-    assert!(proposal.is_taken(&a, Some(b"one\nthree\n")));
-    assert!(!proposal.is_taken(&a, Some(b"one\ntwo\n")));
-    assert!(!proposal.is_taken(&a, None));
-    assert!(proposal.is_taken(&b, None));
-    assert!(!proposal.is_taken(&b, Some(b"gone")));
+fn source() -> ConnectionId {
+    ConnectionId::parse("shop-dbt").unwrap()
 }
 
 #[test]
-fn names_of_proposals_are_file_names_and_differ() {
-    assert_eq!(proposal_name("dbt-models-orders"), "dbt-models-orders");
-    for key in ["a/b", "../x", "", ".hidden", "x y", &"long".repeat(40)] {
-        let file = proposal_file(key, "text");
+fn a_proposal_is_read_back_from_its_message() {
+    let page = path("wiki/global/a.md");
+    let changes = [
+        Change::write(page.clone(), "three"),
+        Change::delete(path("wiki/global/b.md")),
+    ];
+    let message = ProposalMessage {
+        source: source(),
+        work: "dbt-all".to_owned(),
+        held: reasons(&changes, &BTreeMap::from([(page, WhyHeld::Foreign)])),
+        evidence: vec!["models/schema.yml:3: description: It: is so.".to_owned()],
+    };
+    let text = message.render();
+    assert_eq!(
+        text,
+        "ktx review: shop-dbt dbt-all\n\nSource: shop-dbt\nWork: dbt-all\n\
+         Held: wiki/global/a.md: a person or another source wrote it\n\
+         Held: wiki/global/b.md: it needs one of the other changes\n\
+         Evidence: models/schema.yml:3: description: It: is so.\n"
+    );
+    let read = ProposalMessage::parse(&text).unwrap();
+    assert_eq!((read.held, read.work), (message.held, message.work));
+}
+
+#[test]
+fn a_difference_is_a_patch() {
+    let shown = |path: &str, old: Option<&str>, new: Option<&str>| {
+        difference(path, old.map(str::as_bytes), new.map(str::as_bytes))
+    };
+    insta::assert_snapshot!(shown("wiki/a.md", Some("one\ntwo\n"), Some("one\nthree\n")), @r"
+    diff --git a/wiki/a.md b/wiki/a.md
+    --- a/wiki/a.md
+    +++ b/wiki/a.md
+    @@ -1,2 +1,2 @@
+     one
+    -two
+    +three
+    ");
+    insta::assert_snapshot!(shown("my b.md", None, Some("name: x\n")), @r#"
+    diff --git "a/my b.md" "b/my b.md"
+    new file mode 100644
+    --- /dev/null
+    +++ "b/my b.md"
+    @@ -0,0 +1 @@
+    +name: x
+    "#);
+}
+
+#[test]
+fn names_of_proposals_are_names_of_branches_and_differ() {
+    let named = |work: &str| proposal_name(&source(), work);
+    assert_eq!(named("dbt-models-orders"), "shop-dbt/dbt-models-orders.");
+    for key in [
+        "a/b",
+        "../x",
+        "",
+        ".hidden",
+        "x y",
+        "a.lock",
+        "-x",
+        &"long".repeat(40),
+    ] {
+        let name = named(key);
+        let inner = name
+            .strip_prefix("shop-dbt/")
+            .unwrap()
+            .strip_suffix('.')
+            .unwrap();
         assert!(
-            !file.starts_with('.') && !file.contains(['/', ' ']),
-            "{file}"
+            !inner.starts_with(['.', '-']) && !inner.contains(['/', ' ', '.']),
+            "{name}"
         );
-        assert!(file.len() < 120, "{file}");
+        assert!(name.len() < 100, "{name}");
     }
-    assert_ne!(proposal_name("a/b"), proposal_name("a-b"));
-    assert_ne!(proposal_name("a/b"), proposal_name("a b"));
+    assert_ne!(named("a/b"), named("a-b"));
+    assert_ne!(named("a/b"), named("a b"));
+    let id = |text: &str| proposal_id(&source(), "a", &[Change::write(path("wiki/a.md"), text)]);
+    assert_ne!(id("one"), id("two"));
+    assert_eq!(id("one").len(), 8);
 }

@@ -40,7 +40,7 @@ async fn only_the_files_of_the_task_are_read() {
     ]);
     let snapshot = Arc::new(Snapshot {
         files,
-        left_out: Vec::new(),
+        ..Snapshot::default()
     });
     let tool = read_raw_file(&snapshot, BTreeSet::from(["models/a.yml".to_owned()]));
     let read = |input: Value| tool.handler.call(input, CallContext::detached("1"));

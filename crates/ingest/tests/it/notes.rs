@@ -74,7 +74,7 @@ fn stops(ran: &Ran) -> Vec<Option<Stop>> {
 }
 
 #[tokio::test]
-async fn each_note_is_a_commit_and_the_model_is_not_asked_about_it_again() {
+async fn each_note_is_a_commit_and_is_not_repeated() {
     let world = World::new();
     let notes = [
         note("one\ntwo", "About refunds."),
@@ -119,6 +119,32 @@ async fn an_empty_note_stops_the_others_only_if_the_user_wants_that() {
         assert_eq!(ran.results.len(), 1 + pages, "{after_failure:?}");
         assert_eq!(world.titles().len(), pages, "{after_failure:?}");
     }
+}
+
+/// Thanks teach nothing; a note of one telling word may.
+#[tokio::test]
+async fn a_note_that_says_nothing_asks_no_model() {
+    let world = World::new();
+    let notes = [
+        note("thanks", "Thank you!"),
+        note("symbols", "👍 --- 123"),
+        note("german", "ok, danke"),
+        note("three", "About taxes."),
+    ];
+    let ran = run(&world, &notes, AfterFailure::Stop, a_page_about(&["taxes"])).await;
+    let commits = ran.results.iter().map(|result| {
+        let committed = result.as_ref().expect("a result");
+        (committed.commit.is_some(), committed.written.wiki.len())
+    });
+    assert_eq!(
+        commits.collect::<Vec<_>>(),
+        [(false, 0), (false, 0), (false, 0), (true, 1)]
+    );
+    assert!(
+        ran.prompts
+            .iter()
+            .all(|prompt| prompt.contains("About taxes."))
+    );
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ fn asked(prompts: &[String]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn each_unit_is_a_commit_and_is_not_asked_about_again() {
+async fn each_unit_is_a_commit_and_is_not_repeated() {
     let world = World::new();
     let first = world.run(source(&["one", "two"]), a_page_each).await;
     assert!(first.report.is_whole());
@@ -66,6 +66,126 @@ async fn a_unit_sees_what_earlier_ones_wrote() {
     assert_eq!(listed("one"), ["none"]);
     assert_eq!(listed("two"), ["one: one"]);
     assert_eq!(listed("three"), ["one: one", "two: two"]);
+}
+
+/// Loops at the same time begin with one state, and all results land; two that write one page run one after the other.
+#[tokio::test]
+async fn loops_at_the_same_time_land_all() {
+    let mut world = World::new();
+    world.concurrency = 3;
+    let units = ["one", "two", "three", "four"];
+    let ran = world.run(source(&units), a_page_each).await;
+    assert!(ran.report.is_whole(), "{:?}", ran.report);
+    for unit in units {
+        assert!(world.has_page(unit), "{unit}");
+    }
+    assert_eq!(world.titles().len(), 4);
+    // The first three began before anything was written.
+    let known = |unit: &str| {
+        let mut prompts = ran.prompts.iter();
+        let prompt = prompts.find(|prompt| unit_of(prompt).as_deref() == Some(unit));
+        prompt.expect("a prompt").contains("- none")
+    };
+    assert_eq!(units.map(known), [true, true, true, false]);
+    let again = world.run(source(&units), a_page_each).await;
+    assert_eq!(again.prompts, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn loops_that_write_one_page_run_again() {
+    let mut world = World::new();
+    world.concurrency = 2;
+    let ran = world
+        .run(source(&["one", "two"]), |prompt| match unit_of(prompt) {
+            Some(_) if prompt.contains("- shared") => Some(calls([])),
+            Some(_) => Some(calls([page("shared")])),
+            None => is_reconciliation(prompt).then(|| calls([])),
+        })
+        .await;
+    assert!(ran.report.is_whole(), "{:?}", ran.report);
+    // The second one runs again, unless it began when the page of the first one was there.
+    let tries = asked(&ran.prompts).len();
+    assert!((2..=3).contains(&tries), "{tries}");
+    assert!(world.has_page("shared"));
+}
+
+/// Units that write one page whatever they see never write over each other: in the end each runs alone.
+#[tokio::test]
+async fn loops_that_always_write_one_page_run_alone_in_the_end() {
+    let mut world = World::new();
+    world.concurrency = 3;
+    let ran = world
+        .run(source(&["one", "two", "three"]), |prompt| {
+            match unit_of(prompt) {
+                Some(_) => Some(calls([page("shared")])),
+                None => is_reconciliation(prompt).then(|| calls([])),
+            }
+        })
+        .await;
+    assert!(ran.report.is_whole(), "{:?}", ran.report);
+    assert!(world.has_page("shared"));
+    // One lands at once; the others run again, at most once beside others and once alone.
+    let tries = asked(&ran.prompts);
+    for unit in ["one", "two", "three"] {
+        let count = tries.iter().filter(|asked| *asked == unit).count();
+        assert!((1..=3).contains(&count), "{tries:?}");
+    }
+    let again = world
+        .run(source(&["one", "two", "three"]), a_page_each)
+        .await;
+    assert_eq!(again.prompts, Vec::<String>::new());
+}
+
+/// A failure that stops the run lets the other loops end, and the next run asks only for the rest.
+#[tokio::test]
+async fn loops_beside_a_used_up_budget_end_and_count() {
+    let mut world = World::new();
+    world.concurrency = 2;
+    let units = ["one", "two", "three", "four"];
+    let stopped = world
+        .run(source(&units), |prompt| match unit_of(prompt).as_deref() {
+            Some("one") => Some(fails(LlmErrorKind::Budget)),
+            _ => a_page_each(prompt),
+        })
+        .await;
+    assert_eq!(stopped.report.stop(), Some(Stop::Budget));
+    let begun = asked(&stopped.prompts);
+    assert!(
+        begun.contains(&"one".to_owned()) && begun.contains(&"two".to_owned()),
+        "{begun:?}"
+    );
+    let is_left = |unit: &&str| *unit == "one" || !begun.iter().any(|begun| begun == unit);
+    let mut left: Vec<&str> = units.into_iter().filter(is_left).collect();
+    for unit in units {
+        assert_eq!(world.has_page(unit), !left.contains(&unit), "{unit}");
+    }
+    let rest = world.run(source(&units), a_page_each).await;
+    assert!(rest.report.is_whole(), "{:?}", rest.report);
+    let mut tried = asked(&rest.prompts);
+    tried.sort();
+    left.sort_unstable();
+    assert_eq!(tried, left);
+}
+
+/// A poison unit fails alone, whatever runs beside it.
+#[tokio::test]
+async fn a_poison_unit_fails_alone() {
+    let mut world = World::new();
+    world.concurrency = 3;
+    let units = ["one", "two", "three", "four"];
+    let ran = world
+        .run(source(&units), |prompt| match unit_of(prompt).as_deref() {
+            Some("two") => Some(fails(LlmErrorKind::Refusal)),
+            _ => a_page_each(prompt),
+        })
+        .await;
+    assert!(ran.report.is_unfinished());
+    let mut tried = asked(&ran.prompts);
+    tried.sort();
+    assert_eq!(tried, ["four", "one", "three", "two"]);
+    let again = world.run(source(&units), a_page_each).await;
+    assert!(again.report.is_whole(), "{:?}", again.report);
+    assert_eq!(asked(&again.prompts), ["two"]);
 }
 
 #[tokio::test]

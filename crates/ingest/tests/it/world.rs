@@ -24,6 +24,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct World {
     folder: tempfile::TempDir,
     pub(crate) store: Store,
+    /// Maximum loops at the same time.
+    pub(crate) concurrency: u32,
 }
 
 /// What a run did.
@@ -67,6 +69,7 @@ impl World {
         Self {
             store: initialized.expect("a project").store,
             folder,
+            concurrency: 1,
         }
     }
 
@@ -125,6 +128,7 @@ impl World {
                 runtime: Arc::clone(&runtime) as _,
                 name: Arc::new(|_| "scripted".to_owned()),
                 step_budget: 10,
+                concurrency: self.concurrency,
             }),
             run_id: RunId::parse("run-1").expect("an id"),
             events: Arc::new(move |_, event| {
@@ -152,7 +156,10 @@ impl World {
             user: UserId::parse("local").expect("a user"),
             reader: Reader::Agent,
             index: IndexPlace::Memory,
+            vectors: None,
             warehouses: Arc::new(NoWarehouses),
+            withheld: ktx_context_tools::WithheldParts::default(),
+            policy: None,
             audit: Arc::new(NoAudit),
             now: std::time::SystemTime::now,
         })
@@ -203,7 +210,7 @@ pub(crate) fn source(keys: &[&str]) -> Source {
         units: units.collect(),
         snapshot: Arc::new(Snapshot {
             files,
-            left_out: Vec::new(),
+            ..Snapshot::default()
         }),
         facts: Facts::default(),
         definitions: Definitions::default(),

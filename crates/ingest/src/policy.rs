@@ -1,0 +1,131 @@
+//! Which changes of a model wait for a person, and why: those to files of others, those that change a number, and texts
+//! that are not about data.
+
+use ktx_project_store::{Change, Content};
+use ktx_semantic_layer::SourceFile;
+use ktx_semantic_layer::authored::{self, Authored, Measure};
+
+/// Why a change waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyHeld {
+    /// A person or another source wrote the file, or a person has changed it since.
+    Foreign,
+    /// A unit would remove a page or a source.
+    Removal,
+    /// A measure that exists gets another formula.
+    Number,
+    /// The text shows an image of another server, which tells that server who reads it.
+    Image,
+    /// The text tells its readers what to do.
+    Instruction,
+    /// It is only right together with another change that waits.
+    NeedsOthers,
+}
+
+impl WhyHeld {
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Foreign => "a person or another source wrote it",
+            Self::Removal => "it would be removed",
+            Self::Number => "a measure that exists would compute another number",
+            Self::Image => "it would show an image of another server",
+            Self::Instruction => "it would tell its readers what to do",
+            Self::NeedsOthers => "it needs one of the other changes",
+        }
+    }
+}
+
+/// Words of texts that speak to a model instead of about data, in lower case.
+const COMMANDS: [&str; 14] = [
+    "ignore previous",
+    "ignore all previous",
+    "ignore the above",
+    "ignore your instructions",
+    "disregard previous",
+    "disregard all",
+    "disregard the above",
+    "system prompt",
+    "<system>",
+    "</system>",
+    "you are now",
+    "do not tell the user",
+    "never tell the user",
+    "new instructions:",
+];
+
+/// Returns why a change of an own or new file waits; `None` if it may land.
+pub(crate) fn why_held(change: &Change, before: Option<&[u8]>) -> Option<WhyHeld> {
+    let Content::Write(after) = &change.content else {
+        return Some(WhyHeld::Removal);
+    };
+    let path = change.path.as_str();
+    if path.starts_with("semantic-layer/") {
+        let changes = before.is_some_and(|before| changes_number(path, before, after));
+        return changes.then_some(WhyHeld::Number);
+    }
+    let after = String::from_utf8_lossy(after);
+    let before = before.map(String::from_utf8_lossy).unwrap_or_default();
+    if images(&after).any(|address| !before.contains(address)) {
+        return Some(WhyHeld::Image);
+    }
+    let (after, before) = (plain(&after), plain(&before));
+    let mut commands = COMMANDS.iter();
+    let is_new = |words: &&&str| after.contains(**words) && !before.contains(**words);
+    commands
+        .any(|words| is_new(&words))
+        .then_some(WhyHeld::Instruction)
+}
+
+/// Returns whether a measure of the file before is another one, or none, in the file after.
+fn changes_number(path: &str, before: &[u8], after: &[u8]) -> bool {
+    let (before, after) = (measures(path, before).1, measures(path, after).1);
+    let formula = |measure: &Measure| {
+        let bare = Measure {
+            description: None,
+            ..measure.clone()
+        };
+        serde_yaml::to_string(&bare).unwrap_or_default()
+    };
+    before.iter().any(|measure| {
+        let mut others = after.iter();
+        let same = others.find(|other| other.name.eq_ignore_ascii_case(&measure.name));
+        same.is_none_or(|same| formula(same) != formula(measure))
+    })
+}
+
+/// Returns the name and the measures of a source file; nothing if it cannot be read.
+pub fn measures(path: &str, bytes: &[u8]) -> (String, Vec<Measure>) {
+    let inner = path.strip_prefix("semantic-layer/").unwrap_or(path);
+    let inner = inner.split_once('/').map_or(inner, |(_, file)| file);
+    match authored::read(&SourceFile::new(inner, bytes.to_vec())) {
+        Ok(Authored::Standalone(source)) => (source.name, source.measures),
+        Ok(Authored::Overlay(overlay) | Authored::Import(overlay)) => {
+            (overlay.name, overlay.measures)
+        }
+        _ => (String::new(), Vec::new()),
+    }
+}
+
+/// Returns the addresses of images of other servers, in Markdown and in HTML.
+fn images(text: &str) -> impl Iterator<Item = &str> {
+    let in_markdown = text.split("![").skip(1).filter_map(|rest| {
+        let (_, address) = rest.split_once("](")?;
+        Some(address.split([')', ' ', '\n']).next().unwrap_or_default())
+    });
+    let in_html = text.split("<img").skip(1).filter_map(|rest| {
+        let (_, address) = rest.split('>').next()?.split_once("src=")?;
+        let address = address.trim_start_matches(['"', '\'']);
+        Some(address.split(['"', '\'', ' ']).next().unwrap_or_default())
+    });
+    let is_foreign = |address: &&str| address.contains("//");
+    in_markdown.chain(in_html).filter(is_foreign)
+}
+
+/// Returns a text in lower case with single spaces.
+fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests;
