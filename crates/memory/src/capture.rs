@@ -19,30 +19,21 @@ use crate::{length, prompts};
 /// The model role of a capture.
 pub const ROLE: ModelRole = ModelRole::CandidateExtraction;
 
-/// Maximum assistant turns for one note.
 pub const STEPS: u32 = 30;
 
-/// The input of a capture.
 pub struct CaptureRequest {
-    /// The display name of the note.
     pub label: String,
-    /// The text of the note.
     pub note: String,
     /// The warehouse that the note is about; without one, only pages are written.
     pub connection: Option<(ConnectionId, Dialect)>,
     /// The committed files below `wiki/global` and the connection's `semantic-layer` folder.
     pub files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
-    /// The project that the tools read.
     pub context: Arc<dyn ProjectContext>,
-    /// The model runtime.
     pub runtime: Arc<dyn LlmRuntime>,
-    /// The run that the calls belong to.
     pub run_id: RunId,
-    /// Called after every turn.
     pub on_step: Option<StepCallback>,
     /// Stores the turns until the note is captured.
     pub kept: Option<KeptLoop>,
-    /// Cancels the capture.
     pub cancel: CancellationToken,
 }
 
@@ -55,33 +46,24 @@ impl std::fmt::Debug for CaptureRequest {
     }
 }
 
-/// The result of a capture.
 #[derive(Debug)]
-pub struct Captured {
-    /// The changes; empty if the note held nothing worth keeping.
+pub struct CaptureResult {
     pub made: Changeset,
     /// Whether the model was stopped at [`STEPS`] turns.
     pub truncated: bool,
-    /// The model's closing text.
     pub words: Option<String>,
 }
 
 /// Why a note was not captured. No change was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The note is empty.
     #[error("the note is empty")]
     Empty,
     /// The note is too long for one capture.
     #[error("{}", length::too_long(*length))]
-    TooLong {
-        /// Length of the note in characters.
-        length: usize,
-    },
-    /// The project could not be read.
+    TooLong { length: usize },
     #[error("the project cannot be read")]
     Project(#[source] Failure),
-    /// The model failed.
     #[error("the model failed")]
     Model(#[source] LlmError),
     /// A fault of the program.
@@ -90,7 +72,7 @@ pub enum CaptureError {
 }
 
 /// Lets a model capture one note. The runtime handles waits for the account's limits.
-pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> {
+pub async fn capture(request: CaptureRequest) -> Result<CaptureResult, CaptureError> {
     if request.note.trim().is_empty() {
         return Err(CaptureError::Empty);
     }
@@ -100,7 +82,7 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
     let connection = request.connection.as_ref().map(|(id, _)| id.clone());
     let workspace = DraftWorkspace::new(request.context, request.connection, request.files);
     let workspace = workspace.await.map_err(CaptureError::Project)?;
-    let prompt = prompts::task(&request.label, &request.note, &workspace.known());
+    let prompt = prompts::task(&request.label, &request.note, &workspace.known_names());
     let tools = workspace.tools().and_then(ToolSet::new);
     let asked = LoopRequest {
         system: prompts::SYSTEM.to_owned(),
@@ -125,7 +107,7 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
     if let Some(error) = outcome.error {
         return Err(CaptureError::Model(error));
     }
-    Ok(Captured {
+    Ok(CaptureResult {
         made: workspace.made(),
         truncated: outcome.stop_reason == StopReason::Budget,
         words: outcome.text,

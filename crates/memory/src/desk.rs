@@ -132,7 +132,7 @@ struct StatusInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Taken {
+struct QueuedNote {
     /// The id to ask `memory_ingest_status` with.
     run_id: String,
 }
@@ -148,7 +148,7 @@ pub fn desk_tools(desk: &Arc<dyn NoteQueue>) -> Vec<ToolDescriptor> {
                           facts that the user has stated or confirmed, no results of queries."
                 .to_owned(),
             input_schema: schema_for::<IngestInput>(),
-            output_schema: Some(schema_for::<Taken>()),
+            output_schema: Some(schema_for::<QueuedNote>()),
             effect: WriteEffect::Writes,
             handler: Arc::new(Ingest(Arc::clone(desk))),
         },
@@ -178,7 +178,7 @@ impl ToolHandler for Ingest {
             return Err(ToolError::new(length::too_long(length)));
         }
         let run_id = self.0.take(input.content, input.connection_id)?;
-        give(&Taken {
+        to_output(&QueuedNote {
             run_id: run_id.to_string(),
         })
     }
@@ -190,7 +190,7 @@ struct Status(Arc<dyn NoteQueue>);
 impl ToolHandler for Status {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let input: StatusInput = read(arguments)?;
-        give(&self.0.status(&input.run_id)?)
+        to_output(&self.0.status(&input.run_id)?)
     }
 }
 
@@ -200,7 +200,7 @@ fn read<T: serde::de::DeserializeOwned>(arguments: Value) -> Result<T, ToolError
 
 /// Returns a value as structured data and as compact JSON text, the format of all tools of the
 /// server.
-fn give(value: &impl Serialize) -> Result<ToolOutput, ToolError> {
+fn to_output(value: &impl Serialize) -> Result<ToolOutput, ToolError> {
     let value = serde_json::to_value(value).map_err(|error| ToolError::new(error.to_string()))?;
     Ok(ToolOutput::new(value.to_string(), value))
 }

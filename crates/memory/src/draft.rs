@@ -28,7 +28,7 @@ impl Draft {
         }
     }
 
-    /// Returns the text of a file; `None` if there is no such file.
+    /// `None` if there is no such file.
     pub(crate) fn text(&self, path: &ProjectPath) -> Result<Option<&str>, NotText> {
         if let Some(changed) = self.changed.get(path) {
             return Ok(changed.as_deref());
@@ -61,7 +61,7 @@ impl Draft {
         self.base.keys().any(|known| known.as_str() == path)
     }
 
-    /// Returns the current files below a folder, ordered by path.
+    /// Files are ordered by path.
     pub(crate) fn below(&self, folder: &str) -> Vec<(&ProjectPath, &[u8])> {
         let prefix = format!("{folder}/");
         let paths: BTreeSet<&ProjectPath> = self.base.keys().chain(self.changed.keys()).collect();

@@ -13,10 +13,10 @@ mod tools;
 mod transcript;
 mod workspace;
 
-pub use capture::{CaptureError, CaptureRequest, Captured, ROLE, STEPS, capture};
+pub use capture::{CaptureError, CaptureRequest, CaptureResult, ROLE, STEPS, capture};
 pub use desk::{NoteQueue, NoteStatus, Written, desk_tools};
 pub use length::LONGEST_NOTE;
 pub use prompts::{fenced, one_line};
-pub use tools::{Quota, is_sound};
+pub use tools::{Quota, is_sound, write_schema};
 pub use transcript::{BegunLoop, KeptLoop, LoopStart, TranscriptStore, begin_loop};
 pub use workspace::{Changeset, DraftWorkspace};

@@ -1,5 +1,6 @@
 //! The prompts of a capture.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ktx_secrets::Redactor;
@@ -7,22 +8,55 @@ use ktx_secrets::Redactor;
 pub(crate) const SYSTEM: &str = include_str!("prompts/capture.system.md");
 
 /// Maximum pages and sources listed in a prompt; the model finds the others with tools.
-const LISTED: usize = 300;
+pub(crate) const LISTED: usize = 300;
 
 pub(crate) type Sources = [(String, Vec<String>)];
 
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownNames<'a> {
     pub(crate) pages: &'a [(String, String)],
     pub(crate) sources: Option<(&'a str, &'a Sources)>,
+    /// The most that are listed of each.
+    pub(crate) most: usize,
 }
 
-pub(crate) fn known(known: &Known<'_>) -> String {
+/// Maximum names that a prompt about a text lists.
+pub(crate) const NEAREST: usize = 30;
+
+/// Letters of the shortest word that counts.
+const SHORTEST_WORD: usize = 3;
+
+/// Returns the names that share the most words with a text, the nearest first; in their order if they are few.
+pub(crate) fn nearest<T>(names: Vec<T>, text: &str, words: impl Fn(&T) -> String) -> Vec<T> {
+    if names.len() <= NEAREST {
+        return names;
+    }
+    let own = words_of(text);
+    let mut ranked: Vec<(usize, T)> = names
+        .into_iter()
+        .map(|name| (words_of(&words(&name)).intersection(&own).count(), name))
+        .collect();
+    ranked.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
+    ranked.into_iter().map(|(_, name)| name).collect()
+}
+
+fn words_of(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    let words = words.filter(|word| word.chars().count() >= SHORTEST_WORD);
+    words.map(str::to_lowercase).collect()
+}
+
+pub(crate) fn list_names(known: &KnownNames<'_>) -> String {
     let mut text = String::from("Wiki pages that are there:\n");
     let pages = known
         .pages
         .iter()
         .map(|(key, summary)| format!("{key}: {summary}"));
-    list(&mut text, pages, known.pages.len(), "`wiki_search`");
+    list(
+        &mut text,
+        pages,
+        (known.pages.len(), known.most),
+        "`wiki_search`",
+    );
     if let Some((connection, sources)) = known.sources {
         let _ = write!(
             text,
@@ -36,7 +70,12 @@ pub(crate) fn known(known: &Known<'_>) -> String {
                 format!("{name} (measures: {measures})")
             }
         });
-        list(&mut text, lines, sources.len(), "`discover_data`");
+        list(
+            &mut text,
+            lines,
+            (sources.len(), known.most),
+            "`discover_data`",
+        );
     } else {
         text.push_str("\nThere is no connection to write sources for: write wiki pages only.\n");
     }
@@ -59,23 +98,24 @@ pub fn fenced(what: &str, text: &str) -> String {
     format!("{what}, stands between the two lines {fence}\n{fence}\n{text}\n{fence}\n")
 }
 
-fn list(text: &mut String, lines: impl Iterator<Item = String>, count: usize, finder: &str) {
+fn list(
+    text: &mut String,
+    lines: impl Iterator<Item = String>,
+    (count, most): (usize, usize),
+    finder: &str,
+) {
     if count == 0 {
         text.push_str("- none\n");
     }
-    for line in lines.take(LISTED) {
+    for line in lines.take(most) {
         let _ = writeln!(text, "- {}", one_line(&line));
     }
-    if count > LISTED {
-        let _ = writeln!(
-            text,
-            "- and {} more: find them with {finder}",
-            count - LISTED
-        );
+    if count > most {
+        let _ = writeln!(text, "- and {} more: find them with {finder}", count - most);
     }
 }
 
-/// Returns foreign text as one line of at most 300 characters.
+/// At most 300 characters.
 pub fn one_line(text: &str) -> String {
     let plain = text
         .chars()

@@ -27,6 +27,7 @@ use serde_json::Value;
 use crate::draft::Draft;
 
 pub use soundness::is_sound;
+pub(crate) use sources::catalog_of;
 
 /// The reads that a capture may use. None of them runs a statement: a note is foreign text, and the
 /// result of a query that it made the model run would end up in committed files.
@@ -36,9 +37,9 @@ const READS: [&str; 3] = ["discover_data", "entity_details", "wiki_search"];
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Edit {
-    /// The text as it stands there now, to the letter, and only once.
+    /// The exact current text. It must occur exactly once.
     old_text: String,
-    /// What stands there afterwards.
+    /// The text that replaces it.
     new_text: String,
 }
 
@@ -55,7 +56,7 @@ impl Warehouse {
 }
 
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct DraftState {
     pub(crate) draft: Draft,
     pub(crate) warehouse: Option<Warehouse>,
     /// The source names of the other connections, for references of pages.
@@ -79,7 +80,7 @@ pub struct Quota {
     pub updates: usize,
 }
 
-impl Session {
+impl DraftState {
     pub(crate) fn used(&self) -> Quota {
         let (updated, created): (Vec<&String>, Vec<&String>) = self
             .wiki
@@ -119,7 +120,7 @@ fn no_secrets(text: &str) -> Result<(), ToolError> {
 }
 
 /// Returns the name and measures of each source of the connection in the draft.
-pub(crate) fn listing(session: &Session) -> Vec<(String, Vec<String>)> {
+pub(crate) fn listing(session: &DraftState) -> Vec<(String, Vec<String>)> {
     let Some(warehouse) = &session.warehouse else {
         return Vec::new();
     };
@@ -131,15 +132,15 @@ pub(crate) fn listing(session: &Session) -> Vec<(String, Vec<String>)> {
     catalog.sources().iter().map(line).collect()
 }
 
-pub(crate) type Shared = Arc<Mutex<Session>>;
+pub(crate) type SharedDraft = Arc<Mutex<DraftState>>;
 
-pub(crate) fn locked(shared: &Shared) -> MutexGuard<'_, Session> {
+pub(crate) fn locked(shared: &SharedDraft) -> MutexGuard<'_, DraftState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn tools(
     context: &Arc<dyn ProjectContext>,
-    shared: &Shared,
+    shared: &SharedDraft,
 ) -> Result<Vec<ToolDescriptor>, ToolSetError> {
     let reads = context_tools(context)?;
     let mut all: Vec<ToolDescriptor> = reads
@@ -162,45 +163,45 @@ pub(crate) fn tools(
     Ok(all)
 }
 
-struct Words {
+struct ToolText {
     name: &'static str,
     title: &'static str,
     description: &'static str,
     effect: WriteEffect,
 }
 
-static WIKI_READ: Words = Words {
+static WIKI_READ: ToolText = ToolText {
     name: "wiki_read",
     title: "Wiki Read",
     description: "Read one wiki page as the file is, with what this capture has changed in it.",
     effect: WriteEffect::ReadOnly,
 };
-static WIKI_WRITE: Words = Words {
+static WIKI_WRITE: ToolText = ToolText {
     name: "wiki_write",
     title: "Wiki Write",
     description: "Create a wiki page, or change one that is there. What is not given stays as it is.",
     effect: WriteEffect::Writes,
 };
-static WIKI_REMOVE: Words = Words {
+static WIKI_REMOVE: ToolText = ToolText {
     name: "wiki_remove",
     title: "Wiki Remove",
     description: "Remove a wiki page whose content is wrong or stands elsewhere by now.",
     effect: WriteEffect::Writes,
 };
-static SL_READ: Words = Words {
+static SL_READ: ToolText = ToolText {
     name: "sl_read_source",
     title: "Semantic Layer Read Source",
     description: "Read one semantic source as a whole, and its own file, with what this capture has changed in it.",
     effect: WriteEffect::ReadOnly,
 };
-static SL_WRITE: Words = Words {
+static SL_WRITE: ToolText = ToolText {
     name: "sl_write_source",
     title: "Semantic Layer Write Source",
     description: "Write the file of a semantic source as a whole. It is checked first: a file that makes the sources \
                   wrong is refused with the places.",
     effect: WriteEffect::Writes,
 };
-static SL_EDIT: Words = Words {
+static SL_EDIT: ToolText = ToolText {
     name: "sl_edit_source",
     title: "Semantic Layer Edit Source",
     description: "Change the file of a semantic source in places; everything else stays to the letter. Checked like \
@@ -209,9 +210,9 @@ static SL_EDIT: Words = Words {
 };
 
 fn tool<I>(
-    shared: &Shared,
-    words: &Words,
-    run: fn(&mut Session, &I) -> Result<ToolOutput, ToolError>,
+    shared: &SharedDraft,
+    words: &ToolText,
+    run: fn(&mut DraftState, &I) -> Result<ToolOutput, ToolError>,
 ) -> ToolDescriptor
 where
     I: DeserializeOwned + JsonSchema + Send + Sync + 'static,
@@ -223,20 +224,31 @@ where
         input_schema: schema_for::<I>(),
         output_schema: None,
         effect: words.effect,
-        handler: Arc::new(Handler {
+        handler: Arc::new(DraftToolHandler {
             shared: Arc::clone(shared),
             run,
         }),
     }
 }
 
-struct Handler<I> {
-    shared: Shared,
-    run: fn(&mut Session, &I) -> Result<ToolOutput, ToolError>,
+/// Returns the input schema of a tool that writes to a draft; null for another name.
+pub fn write_schema(name: &str) -> Value {
+    match name {
+        "wiki_write" => schema_for::<wiki::WriteInput>(),
+        "wiki_remove" => schema_for::<wiki::KeyInput>(),
+        "sl_write_source" => schema_for::<sources::WriteInput>(),
+        "sl_edit_source" => schema_for::<sources::EditInput>(),
+        _ => Value::Null,
+    }
+}
+
+struct DraftToolHandler<I> {
+    shared: SharedDraft,
+    run: fn(&mut DraftState, &I) -> Result<ToolOutput, ToolError>,
 }
 
 #[async_trait]
-impl<I: DeserializeOwned + Send + Sync + 'static> ToolHandler for Handler<I> {
+impl<I: DeserializeOwned + Send + Sync + 'static> ToolHandler for DraftToolHandler<I> {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let input: I = serde_json::from_value(arguments).map_err(refuse)?;
         (self.run)(&mut locked(&self.shared), &input)

@@ -35,7 +35,6 @@ pub trait TranscriptStore: Send + Sync {
     /// Appends a line. A line that cannot be stored is lost, and its turn is paid for again.
     fn append(&self, line: &str);
 
-    /// Removes all lines.
     fn clear(&self);
 
     /// Reports that an earlier loop of this many turns is continued.
@@ -49,7 +48,6 @@ pub struct KeptLoop {
     pub store: Arc<dyn TranscriptStore>,
     /// The backend and its model: no other model continues the loop.
     pub model: String,
-    /// The capabilities of the backend.
     pub backend: BackendInfo,
 }
 
@@ -63,7 +61,7 @@ impl std::fmt::Debug for KeptLoop {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Line {
+enum TranscriptLine {
     /// A hash of the initial request.
     Input(String),
     Message(Message),
@@ -71,7 +69,7 @@ enum Line {
     Stuck,
 }
 
-struct Kept {
+struct LoopTranscript {
     store: Arc<dyn TranscriptStore>,
     input: String,
     earlier: Vec<Message>,
@@ -80,24 +78,24 @@ struct Kept {
     has_grown: AtomicBool,
 }
 
-impl Kept {
+impl LoopTranscript {
     /// Opens the transcript of a loop with this input. Clears the store if it holds another input.
     fn open(store: Arc<dyn TranscriptStore>, input: String) -> Self {
         let lines = store.lines();
         let mut lines = lines
             .iter()
             .map_while(|line| serde_json::from_str(line).ok());
-        let is_same = matches!(lines.next(), Some(Line::Input(kept)) if kept == input);
+        let is_same = matches!(lines.next(), Some(TranscriptLine::Input(kept)) if kept == input);
         let mut earlier = Vec::new();
         let mut stuck = 0;
         for line in lines.filter(|_| is_same) {
             match line {
-                Line::Message(message) => {
+                TranscriptLine::Message(message) => {
                     stuck = 0;
                     earlier.push(message);
                 }
-                Line::Stuck => stuck += 1,
-                Line::Input(_) => break,
+                TranscriptLine::Stuck => stuck += 1,
+                TranscriptLine::Input(_) => break,
             }
         }
         if stuck >= MOST_STUCK {
@@ -116,15 +114,15 @@ impl Kept {
         kept
     }
 
-    fn append(&self, line: &Line) {
+    fn append(&self, line: &TranscriptLine) {
         let mut is_begun = self.is_begun.lock().unwrap_or_else(PoisonError::into_inner);
-        let put = |line: &Line| {
+        let put = |line: &TranscriptLine| {
             if let Ok(text) = serde_json::to_string(line) {
                 self.store.append(&text);
             }
         };
         if !*is_begun {
-            put(&Line::Input(self.input.clone()));
+            put(&TranscriptLine::Input(self.input.clone()));
             *is_begun = true;
         }
         put(line);
@@ -139,19 +137,19 @@ impl Kept {
         if is_spoiled(kind) {
             self.store.clear();
         } else if !self.earlier.is_empty() && !self.has_grown.load(Ordering::Relaxed) {
-            self.append(&Line::Stuck);
+            self.append(&TranscriptLine::Stuck);
         }
     }
 }
 
-impl Transcript for Kept {
+impl Transcript for LoopTranscript {
     fn earlier(&self) -> Vec<Message> {
         self.earlier.clone()
     }
 
     fn record(&self, message: &Message) {
         self.has_grown.store(true, Ordering::Relaxed);
-        self.append(&Line::Message(message.clone()));
+        self.append(&TranscriptLine::Message(message.clone()));
     }
 }
 
@@ -182,7 +180,7 @@ pub enum LoopStart {
 
 /// A prepared loop that decides what happens to its transcript.
 pub struct BegunLoop {
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<LoopTranscript>>,
     start: LoopStart,
 }
 
@@ -193,7 +191,6 @@ impl std::fmt::Debug for BegunLoop {
 }
 
 impl BegunLoop {
-    /// Returns how the loop begins.
     pub const fn start(&self) -> LoopStart {
         self.start
     }
@@ -233,10 +230,10 @@ pub async fn begin_loop(
         return Ok((request, begun));
     };
     let input = input_of(&request, workspace, &model);
-    let mut kept = Kept::open(store, input);
+    let mut kept = LoopTranscript::open(store, input);
     if !kept.earlier.is_empty() && !workspace.repeat(&request.tools, &kept.earlier).await {
         kept.store.clear();
-        kept = Kept::open(kept.store, kept.input);
+        kept = LoopTranscript::open(kept.store, kept.input);
     }
     if !kept.earlier.is_empty() {
         kept.store.continued(kept.turns());
@@ -307,7 +304,7 @@ fn already_made(made: &Changeset) -> String {
 }
 
 /// Wraps the tools so that every writing call is stored with its result.
-fn recorded(tools: &ToolSet, kept: &Arc<Kept>) -> Result<ToolSet, ToolSetError> {
+fn recorded(tools: &ToolSet, kept: &Arc<LoopTranscript>) -> Result<ToolSet, ToolSetError> {
     let tools = tools.iter().map(|tool| {
         let mut tool: ToolDescriptor = tool.clone();
         if tool.effect == WriteEffect::Writes {
@@ -325,7 +322,7 @@ fn recorded(tools: &ToolSet, kept: &Arc<Kept>) -> Result<ToolSet, ToolSetError> 
 struct Recorder {
     name: String,
     inner: Arc<dyn ToolHandler>,
-    kept: Arc<Kept>,
+    kept: Arc<LoopTranscript>,
 }
 
 #[async_trait]

@@ -7,19 +7,20 @@ use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{ContentBlock, Message};
 use ktx_project_store::{Change, ProjectPath};
+use ktx_semantic_layer::Catalog;
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::{CallContext, ToolDescriptor, ToolSet, ToolSetError, WriteEffect};
 use ktx_vocabulary::{ConnectionId, WikiKey};
 use ktx_wiki::Scope;
 
 use crate::draft::Draft;
-use crate::prompts::{self, Known};
-use crate::tools::{Quota, Session, Shared, Warehouse, listing, locked, tools};
+use crate::prompts::{self, KnownNames};
+use crate::tools::{DraftState, Quota, SharedDraft, Warehouse, catalog_of, listing, locked, tools};
 
 /// A draft on which a model works. Writes are checked and stay in the draft until the caller
 /// publishes [`DraftWorkspace::made`].
 pub struct DraftWorkspace {
-    shared: Shared,
+    shared: SharedDraft,
     context: Arc<dyn ProjectContext>,
 }
 
@@ -29,21 +30,33 @@ impl std::fmt::Debug for DraftWorkspace {
     }
 }
 
-/// The changes made on a workspace.
 #[derive(Debug, Default, Clone)]
 pub struct Changeset {
     /// Keys of the pages that were written or removed.
     pub wiki: Vec<String>,
-    /// Names of the sources that were written.
     pub sl: Vec<String>,
     /// References from those pages to sources, as `page -> source`.
     pub xrefs: Vec<String>,
-    /// The files to commit; empty if the draft equals the committed files.
     pub changes: Vec<Change>,
     files: BTreeMap<String, ProjectPath>,
 }
 
 impl Changeset {
+    /// Returns the removals of pages, of sources with their files, and of all these files.
+    pub fn removals(
+        pages: Vec<String>,
+        sources: Vec<(String, ProjectPath)>,
+        files: Vec<ProjectPath>,
+    ) -> Self {
+        Self {
+            wiki: pages,
+            sl: sources.iter().map(|(name, _)| name.clone()).collect(),
+            xrefs: Vec::new(),
+            changes: files.into_iter().map(Change::delete).collect(),
+            files: sources.into_iter().collect(),
+        }
+    }
+
     /// Returns the part of these changes whose paths satisfy `is_kept`.
     #[must_use]
     pub fn part(&self, is_kept: impl Fn(&ProjectPath) -> bool) -> Self {
@@ -87,7 +100,7 @@ impl DraftWorkspace {
             others.push((id, names.collect()));
         }
         let draft = Draft::new(files);
-        let session = Session {
+        let session = DraftState {
             uncommitted: uncommitted(&context, &draft).await?,
             draft,
             warehouse: warehouse.map(|(id, dialect)| Warehouse { id, dialect }),
@@ -103,17 +116,16 @@ impl DraftWorkspace {
         })
     }
 
-    /// Sets the page quota. Removing a page counts as an update.
+    /// Removing a page counts as an update.
     pub fn limit(&self, quota: Quota) {
         locked(&self.shared).quota = Some(quota);
     }
 
-    /// Returns the number of pages created and updated so far.
     pub fn used(&self) -> Quota {
         locked(&self.shared).used()
     }
 
-    /// Returns whether a write was refused because the page quota was used up.
+    /// True if a write was refused for the quota.
     pub fn quota_reached(&self) -> bool {
         locked(&self.shared).quota_reached
     }
@@ -127,7 +139,7 @@ impl DraftWorkspace {
         tools(&self.context, &self.shared)
     }
 
-    /// Calls `show` for every committed file, ordered by path.
+    /// Files are ordered by path.
     pub(crate) fn committed(&self, mut show: impl FnMut(&ProjectPath, &[u8])) {
         for (path, bytes) in locked(&self.shared).draft.committed() {
             show(path, bytes);
@@ -173,17 +185,34 @@ impl DraftWorkspace {
         session.quota_reached = false;
     }
 
-    /// Returns the lists of pages and semantic sources that a prompt begins with.
-    pub fn known(&self) -> String {
+    /// A prompt begins with these lists.
+    pub fn known_names(&self) -> String {
+        self.names_about(None)
+    }
+
+    /// As [`Self::known_names`], but only the names nearest to a text if there are many.
+    pub fn known_names_near(&self, text: &str) -> String {
+        self.names_about(Some(text))
+    }
+
+    fn names_about(&self, text: Option<&str>) -> String {
         let session = locked(&self.shared);
-        let pages: Vec<(String, String)> = session
+        let mut pages: Vec<(String, String)> = session
             .draft
             .pages()
             .iter()
             .map(|page| (page.key().to_string(), page.summary().to_owned()))
             .collect();
-        let sources = listing(&session);
-        prompts::known(&Known {
+        let mut sources = listing(&session);
+        if let Some(text) = text {
+            pages = prompts::nearest(pages, text, |(key, summary)| format!("{key} {summary}"));
+            sources = prompts::nearest(sources, text, |(name, measures)| {
+                format!("{name} {}", measures.join(" "))
+            });
+        }
+        let most = text.map_or(prompts::LISTED, |_| prompts::NEAREST);
+        prompts::list_names(&KnownNames {
+            most,
             pages: &pages,
             sources: session
                 .warehouse
@@ -192,13 +221,18 @@ impl DraftWorkspace {
         })
     }
 
-    /// Returns the keys of the pages in the draft.
+    /// Returns the sources of the warehouse as the draft has them; none without a warehouse.
+    pub fn catalog(&self) -> Option<Catalog> {
+        let session = locked(&self.shared);
+        let warehouse = session.warehouse.as_ref()?;
+        Some(catalog_of(&session.draft, warehouse))
+    }
+
     pub fn pages(&self) -> Vec<String> {
         let keys = locked(&self.shared).draft.keys();
         keys.iter().map(ToString::to_string).collect()
     }
 
-    /// Returns the changes made so far.
     pub fn made(&self) -> Changeset {
         let session = locked(&self.shared);
         let changes = session.draft.changes();

@@ -13,8 +13,8 @@ const ENDINGS: [&str; 12] = [
 /// Returns an error if the text names a part that its source does not have. Ignores names that the
 /// text contained before.
 pub(super) fn unknown(catalog: &Catalog, before: Option<&str>, text: &str) -> Option<String> {
-    let before: BTreeSet<(&str, &str)> = before.into_iter().flat_map(named).collect();
-    named(text)
+    let before: BTreeSet<(&str, &str)> = before.into_iter().flat_map(dotted_names).collect();
+    dotted_names(text)
         .filter(|pair| !before.contains(pair))
         .find_map(|(source, part)| {
             let found = catalog.source(source)?;
@@ -41,7 +41,7 @@ fn parts(source: &Source) -> Vec<&str> {
 }
 
 /// Returns the pairs of plain names joined by a dot in backticks.
-fn named(text: &str) -> impl Iterator<Item = (&str, &str)> {
+fn dotted_names(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let quoted = text
         .lines()
         .flat_map(|line| line.split('`').skip(1).step_by(2));

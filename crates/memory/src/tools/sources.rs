@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::letters::{check_file_name, check_letters};
-use super::{Edit, Session, Warehouse, edited, no_secrets, prose, refuse};
+use super::{DraftState, Edit, Warehouse, edited, no_secrets, prose, refuse};
 use crate::draft::Draft;
 
 const LONGEST_SOURCE: usize = 100_000;
@@ -43,12 +43,12 @@ pub(super) struct EditInput {
 }
 
 /// Shows the composed source, and its own file if it has one.
-pub(super) fn read(session: &mut Session, input: &NameInput) -> Result<ToolOutput, ToolError> {
-    let (warehouse, name) = named(session, &input.source_name)?;
+pub(super) fn read(session: &mut DraftState, input: &NameInput) -> Result<ToolOutput, ToolError> {
+    let (warehouse, name) = parse_target(session, &input.source_name)?;
     let catalog = catalog(session, warehouse);
     let yaml = catalog
         .read(name.as_str())
-        .map_err(|error| ToolError::new(told(&error)))?;
+        .map_err(|error| ToolError::new(message_of(&error)))?;
     let place = file_of(&catalog, warehouse, &name)?;
     let own = session.draft.text(&place).map_err(refuse)?;
     let own = match own {
@@ -62,15 +62,15 @@ pub(super) fn read(session: &mut Session, input: &NameInput) -> Result<ToolOutpu
     ))
 }
 
-pub(super) fn write(session: &mut Session, input: &WriteInput) -> Result<ToolOutput, ToolError> {
-    let (warehouse, name) = named(session, &input.source_name)?;
+pub(super) fn write(session: &mut DraftState, input: &WriteInput) -> Result<ToolOutput, ToolError> {
+    let (warehouse, name) = parse_target(session, &input.source_name)?;
     let place = file_of(&catalog(session, warehouse), warehouse, &name)?;
     let end = if input.yaml.ends_with('\n') { "" } else { "\n" };
     put(session, &name, place, &format!("{}{end}", input.yaml))
 }
 
-pub(super) fn edit(session: &mut Session, input: &EditInput) -> Result<ToolOutput, ToolError> {
-    let (warehouse, name) = named(session, &input.source_name)?;
+pub(super) fn edit(session: &mut DraftState, input: &EditInput) -> Result<ToolOutput, ToolError> {
+    let (warehouse, name) = parse_target(session, &input.source_name)?;
     let place = file_of(&catalog(session, warehouse), warehouse, &name)?;
     let Some(before) = session.draft.text(&place).map_err(refuse)? else {
         return Err(ToolError::new(format!(
@@ -83,7 +83,7 @@ pub(super) fn edit(session: &mut Session, input: &EditInput) -> Result<ToolOutpu
 
 /// Writes a text if the folder has no more errors with it than without.
 fn put(
-    session: &mut Session,
+    session: &mut DraftState,
     name: &SourceName,
     place: ProjectPath,
     text: &str,
@@ -165,17 +165,20 @@ fn no_connection() -> ToolError {
     ToolError::new("the note was given without a connection: only wiki pages can be written")
 }
 
-fn named<'s>(session: &'s Session, text: &str) -> Result<(&'s Warehouse, SourceName), ToolError> {
+fn parse_target<'s>(
+    session: &'s DraftState,
+    text: &str,
+) -> Result<(&'s Warehouse, SourceName), ToolError> {
     let warehouse = session.warehouse.as_ref().ok_or_else(no_connection)?;
     let name = SourceName::parse(text).map_err(refuse)?;
     Ok((warehouse, name))
 }
 
-pub(super) fn catalog(session: &Session, warehouse: &Warehouse) -> Catalog {
+pub(super) fn catalog(session: &DraftState, warehouse: &Warehouse) -> Catalog {
     catalog_of(&session.draft, warehouse)
 }
 
-pub(super) fn catalog_of(draft: &Draft, warehouse: &Warehouse) -> Catalog {
+pub(crate) fn catalog_of(draft: &Draft, warehouse: &Warehouse) -> Catalog {
     let folder = warehouse.folder();
     let prefix = format!("{folder}/");
     let files = draft.below(&folder).into_iter();
@@ -208,7 +211,7 @@ pub(super) fn findings(catalog: &Catalog) -> BTreeSet<String> {
     validate(catalog, &[]).errors.iter().map(words).collect()
 }
 
-fn told(error: &ktx_semantic_layer::QueryError) -> String {
+fn message_of(error: &ktx_semantic_layer::QueryError) -> String {
     match error.suggestions.first() {
         Some(near) => format!("{}; did you mean `{near}`", error.message),
         None => error.message.clone(),

@@ -9,7 +9,7 @@ use ktx_vocabulary::{ConnectionId, WikiKey};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Session, Warehouse, sources, wiki};
+use super::{DraftState, Warehouse, sources, wiki};
 use crate::draft::Draft;
 
 const PAGE: &str = "---\r\n# who counts\r\nsummary: What revenue is.\r\nowner: ada\r\n---\r\n\r\nRevenue is paid orders.\r\nSee [[refunds]].\r\n";
@@ -24,7 +24,7 @@ const SHARD: &str = "tables:
         type: number
 ";
 
-fn session() -> Session {
+fn session() -> DraftState {
     let files = [
         ("wiki/global/revenue.md", PAGE),
         (
@@ -41,7 +41,7 @@ fn session() -> Session {
     let base: BTreeMap<ProjectPath, Vec<u8>> = files
         .map(|(path, text)| (ProjectPath::parse(path).unwrap(), text.as_bytes().to_vec()))
         .into();
-    Session {
+    DraftState {
         draft: Draft::new(base),
         warehouse: Some(Warehouse {
             id: ConnectionId::parse("shop").unwrap(),
@@ -60,8 +60,8 @@ fn session() -> Session {
 }
 
 fn call<I: DeserializeOwned>(
-    session: &mut Session,
-    run: fn(&mut Session, &I) -> Result<ToolOutput, ToolError>,
+    session: &mut DraftState,
+    run: fn(&mut DraftState, &I) -> Result<ToolOutput, ToolError>,
     input: Value,
 ) -> Result<String, String> {
     let input: I = serde_json::from_value(input).unwrap();
@@ -70,7 +70,7 @@ fn call<I: DeserializeOwned>(
         .map_err(|error| error.message)
 }
 
-fn changes(session: &Session) -> Vec<(String, Option<String>)> {
+fn changes(session: &DraftState) -> Vec<(String, Option<String>)> {
     let text = |content| match content {
         Content::Write(bytes) => Some(String::from_utf8(bytes).unwrap()),
         Content::Delete => None,

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::letters::{check_file_name, check_letters};
-use super::{Edit, Session, edited, no_secrets, prose, refuse, sources};
+use super::{DraftState, Edit, edited, no_secrets, prose, refuse, sources};
 
 const LONGEST_KEY: usize = 120;
 const LONGEST_SUMMARY: usize = 200;
@@ -50,7 +50,7 @@ pub(super) struct WriteInput {
 }
 
 /// Returns the whole file: an edit must match the text as it is stored.
-pub(super) fn read(session: &mut Session, input: &KeyInput) -> Result<ToolOutput, ToolError> {
+pub(super) fn read(session: &mut DraftState, input: &KeyInput) -> Result<ToolOutput, ToolError> {
     let (_, page) = existing(session, &input.key)?;
     Ok(ToolOutput::new(
         page.text(),
@@ -58,13 +58,18 @@ pub(super) fn read(session: &mut Session, input: &KeyInput) -> Result<ToolOutput
     ))
 }
 
-pub(super) fn write(session: &mut Session, input: &WriteInput) -> Result<ToolOutput, ToolError> {
+pub(super) fn write(session: &mut DraftState, input: &WriteInput) -> Result<ToolOutput, ToolError> {
     let key = key_of(&input.key)?;
     let place = page_place(&key)?;
     check_limits(input)?;
     check_free(session, &key)?;
     let is_new = session.draft.text(&place).map_err(refuse)?.is_none();
-    check_quota(session, &key, is_new)?;
+    let write = if is_new {
+        PageWrite::Create
+    } else {
+        PageWrite::Change
+    };
+    check_quota(session, &key, write)?;
     let before = session.draft.text(&place).map_err(refuse)?;
     let text = match before {
         None => new_page(session, &key, input)?,
@@ -94,11 +99,11 @@ pub(super) fn write(session: &mut Session, input: &WriteInput) -> Result<ToolOut
     ))
 }
 
-pub(super) fn remove(session: &mut Session, input: &KeyInput) -> Result<ToolOutput, ToolError> {
+pub(super) fn remove(session: &mut DraftState, input: &KeyInput) -> Result<ToolOutput, ToolError> {
     let (place, page) = existing(session, &input.key)?;
     let key = page.key().clone();
     check_free(session, &key)?;
-    check_quota(session, &key, false)?;
+    check_quota(session, &key, PageWrite::Change)?;
     let pointing: Vec<String> = session
         .draft
         .pages()
@@ -120,7 +125,7 @@ pub(super) fn remove(session: &mut Session, input: &KeyInput) -> Result<ToolOutp
     ))
 }
 
-fn check_free(session: &Session, key: &WikiKey) -> Result<(), ToolError> {
+fn check_free(session: &DraftState, key: &WikiKey) -> Result<(), ToolError> {
     if session.uncommitted.contains(key) {
         return Err(ToolError::new(format!(
             "someone is writing `{key}` and has not committed it yet: leave it as it is, use another page"
@@ -129,8 +134,16 @@ fn check_free(session: &Session, key: &WikiKey) -> Result<(), ToolError> {
     Ok(())
 }
 
+/// Which part of the page quota a write counts against.
+#[derive(Clone, Copy)]
+enum PageWrite {
+    Create,
+    /// Also the removal of a page.
+    Change,
+}
+
 /// Refuses the first write of a page if the page quota is used up.
-fn check_quota(session: &mut Session, key: &WikiKey, is_new: bool) -> Result<(), ToolError> {
+fn check_quota(session: &mut DraftState, key: &WikiKey, write: PageWrite) -> Result<(), ToolError> {
     let Some(quota) = session
         .quota
         .filter(|_| !session.wiki.contains(key.as_str()))
@@ -138,10 +151,9 @@ fn check_quota(session: &mut Session, key: &WikiKey, is_new: bool) -> Result<(),
         return Ok(());
     };
     let used = session.used();
-    let (what, is_full) = if is_new {
-        ("created", used.creates >= quota.creates)
-    } else {
-        ("changed", used.updates >= quota.updates)
+    let (what, is_full) = match write {
+        PageWrite::Create => ("created", used.creates >= quota.creates),
+        PageWrite::Change => ("changed", used.updates >= quota.updates),
     };
     if is_full {
         session.quota_reached = true;
@@ -168,7 +180,7 @@ fn page_place(key: &WikiKey) -> Result<ProjectPath, ToolError> {
     ProjectPath::parse(&place).map_err(refuse)
 }
 
-fn existing(session: &Session, text: &str) -> Result<(ProjectPath, Page), ToolError> {
+fn existing(session: &DraftState, text: &str) -> Result<(ProjectPath, Page), ToolError> {
     let key = key_of(text)?;
     let place = page_place(&key)?;
     if let Some(text) = session.draft.text(&place).map_err(refuse)? {
@@ -178,11 +190,11 @@ fn existing(session: &Session, text: &str) -> Result<(ProjectPath, Page), ToolEr
     let near = nearest(key.as_str(), keys.iter().map(WikiKey::as_str));
     Err(ToolError::new(format!(
         "there is no page `{key}`{}",
-        meant(&near)
+        suggestion(&near)
     )))
 }
 
-fn meant(near: &[&str]) -> String {
+fn suggestion(near: &[&str]) -> String {
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     if near.is_empty() {
         String::new()
@@ -218,7 +230,7 @@ fn check_limits(input: &WriteInput) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn new_page(session: &Session, key: &WikiKey, input: &WriteInput) -> Result<String, ToolError> {
+fn new_page(session: &DraftState, key: &WikiKey, input: &WriteInput) -> Result<String, ToolError> {
     let keys = session.draft.keys();
     let twin = keys
         .iter()
@@ -290,20 +302,24 @@ pub(super) fn targets(page: &Page) -> BTreeSet<String> {
         .collect()
 }
 
-struct Said {
+struct PageReferences {
     targets: BTreeSet<String>,
     sl_refs: Vec<String>,
 }
 
 /// Refuses references to missing pages and sources, except those that the page had before this
 /// call.
-fn check_references(session: &Session, page: &Page, input: &WriteInput) -> Result<(), ToolError> {
+fn check_references(
+    session: &DraftState,
+    page: &Page,
+    input: &WriteInput,
+) -> Result<(), ToolError> {
     let keys = session.draft.keys();
     let old = session.draft.text(&page_place(page.key())?);
     let old = old.ok().flatten().map(|text| {
         let old = parse(page.path.clone(), text).page;
         let targets = targets(&old);
-        Said {
+        PageReferences {
             targets,
             sl_refs: old.front_matter.sl_refs,
         }
@@ -317,7 +333,7 @@ fn check_references(session: &Session, page: &Page, input: &WriteInput) -> Resul
             let near = nearest(&target, keys.iter().map(WikiKey::as_str));
             return Err(ToolError::new(format!(
                 "there is no page `{target}` to link to{}; write that page first or leave the link out",
-                meant(&near)
+                suggestion(&near)
             )));
         }
     }
@@ -339,7 +355,7 @@ fn check_references(session: &Session, page: &Page, input: &WriteInput) -> Resul
             return Err(ToolError::new(format!(
                 "`sl_refs`: there is no semantic source `{}`{}",
                 reference.source,
-                meant(&near)
+                suggestion(&near)
             )));
         }
     }

@@ -21,9 +21,9 @@ impl TranscriptStore for Memory {
     fn continued(&self, _turns: usize) {}
 }
 
-fn open(store: &Arc<Memory>, input: &str) -> Kept {
+fn open(store: &Arc<Memory>, input: &str) -> LoopTranscript {
     let store: Arc<dyn TranscriptStore> = Arc::clone(store) as _;
-    Kept::open(store, input.to_owned())
+    LoopTranscript::open(store, input.to_owned())
 }
 
 fn said(words: &str) -> Message {
