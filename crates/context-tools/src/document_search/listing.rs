@@ -1,0 +1,196 @@
+//! The files that a search reads.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::fs::Metadata;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use ktx_diagnostics::counted;
+use ktx_project_store::{WalkedFile, WhyLeftOut, walk_what_opens};
+use ktx_search::UnitState;
+use ktx_tool_descriptors::ToolError;
+
+/// The largest file that is searched, in bytes.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// The most files that are searched.
+const MOST_FILES: usize = 5_000;
+
+/// The most bytes of all files together.
+const MOST_OF_ALL: u64 = 64 << 20;
+
+/// How many files an answer names.
+const NAMED: usize = 3;
+
+/// What a search does not find, and why.
+#[derive(Debug, Default)]
+pub(super) struct NotSearched {
+    /// Files that are not text.
+    pub(super) without_text: usize,
+    /// Files beyond what is searched.
+    pub(super) beyond: usize,
+    pub(super) links: usize,
+    /// Files and folders that could not be looked at, by their paths.
+    pub(super) closed: Vec<String>,
+}
+
+impl NotSearched {
+    /// As the lines below an answer.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let counts = [
+            (self.without_text, "without text"),
+            (self.beyond, "beyond 4 MiB, 5,000 files or 64 MiB in all"),
+            (self.links, "reached by links only"),
+        ];
+        for (count, what) in counts {
+            if count > 0 {
+                lines.push(format!("[not searched: {} {what}]", counted(count, "file")));
+            }
+        }
+        if !self.closed.is_empty() {
+            lines.push(format!("[could not be read: {}]", Names(&self.closed)));
+        }
+        lines
+    }
+}
+
+/// The first of some names, and how many more there are.
+struct Names<'a>(&'a [String]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named: Vec<String> = self
+            .0
+            .iter()
+            .take(NAMED)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        f.write_str(&named.join(", "))?;
+        match self.0.len() - named.len() {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// Where a search looks.
+pub(super) struct Place<'a> {
+    pub(super) project: &'a Path,
+    /// Relative to the project.
+    pub(super) source: &'a Path,
+    /// The paths that git ignores.
+    pub(super) ignored: &'a BTreeSet<String>,
+}
+
+/// Returns the files of a place, each with a stamp, in order, and adds those that are left out.
+pub(super) fn listed(
+    place: &Place<'_>,
+    not_searched: &mut NotSearched,
+) -> Result<Vec<UnitState>, ToolError> {
+    let shown = slashed(place.source);
+    let failed =
+        |reason: &dyn fmt::Display| ToolError::new(format!("`{shown}` cannot be read: {reason}"));
+    let project = fs::canonicalize(place.project).map_err(|error| failed(&error))?;
+    let real = fs::canonicalize(project.join(place.source)).map_err(|error| failed(&error))?;
+    let Ok(inside) = real.strip_prefix(&project) else {
+        return Err(failed(&"it is outside of the project"));
+    };
+    if is_ignored(place.ignored, &slashed(inside)) {
+        return Err(ToolError::new(format!(
+            "`{shown}` is not searched, because git ignores it"
+        )));
+    }
+    let metadata = fs::metadata(&real).map_err(|error| failed(&error))?;
+    let mut selection = Selection {
+        bytes: 0,
+        units: Vec::new(),
+        not_searched,
+    };
+    if metadata.is_file() {
+        selection.add(&WalkedFile {
+            path: shown,
+            place: real,
+            metadata,
+        });
+        return Ok(selection.units);
+    }
+    let below = |path: &str, folder: &str| match folder {
+        "" => path.to_owned(),
+        folder => format!("{folder}/{path}"),
+    };
+    let in_git = slashed(inside);
+    let skips = |path: &str| place.ignored.contains(&below(path, &in_git));
+    let walked = walk_what_opens(&project, &real, &skips).map_err(|error| failed(&error))?;
+    for left_out in walked.left_out {
+        match left_out.why {
+            WhyLeftOut::Closed | WhyLeftOut::TooDeep => {
+                let path = left_out.place.strip_prefix(&real).map(slashed);
+                let path = path.map_or_else(|_| shown.clone(), |path| below(&path, &shown));
+                selection.not_searched.closed.push(path);
+            }
+            WhyLeftOut::LeavesProject | WhyLeftOut::LinkedFolder | WhyLeftOut::LeadsNowhere => {
+                selection.not_searched.links += 1;
+            }
+        }
+    }
+    for file in walked.files {
+        let path = below(&file.path, &shown);
+        selection.add(&WalkedFile { path, ..file });
+    }
+    Ok(selection.units)
+}
+
+/// Whether git ignores a path or a folder above it.
+fn is_ignored(ignored: &BTreeSet<String>, path: &str) -> bool {
+    let above = path
+        .match_indices('/')
+        .filter_map(|(end, _)| path.get(..end));
+    above.chain([path]).any(|path| ignored.contains(path))
+}
+
+struct Selection<'a> {
+    bytes: u64,
+    units: Vec<UnitState>,
+    not_searched: &'a mut NotSearched,
+}
+
+impl Selection<'_> {
+    fn add(&mut self, file: &WalkedFile) {
+        let size = file.metadata.len();
+        if is_link(&file.place) {
+            // What it leads to may be what git ignores.
+            self.not_searched.links += 1;
+        } else if size > MOST_BYTES
+            || self.units.len() >= MOST_FILES
+            || self.bytes + size > MOST_OF_ALL
+        {
+            self.not_searched.beyond += 1;
+        } else {
+            self.bytes += size;
+            self.units.push(UnitState {
+                unit: file.path.clone(),
+                stamp: stamp(&file.metadata),
+            });
+        }
+    }
+}
+
+/// Changes when a file changes.
+fn stamp(metadata: &Metadata) -> String {
+    let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+    let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{} {}", metadata.len(), since.as_nanos())
+}
+
+fn is_link(place: &Path) -> bool {
+    fs::symlink_metadata(place).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+pub(super) fn slashed(path: &Path) -> String {
+    let parts = path.iter().filter(|part| *part != ".");
+    let parts = parts.map(|part| part.to_string_lossy());
+    parts.collect::<Vec<_>>().join("/")
+}
