@@ -2,12 +2,18 @@
 
 mod config;
 mod index;
+mod indexed;
+mod kept;
+mod limited;
 mod listing;
+mod meaning;
 mod pages;
+mod provider;
 mod reindex;
 mod scans;
 mod sources;
 mod stamp;
+mod state;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,19 +25,23 @@ use ktx_config::{Connection, Driver};
 use ktx_diagnostics::Failure;
 use ktx_project_store::Layout;
 use ktx_scan::{Found, load_links};
-use ktx_search::{Index, Query, SearchOutcome};
+use ktx_search::{Index, Query, SearchOutcome, Vectors};
 use ktx_semantic_layer::Catalog;
 use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::{Connector, WarehouseError};
 use ktx_wiki::{Page, PagePath, UserId};
 
-use crate::context::{AuditEntry, ProjectContext, Runner};
+use crate::context::{AuditEntry, Need, ProjectContext, Runner};
+use crate::layers::{LayerPart, WithheldParts};
+use crate::policy::ClientPolicy;
 use crate::reader::Reader;
 use crate::scans::ScanSnapshot;
+use crate::state::ProjectState;
 use crate::wire::SourceList;
 
 pub use index::Scope as IndexScope;
+use limited::Limited;
 pub use reindex::{Reindexed, ReindexedScope, Reindexing};
 
 /// What the composition of the program knows of warehouse drivers.
@@ -80,8 +90,14 @@ pub struct FileContextParts {
     pub reader: Reader,
     /// Where the search index lives.
     pub index: IndexPlace,
+    /// What compares meanings, if anything does.
+    pub vectors: Option<Arc<dyn Vectors>>,
     /// The warehouse drivers.
     pub warehouses: Arc<dyn Warehouses>,
+    /// What is not shown.
+    pub withheld: WithheldParts,
+    /// What the client may see and use; everything if absent. With one, the index must be in memory.
+    pub policy: Option<Arc<ClientPolicy>>,
     /// Where statements are noted.
     pub audit: Arc<dyn AuditSink>,
     /// The clock, which tells files that have just changed from others.
@@ -118,6 +134,13 @@ struct Inner {
     scans: Mutex<BTreeMap<ConnectionId, Cached<Arc<ScanSnapshot>>>>,
     runners: Mutex<BTreeMap<ConnectionId, OpenConnection>>,
     index: Mutex<Option<Index>>,
+    kept_pages: Mutex<Option<kept::WatchedValue<kept::PageUnits>>>,
+    kept_sources: kept::WatchedFolders<sources::SourceFiles>,
+    kept_scans: kept::WatchedFolders<Option<scans::LastScan>>,
+    provider: provider::Provider,
+    limited: Mutex<BTreeMap<ConnectionId, Cached<Arc<Limited>>>>,
+    /// Whether the client sees each page.
+    judged_pages: Mutex<BTreeMap<PagePath, Cached<bool>>>,
 }
 
 impl std::fmt::Debug for FileContextParts {
@@ -144,6 +167,12 @@ impl FileContext {
                 scans: Mutex::default(),
                 runners: Mutex::default(),
                 index: Mutex::default(),
+                kept_pages: Mutex::default(),
+                kept_sources: kept::WatchedFolders::default(),
+                kept_scans: kept::WatchedFolders::default(),
+                provider: provider::Provider::default(),
+                limited: Mutex::default(),
+                judged_pages: Mutex::default(),
             }),
         }
     }
@@ -174,7 +203,7 @@ impl ProjectContext for FileContext {
     }
 
     async fn connections(&self) -> Result<Vec<Connection>, Failure> {
-        self.blocking(Inner::connections).await
+        self.blocking(Inner::shown_connections).await
     }
 
     async fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure> {
@@ -182,12 +211,29 @@ impl ProjectContext for FileContext {
     }
 
     async fn runner(&self, connection: &Connection) -> Result<Runner, Failure> {
-        self.inner.runner(connection)
+        match self.inner.runner(connection)? {
+            Runner::Ready(connector) if self.inner.policy().is_some() => {
+                let connection = connection.clone();
+                let limit = move |inner: &Inner| inner.limit(&connection, connector);
+                self.blocking(limit).await.map(Runner::Ready)
+            }
+            runner => Ok(runner),
+        }
     }
 
     async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure> {
         let connection = connection.clone();
         self.blocking(move |inner| inner.catalog(&connection)).await
+    }
+
+    async fn catalog_for(
+        &self,
+        connection: &ConnectionId,
+        need: Need,
+    ) -> Result<Arc<Catalog>, Failure> {
+        let connection = connection.clone();
+        self.blocking(move |inner| inner.catalog_for(&connection, &need))
+            .await
     }
 
     async fn listing(&self, connection: &ConnectionId) -> Result<SourceList, Failure> {
@@ -218,13 +264,28 @@ impl ProjectContext for FileContext {
     }
 
     async fn links(&self, connection: &ConnectionId) -> Option<Found> {
+        let withheld = &self.inner.parts.withheld;
+        let policy = self.inner.policy();
+        // They name tables and columns that may be hidden.
+        if policy.is_some_and(|policy| policy.rules(connection.as_str()).is_some()) {
+            return None;
+        }
+        if withheld.contains(LayerPart::Joins) || withheld.contains(LayerPart::Semantic) {
+            return None;
+        }
         let connection = connection.clone();
         let read = move |inner: &Inner| load_links(&connection, &inner.layout);
         self.blocking(read).await.ok()
     }
 
     async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure> {
-        self.blocking(move |inner| inner.search(&queries)).await
+        let meaning = self.meaning(&queries, meaning::Extent::Search).await;
+        self.blocking(move |inner| inner.search(&queries, &meaning))
+            .await
+    }
+
+    async fn state(&self) -> Result<ProjectState, Failure> {
+        self.blocking(Inner::state).await
     }
 
     fn audit(&self, entry: AuditEntry) {

@@ -5,14 +5,17 @@
 //! told beside the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_search::{Document, Index, Kind, Query, SearchError, SearchOutcome, UnitState};
+use ktx_search::{
+    Digest, Document, Index, Kind, Query, QueryVector, SearchError, SearchOutcome, UnitState,
+};
 use ktx_vocabulary::ConnectionId;
-use ktx_wiki::Scope as PageScope;
 
-use super::pages::PageFile;
+use super::kept::PageUnits;
+use super::meaning::{Meaning, remove_database};
 use super::{IndexPlace, Inner, lock};
 use crate::documents;
 use crate::scans::Shown;
@@ -48,9 +51,8 @@ pub(super) fn scope_of(unit: &str) -> Scope {
     }
 }
 
-/// What a unit of the index is made of.
+/// What a unit of a connection is made of.
 pub(super) enum Unit {
-    Page(PageFile),
     Sources(ConnectionId),
     Scan(ConnectionId),
     /// It cannot be read now: what is known of it stays.
@@ -60,7 +62,9 @@ pub(super) enum Unit {
 /// Everything that belongs into the index.
 #[derive(Default)]
 pub(super) struct Units {
-    pub(super) states: Vec<UnitState>,
+    pages: Arc<PageUnits>,
+    /// The units of connections.
+    states: Vec<UnitState>,
     by_name: BTreeMap<String, Unit>,
     /// What cannot be read, each as one line.
     pub(super) warnings: Vec<String>,
@@ -75,6 +79,16 @@ impl Units {
         self.by_name.insert(name, unit);
     }
 
+    /// All units, ordered as they were found.
+    pub(super) fn all(&self) -> impl Iterator<Item = &UnitState> {
+        self.pages.states.iter().chain(&self.states)
+    }
+
+    /// Equal if all units are the same.
+    fn digest(&self) -> Digest {
+        Digest::of_both(&self.pages.digest, &Digest::of(&self.states))
+    }
+
     pub(super) fn warn(&mut self, failure: &Failure) {
         if !self.warnings.contains(&failure.message) {
             self.warnings.push(failure.message.clone());
@@ -83,7 +97,11 @@ impl Units {
 }
 
 impl Inner {
-    pub(super) fn search(&self, queries: &[Query]) -> Result<Vec<SearchOutcome>, Failure> {
+    pub(super) fn search(
+        &self,
+        queries: &[Query],
+        meaning: &Meaning,
+    ) -> Result<Vec<SearchOutcome>, Failure> {
         let mut units = self.units()?;
         let mut notes = Vec::new();
         let mut outcomes = self.with_index(&mut notes, |index, is_kept| {
@@ -97,15 +115,20 @@ impl Inner {
                 // There is no older answer: all files are read for this one.
                 let mut whole = Index::in_memory()?;
                 self.sync(&mut whole, &mut units, &mut |_, _, _| {})?;
-                return self.answers(&whole, queries, &units);
+                return self.answers(&mut whole, queries, &mut units, &Meaning::default());
             }
             if is_busy {
                 units.warn(&Failure::new(Code::SearchBusy, BUSY));
             }
-            self.answers(index, queries, &units)
+            self.answers(index, queries, &mut units, meaning)
         })?;
+        if self.policy().is_some() {
+            // They name files, which may be hidden ones.
+            units.warnings.clear();
+        }
         for outcome in &mut outcomes {
-            outcome.warnings = notes.iter().chain(&units.warnings).cloned().collect();
+            let all = notes.iter().chain(&units.warnings).chain(&meaning.warnings);
+            outcome.warnings = all.cloned().collect();
         }
         Ok(outcomes)
     }
@@ -152,13 +175,7 @@ impl Inner {
         let IndexPlace::File(path) = &self.parts.index else {
             return Ok(());
         };
-        // The log goes first: a new file must not meet the log of an old one.
-        for ending in ["-wal", "-shm", ""] {
-            let mut name = path.clone().into_os_string();
-            name.push(ending);
-            ktx_project_store::remove(&PathBuf::from(name))?;
-        }
-        Ok(())
+        remove_database(path)
     }
 
     /// Brings the index up to date as far as everything can be read.
@@ -168,15 +185,16 @@ impl Inner {
         units: &mut Units,
         note: &mut dyn FnMut(&str, usize, usize),
     ) -> Result<(), SearchError> {
+        let digest = units.digest();
+        if index.holds(&digest)? {
+            return Ok(());
+        }
+        let states: Vec<UnitState> = units.all().cloned().collect();
         let mut troubles: Vec<Failure> = Vec::new();
         let done = index.sync_noting(
-            &units.states,
+            (&states, &digest),
             &mut |name| {
-                let read = units
-                    .by_name
-                    .get(name)
-                    .map_or(Ok(None), |unit| self.documents(unit));
-                read.unwrap_or_else(|failure| {
+                self.documents(units, name).unwrap_or_else(|failure| {
                     troubles.push(failure);
                     None
                 })
@@ -192,36 +210,40 @@ impl Inner {
     /// Answers queries from an index that is up to date.
     fn answers(
         &self,
-        index: &Index,
+        index: &mut Index,
         queries: &[Query],
-        units: &Units,
+        units: &mut Units,
+        meaning: &Meaning,
     ) -> Result<Vec<SearchOutcome>, SearchError> {
-        let shadowed: BTreeSet<String> = units
-            .by_name
-            .values()
-            .filter_map(|unit| match unit {
-                Unit::Page(file) => Some(&file.path),
-                Unit::Sources(_) | Unit::Scan(_) | Unit::Unread => None,
-            })
-            .filter(|path| matches!(&path.scope, PageScope::User(user) if *user == self.parts.user))
-            .map(|path| path.key.to_string())
-            .collect();
-        let one = |query| self.answer(index, query, &shadowed);
-        queries.iter().map(one).collect()
+        let mut outcomes = Vec::with_capacity(queries.len());
+        for (query, place) in queries.iter().zip(0..) {
+            let near = meaning.queries.get(place);
+            outcomes.push(self.answer(index, query, units, near)?);
+        }
+        Ok(outcomes)
     }
 
     fn answer(
         &self,
-        index: &Index,
+        index: &mut Index,
         query: &Query,
-        shadowed: &BTreeSet<String>,
+        units: &mut Units,
+        near: Option<&QueryVector>,
     ) -> Result<SearchOutcome, SearchError> {
+        let shadowed = &units.pages.own;
         // Global pages that a private one shadows are found and left out.
         let widened = Query {
             limit: query.limit.saturating_add(shadowed.len()),
             ..query.clone()
         };
-        let mut outcome = index.search(&widened.for_user(self.parts.user.as_str()))?;
+        let own = widened.for_user(self.parts.user.as_str());
+        let mut outcome = match near {
+            Some(vector) => self.answer_near(index, &own, vector, &mut units.warnings)?,
+            None if self.parts.vectors.is_some() => {
+                index.search_by(&own, ktx_search::Meaning::Failed)?
+            }
+            None => index.search(&own)?,
+        };
         outcome.hits.retain(|hit| {
             hit.kind != Kind::Wiki || hit.owner.is_some() || !shadowed.contains(&hit.id)
         });
@@ -252,12 +274,10 @@ impl Inner {
     pub(super) fn units(&self) -> Result<Units, Failure> {
         let mut units = Units::default();
         let connections = self.connections()?;
-        let pages = self.all_page_files();
-        for failure in pages.folders.iter().chain(&pages.left_out) {
+        units.pages = self.page_units();
+        let pages = Arc::clone(&units.pages);
+        for failure in &pages.failures {
             units.warn(failure);
-        }
-        for file in pages.files {
-            units.add(file.path.to_string(), file.stamp.clone(), Unit::Page(file));
         }
         let mut ids: BTreeSet<ConnectionId> = connections.into_iter().map(|one| one.id).collect();
         match self.source_folders() {
@@ -273,16 +293,16 @@ impl Inner {
     fn add_connection(&self, id: ConnectionId, units: &mut Units) {
         let names = [format!("sources of {id}"), format!("scan of {id}")];
         let stamps = self.source_files(&id).and_then(|files| {
-            let sources = self.stamp_of(&id, &files.entries)?;
-            Ok((sources, self.last_scan(&id)?, files.left_out))
+            let sources = self.stamp_of(&id, &files)?;
+            Ok((sources, self.last_scan(&id)?, files))
         });
         let [sources, scan] = names;
         match stamps {
-            Ok((stamp, last, left_out)) => {
-                for entry in &left_out {
+            Ok((stamp, last, files)) => {
+                for entry in &files.left_out {
                     units.warn(&self.left_out(entry));
                 }
-                let last = last.map(|scan| scan.stamp);
+                let last = last.as_ref().as_ref().map(|scan| scan.digest.clone());
                 // What is hidden is in the sources, what there is to hide in the scan.
                 let both = format!("{stamp}\n{}", last.as_deref().unwrap_or_default());
                 units.add(sources, both.clone(), Unit::Sources(id.clone()));
@@ -298,9 +318,15 @@ impl Inner {
         }
     }
 
-    fn documents(&self, unit: &Unit) -> Result<Option<Vec<Document>>, Failure> {
+    fn documents(&self, units: &Units, name: &str) -> Result<Option<Vec<Document>>, Failure> {
+        if let Some(file) = units.pages.files.get(name) {
+            let page = self.page(file)?;
+            return Ok(page.map(|page| vec![documents::of_page(&page)]));
+        }
+        let Some(unit) = units.by_name.get(name) else {
+            return Ok(None);
+        };
         Ok(match unit {
-            Unit::Page(file) => self.page(file)?.map(|page| vec![documents::of_page(&page)]),
             Unit::Sources(id) => {
                 let catalog = self.catalog(id)?;
                 let snapshot = self.snapshot(id)?;
@@ -319,7 +345,7 @@ impl Inner {
 
 /// Whether the index file's folder is there or can be made, and ignores itself in git. One that
 /// cannot be written to is no reason not to search.
-fn has_folder(path: &Path) -> bool {
+pub(super) fn has_folder(path: &Path) -> bool {
     let Some(ignore) = path.parent().map(|folder| folder.join(".gitignore")) else {
         return false;
     };

@@ -9,13 +9,13 @@ use ktx_diagnostics::{Code, Diagnostic, Failure, Hint, Location, Position, Sever
 use ktx_vocabulary::ConnectionId;
 use serde::{Deserialize, Serialize};
 
-use super::stamp::FolderFiles;
+use super::sources::SourceFiles;
 use super::{IndexPlace, Inner};
 use crate::documents::source_list;
 use crate::wire::{SourceItem, SourceList};
 
 /// Changes when the form of kept listings, or what they are made of, changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 impl Inner {
     /// The listing of a connection's sources. What does not count is told beside them.
@@ -30,6 +30,9 @@ impl Inner {
             }
             Err(failure) => return Err(failure),
         };
+        if let Some(limited) = self.limited(id)? {
+            return Ok(source_list(id, &limited.catalog));
+        }
         let mut list = self.listed(id, &files)?;
         let left_out = files.left_out.iter().map(|one| self.left_out(one));
         list.diagnostics
@@ -37,8 +40,8 @@ impl Inner {
         Ok(list)
     }
 
-    fn listed(&self, id: &ConnectionId, files: &FolderFiles) -> Result<SourceList, Failure> {
-        let stamp = self.stamp_of(id, &files.entries)?;
+    fn listed(&self, id: &ConnectionId, files: &SourceFiles) -> Result<SourceList, Failure> {
+        let stamp = self.stamp_of(id, files)?;
         let place = self.listing_file(id);
         if let Some(place) = &place
             && let Some(kept) = read(place, &stamp)

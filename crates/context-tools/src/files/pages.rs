@@ -7,6 +7,8 @@ use std::sync::Arc;
 use ktx_diagnostics::{Code, Failure};
 use ktx_wiki::{Page, PagePath, Scope, parse};
 
+use crate::layers::LayerPart;
+
 use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, lock};
 
@@ -45,6 +47,9 @@ impl Inner {
     /// The pages of everyone: the index serves all users, so none may lose the pages of another.
     pub(super) fn all_page_files(&self) -> PageFiles {
         let mut found = PageFiles::default();
+        if self.parts.withheld.contains(LayerPart::Wiki) {
+            return found;
+        }
         let mut folders = vec![(self.layout.wiki_global(), "wiki/global/".to_owned())];
         let users = self.layout.wiki_users();
         match self.folders(&users) {
@@ -86,6 +91,11 @@ impl Inner {
         found
             .files
             .sort_by(|left, right| left.path.cmp(&right.path));
+        if self.policy().is_some() {
+            self.retain_shown(&mut found.files);
+            // They name files, which may be hidden ones.
+            found.left_out.clear();
+        }
         found
     }
 
@@ -120,25 +130,33 @@ impl Inner {
         messages.collect()
     }
 
+    /// The files of the pages that the user sees, one for each key.
+    pub(super) fn visible_pages(&self) -> Result<Vec<PageFile>, Failure> {
+        Ok(visible(self.page_files()?))
+    }
+
     /// Where the pages lie that the user sees, one for each key.
     pub(super) fn page_paths(&self) -> Result<Vec<PagePath>, Failure> {
-        Ok(visible(self.page_files()?)
-            .into_iter()
-            .map(|file| file.path)
-            .collect())
+        let files = self.visible_pages()?.into_iter();
+        Ok(files.map(|file| file.path).collect())
     }
 
     pub(super) fn pages_at(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure> {
-        let mut pages = Vec::with_capacity(paths.len());
+        if self.parts.withheld.contains(LayerPart::Wiki) {
+            return Ok(Vec::new());
+        }
+        let mut files = Vec::with_capacity(paths.len());
         for path in paths {
             if let Some(stamp) = self.stamp(&self.parts.root.join(path.to_string()))? {
-                pages.extend(self.page(&PageFile {
+                files.push(PageFile {
                     path: path.clone(),
                     stamp,
-                })?);
+                });
             }
         }
-        Ok(pages)
+        self.retain_shown(&mut files);
+        let pages = files.iter().map(|file| self.page(file));
+        pages.filter_map(Result::transpose).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use ktx_diagnostics::Failure;
 use ktx_search::UnitState;
 
 use super::index::{Scope, scope_of};
+use super::meaning::Extent;
 use super::{FileContext, IndexPlace, Inner, lock};
 
 /// Whether what is indexed already is read again.
@@ -39,6 +40,8 @@ pub struct Reindexed {
     pub scopes: Vec<ReindexedScope>,
     /// Where the index lies; `None` when it cannot be kept.
     pub place: Option<PathBuf>,
+    /// Passages that got a vector; `None` if no provider of vectors is configured.
+    pub embedded: Option<usize>,
     /// What could not be read and is as it was, each as one line.
     pub warnings: Vec<String>,
 }
@@ -50,14 +53,23 @@ impl FileContext {
     /// # Errors
     /// When the index cannot be written, such as while another process writes it.
     pub async fn reindex(&self, how: Reindexing) -> Result<Reindexed, Failure> {
-        self.blocking(move |inner| inner.reindex(how)).await
+        let mut done = self.blocking(move |inner| inner.reindex(how)).await?;
+        if self.inner.parts.vectors.is_some() {
+            if how == Reindexing::Everything {
+                self.forget_refused().await;
+            }
+            let meaning = self.meaning(&[], Extent::All).await;
+            done.embedded = Some(meaning.embedded);
+            done.warnings.extend(meaning.warnings);
+        }
+        Ok(done)
     }
 }
 
 impl Inner {
     fn reindex(&self, how: Reindexing) -> Result<Reindexed, Failure> {
         let mut units = self.units()?;
-        let scopes = self.scopes(&units.states);
+        let scopes = self.scopes(units.all());
         if how == Reindexing::Everything {
             *lock(&self.index) = None;
             self.discard_index()?;
@@ -86,12 +98,16 @@ impl Inner {
         Ok(Reindexed {
             scopes: scopes.collect(),
             place,
+            embedded: None,
             warnings: notes,
         })
     }
 
     /// How many pages and sources there are, by scope.
-    fn scopes(&self, states: &[UnitState]) -> BTreeMap<Scope, (usize, usize, usize)> {
+    fn scopes<'u>(
+        &self,
+        states: impl Iterator<Item = &'u UnitState>,
+    ) -> BTreeMap<Scope, (usize, usize, usize)> {
         let mut scopes: BTreeMap<Scope, (usize, usize, usize)> = BTreeMap::new();
         for state in states {
             let scope = scope_of(&state.unit);

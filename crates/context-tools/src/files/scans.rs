@@ -1,13 +1,13 @@
 //! `raw-sources/<connection>/live-database/`: the last scan of each connection.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_diagnostics::Failure;
 use ktx_vocabulary::ConnectionId;
 
-use super::stamp::is_absent;
+use super::stamp::{digest_of, is_absent};
 use super::{Cached, Inner, lock};
 use crate::scans::{ScanFiles, ScanSnapshot, read_snapshot};
 
@@ -28,20 +28,27 @@ const ARTIFACTS: [&str; 3] = [
 const FOLDERS: [&str; 3] = ["tables", "enrichment/profiles", "left-out"];
 
 /// The last scan's folder and what changes when it does.
+#[derive(Debug)]
 pub(super) struct LastScan {
     pub(super) folder: PathBuf,
     pub(super) sync_id: String,
     /// Its artifacts by their path inside the folder, as far as they are there.
     pub(super) artifacts: Vec<String>,
     pub(super) stamp: String,
+    /// The stamp as a short text.
+    pub(super) digest: String,
 }
 
 impl Inner {
     /// The last scan; `None` when there is none.
-    pub(super) fn last_scan(&self, id: &ConnectionId) -> Result<Option<LastScan>, Failure> {
+    pub(super) fn last_scan(&self, id: &ConnectionId) -> Result<Arc<Option<LastScan>>, Failure> {
         let scans = self.layout.raw_source(id, SOURCE_KEY);
-        let folders = self.folders(&scans)?.names;
-        if let Some(found) = self.scan_in(scans.clone(), SOURCE_KEY)? {
+        self.watched(&self.kept_scans, &scans, || self.scan_below(&scans))
+    }
+
+    fn scan_below(&self, scans: &Path) -> Result<Option<LastScan>, Failure> {
+        let folders = self.folders(scans)?.names;
+        if let Some(found) = self.scan_in(scans.to_owned(), SOURCE_KEY)? {
             return Ok(Some(found));
         }
         // Older versions had a folder for each scan. Names begin with the date and time, so the last
@@ -79,30 +86,44 @@ impl Inner {
             folder,
             sync_id: sync_id.to_owned(),
             artifacts,
+            digest: digest_of(std::iter::once(stamp.as_str())),
             stamp,
         }))
     }
 
     pub(super) fn snapshot(&self, id: &ConnectionId) -> Result<Option<Arc<ScanSnapshot>>, Failure> {
-        let Some(mut last) = self.last_scan(id)? else {
+        match self.limited(id)? {
+            Some(limited) => Ok(limited.snapshot.clone()),
+            None => self.whole_snapshot(id),
+        }
+    }
+
+    /// The last scan, whatever a client sees of it.
+    pub(super) fn whole_snapshot(
+        &self,
+        id: &ConnectionId,
+    ) -> Result<Option<Arc<ScanSnapshot>>, Failure> {
+        let last = self.last_scan(id)?;
+        let Some(last) = &*last else {
             return Ok(None);
         };
         let report = self.layout.scan_report(id);
+        let mut stamp = last.digest.clone();
         if let Some(its) = self.stamp(&report)? {
-            last.stamp.extend(["\n", &its]);
+            stamp.extend(["\n", &its]);
         }
         let known = lock(&self.scans)
             .get(id)
-            .filter(|known| known.stamp == last.stamp)
+            .filter(|known| known.stamp == stamp)
             .map(|known| Arc::clone(&known.value));
         if known.is_some() {
             return Ok(known);
         }
         let mut scan = ScanFiles {
-            sync_id: last.sync_id,
+            sync_id: last.sync_id.clone(),
             ..ScanFiles::default()
         };
-        for path in last.artifacts {
+        for path in last.artifacts.iter().cloned() {
             match fs::read(last.folder.join(&path)) {
                 Ok(bytes) => {
                     scan.files.insert(path, bytes);
@@ -117,9 +138,11 @@ impl Inner {
         if let Ok(bytes) = fs::read(&report) {
             scan.files.entry(REPORT.to_owned()).or_insert(bytes);
         }
-        let snapshot = Arc::new(read_snapshot(&scan));
+        // Sources that cannot be read say nothing about what is hidden.
+        let whole = || self.whole_catalog(id).ok();
+        let snapshot = Arc::new(self.parts.withheld.snapshot(read_snapshot(&scan), whole));
         let cached = Cached {
-            stamp: last.stamp,
+            stamp,
             value: Arc::clone(&snapshot),
         };
         lock(&self.scans).insert(id.clone(), cached);

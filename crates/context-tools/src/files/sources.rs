@@ -4,16 +4,33 @@ use std::fs;
 use std::sync::Arc;
 
 use ktx_diagnostics::Failure;
+use ktx_project_store::LeftOut;
 use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_vocabulary::ConnectionId;
 
-use super::stamp::{FileEntry, FolderFiles, is_absent, unreadable};
+use crate::layers::{LayerPart, WithheldParts};
+
+use super::stamp::{FileEntry, digest_of, is_absent, unreadable};
 use super::{Cached, Inner, lock};
+
+/// The files of a folder that hold sources.
+#[derive(Debug, Default)]
+pub(super) struct SourceFiles {
+    /// Ordered by path.
+    pub(super) entries: Vec<FileEntry>,
+    /// What does not count.
+    pub(super) left_out: Vec<LeftOut>,
+    /// Changes when any of the files does.
+    pub(super) digest: String,
+}
 
 impl Inner {
     /// The connections that have a folder, whether `ktx.yaml` knows them or not. A linked one is
     /// among them: whoever asks for its sources is told what is wrong with it.
     pub(super) fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure> {
+        if self.parts.withheld.contains(LayerPart::Semantic) {
+            return Ok(Vec::new());
+        }
         let found = self.folders(&self.layout.semantic_layer())?;
         let links = found
             .left_out
@@ -30,9 +47,11 @@ impl Inner {
     }
 
     pub(super) fn catalog(&self, id: &ConnectionId) -> Result<Arc<Catalog>, Failure> {
-        let folder = self.layout.sources(id);
-        let entries = self.source_files(id)?.entries;
-        let stamp = self.stamp_of(id, &entries)?;
+        if let Some(limited) = self.limited(id)? {
+            return Ok(Arc::clone(&limited.catalog));
+        }
+        let files = self.source_files(id)?;
+        let stamp = self.stamp_of(id, &files)?;
         let known = lock(&self.catalogs)
             .get(id)
             .filter(|known| known.stamp == stamp)
@@ -40,17 +59,7 @@ impl Inner {
         if let Some(known) = known {
             return Ok(known);
         }
-        let mut sources = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let path = folder.join(&entry.path);
-            match fs::read(&path) {
-                Ok(bytes) => sources.push(SourceFile::new(entry.path, bytes)),
-                // Removed since it was listed: the next stamp will say so.
-                Err(error) if is_absent(&error) => {}
-                Err(error) => return Err(unreadable(&path, &error)),
-            }
-        }
-        let catalog = Arc::new(Catalog::load(sources, self.dialect(id)?));
+        let catalog = Arc::new(self.load(id, &files.entries, &self.parts.withheld)?);
         let cached = Cached {
             stamp,
             value: Arc::clone(&catalog),
@@ -59,27 +68,66 @@ impl Inner {
         Ok(catalog)
     }
 
+    /// The catalog with everything, whatever is withheld.
+    pub(super) fn whole_catalog(&self, id: &ConnectionId) -> Result<Catalog, Failure> {
+        let files = self.all_source_files(id)?;
+        self.load(id, &files.entries, &WithheldParts::default())
+    }
+
+    fn load(
+        &self,
+        id: &ConnectionId,
+        entries: &[FileEntry],
+        withheld: &WithheldParts,
+    ) -> Result<Catalog, Failure> {
+        let folder = self.layout.sources(id);
+        let mut sources = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let path = folder.join(&entry.path);
+            match fs::read(&path) {
+                Ok(bytes) => {
+                    let shown = withheld.source_file(bytes);
+                    sources.extend(shown.map(|bytes| SourceFile::new(entry.path.clone(), bytes)));
+                }
+                // Removed since it was listed: the next stamp will say so.
+                Err(error) if is_absent(&error) => {}
+                Err(error) => return Err(unreadable(&path, &error)),
+            }
+        }
+        Ok(Catalog::load(sources, self.dialect(id)?))
+    }
+
+    /// The files of a connection's folder that hold sources and may be shown.
+    pub(super) fn source_files(&self, id: &ConnectionId) -> Result<Arc<SourceFiles>, Failure> {
+        if self.parts.withheld.contains(LayerPart::Semantic) {
+            return Ok(Arc::default());
+        }
+        self.all_source_files(id)
+    }
+
     /// The files of a connection's folder that hold sources: review decisions are none.
-    pub(super) fn source_files(&self, id: &ConnectionId) -> Result<FolderFiles, Failure> {
-        let mut files = self.files(&self.layout.sources(id))?;
-        files
-            .entries
-            .retain(|entry| !entry.path.starts_with("_review/"));
-        Ok(files)
+    pub(super) fn all_source_files(&self, id: &ConnectionId) -> Result<Arc<SourceFiles>, Failure> {
+        let folder = self.layout.sources(id);
+        self.watched(&self.kept_sources, &folder, || {
+            let mut files = self.files(&folder)?;
+            files
+                .entries
+                .retain(|entry| !entry.path.starts_with("_review/"));
+            let stamps = files.entries.iter();
+            let stamps = stamps.flat_map(|entry| [entry.path.as_str(), entry.stamp.as_str()]);
+            Ok(SourceFiles {
+                digest: digest_of(stamps),
+                entries: files.entries,
+                left_out: files.left_out,
+            })
+        })
     }
 
     pub(super) fn stamp_of(
         &self,
         id: &ConnectionId,
-        entries: &[FileEntry],
+        files: &SourceFiles,
     ) -> Result<String, Failure> {
-        let mut stamp = self.dialect(id)?.name().to_owned();
-        for entry in entries {
-            stamp.push('\n');
-            stamp.push_str(&entry.path);
-            stamp.push(' ');
-            stamp.push_str(&entry.stamp);
-        }
-        Ok(stamp)
+        Ok(format!("{} {}", self.dialect(id)?.name(), files.digest))
     }
 }

@@ -86,9 +86,10 @@ impl Inner {
         let place = place.unwrap_or(&entry.place);
         let code = match entry.why {
             WhyLeftOut::LeavesProject => Code::OutsideProject,
-            WhyLeftOut::LinkedFolder | WhyLeftOut::LeadsNowhere | WhyLeftOut::TooDeep => {
-                Code::LeftOut
-            }
+            WhyLeftOut::LinkedFolder
+            | WhyLeftOut::LeadsNowhere
+            | WhyLeftOut::TooDeep
+            | WhyLeftOut::Closed => Code::LeftOut,
         };
         let failure = Failure::new(code, format!("`{}` {}", place.display(), entry.why.text()));
         match entry.why {
@@ -100,13 +101,27 @@ impl Inner {
     }
 }
 
+/// One short text for many.
+pub(super) fn digest_of<'p>(parts: impl Iterator<Item = &'p str>) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+        hasher.update(b"\n");
+    }
+    let digits = hasher.finalize();
+    let digits = digits.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect::<Vec<_>>().concat()
+}
+
 /// What changes whenever a file changes.
 fn of(path: &Path, metadata: &Metadata, now: SystemTime) -> String {
     let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+    let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
     let told = format!(
-        "{}:{}:{}",
+        "{}:{}.{}:{}",
         metadata.len(),
-        nanoseconds(modified),
+        since.as_secs(),
+        since.subsec_nanos(),
         inner(metadata)
     );
     if !is_young(metadata, modified, now) {
@@ -132,11 +147,6 @@ fn is_young(metadata: &Metadata, modified: SystemTime, now: SystemTime) -> bool 
     };
     let settled = |time: SystemTime| now.duration_since(time).is_ok_and(|age| age >= YOUNG);
     near(modified) || changed(metadata).is_some_and(|time| !settled(time))
-}
-
-fn nanoseconds(time: SystemTime) -> u128 {
-    time.duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos())
 }
 
 /// When anything about a file has changed, where the system tells.

@@ -1,0 +1,142 @@
+//! The sources, scan and statements of a warehouse as a client with a policy sees them.
+
+use std::fs;
+use std::sync::Arc;
+
+use ktx_config::Connection;
+use ktx_diagnostics::Failure;
+use ktx_read_only_sql::Restriction;
+use ktx_semantic_layer::Catalog;
+use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::Connector;
+
+use crate::policy::{ClientPolicy, HiddenNames, LimitedConnector, TableRules, shown_files};
+use crate::scans::ScanSnapshot;
+
+use super::pages::PageFile;
+use super::stamp::{is_absent, unreadable};
+use super::{Cached, Inner, lock};
+
+/// What a client sees of one connection.
+pub(super) struct Limited {
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) snapshot: Option<Arc<ScanSnapshot>>,
+    pub(super) restriction: Arc<Restriction>,
+    hidden: HiddenNames,
+}
+
+impl Inner {
+    pub(super) fn policy(&self) -> Option<&ClientPolicy> {
+        self.parts.policy.as_deref()
+    }
+
+    fn rules(&self, id: &ConnectionId) -> Option<&TableRules> {
+        self.policy()?.rules(id.as_str())
+    }
+
+    /// What the client sees of a connection; `None` if it sees everything.
+    pub(super) fn limited(&self, id: &ConnectionId) -> Result<Option<Arc<Limited>>, Failure> {
+        let Some(rules) = self.rules(id) else {
+            return Ok(None);
+        };
+        let sources = self.all_source_files(id)?;
+        let mut stamp = self.stamp_of(id, &sources)?;
+        let scan = self.whole_snapshot(id)?;
+        if let Some(last) = &*self.last_scan(id)? {
+            stamp.push('\n');
+            stamp.push_str(&last.stamp);
+        }
+        let known = lock(&self.limited)
+            .get(id)
+            .filter(|known| known.stamp == stamp)
+            .map(|known| Arc::clone(&known.value));
+        if known.is_some() {
+            return Ok(known);
+        }
+        let whole = self.whole_catalog(id)?;
+        let folder = self.layout.sources(id);
+        let mut files = Vec::with_capacity(sources.entries.len());
+        for entry in &sources.entries {
+            let path = folder.join(&entry.path);
+            match fs::read(&path) {
+                Ok(bytes) => files.push((entry.path.clone(), bytes)),
+                Err(error) if is_absent(&error) => {}
+                Err(error) => return Err(unreadable(&path, &error)),
+            }
+        }
+        let restriction = rules.restriction(scan.as_deref());
+        let shown = shown_files(rules, files, &whole, scan.as_deref(), &restriction);
+        let catalog = Catalog::load(shown, self.dialect(id)?);
+        let value = Arc::new(Limited {
+            hidden: HiddenNames::of(rules, scan.as_deref(), &whole, &catalog),
+            catalog: Arc::new(catalog),
+            snapshot: scan.map(|scan| Arc::new(rules.snapshot(&scan))),
+            restriction: Arc::new(restriction),
+        });
+        let cached = Cached {
+            stamp,
+            value: Arc::clone(&value),
+        };
+        lock(&self.limited).insert(id.clone(), cached);
+        Ok(Some(value))
+    }
+
+    /// A connector that reads only what the client may read.
+    pub(super) fn limit(
+        &self,
+        connection: &Connection,
+        connector: Arc<dyn Connector>,
+    ) -> Result<Arc<dyn Connector>, Failure> {
+        let Some(policy) = self.policy() else {
+            return Ok(connector);
+        };
+        let limited = self.limited(&connection.id)?;
+        Ok(Arc::new(LimitedConnector {
+            inner: connector,
+            restriction: limited.map(|limited| Arc::clone(&limited.restriction)),
+            limits: policy.limits(),
+        }))
+    }
+
+    /// The connections without `allowed_functions`: ktx cannot know which tables those functions read.
+    pub(super) fn shown_connections(&self) -> Result<Vec<Connection>, Failure> {
+        let mut connections = self.connections()?;
+        for connection in &mut connections {
+            if self.rules(&connection.id).is_some() {
+                connection.fields.shift_remove("allowed_functions");
+            }
+        }
+        Ok(connections)
+    }
+
+    /// Takes the pages away that the client does not see. One that cannot be read is not seen either.
+    pub(super) fn retain_shown(&self, files: &mut Vec<PageFile>) {
+        let Some(policy) = self.policy() else {
+            return;
+        };
+        let ids = policy.connections();
+        let ids = ids.filter_map(|id| ConnectionId::parse(id).ok());
+        let limited: Result<Vec<Arc<Limited>>, Failure> =
+            ids.filter_map(|id| self.limited(&id).transpose()).collect();
+        let Ok(limited) = limited else {
+            files.clear();
+            return;
+        };
+        let hidden: Vec<&HiddenNames> = limited.iter().map(|one| &one.hidden).collect();
+        let names: String = hidden.iter().map(|names| names.stamp()).collect();
+        files.retain(|file| {
+            if policy.hides_key(file.path.key.as_str()) {
+                return false;
+            }
+            let stamp = format!("{}\n{names}", file.stamp);
+            let mut judged = lock(&self.judged_pages);
+            if let Some(known) = judged.get(&file.path).filter(|known| known.stamp == stamp) {
+                return known.value;
+            }
+            let page = self.page(file);
+            let value = matches!(&page, Ok(Some(page)) if !policy.hides_page(page, &hidden));
+            judged.insert(file.path.clone(), Cached { stamp, value });
+            value
+        });
+    }
+}

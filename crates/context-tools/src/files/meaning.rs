@@ -1,0 +1,406 @@
+//! The vectors of passages and queries, where the project has a provider.
+//!
+//! A provider that fails keeps nothing from being found by its words: the answer says why meanings
+//! were not compared.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ktx_diagnostics::{Failure, chain, counted};
+use ktx_search::{
+    Index, Query, QueryVector, SearchError, SearchOutcome, Unembedded, VectorModel, Vectors,
+};
+
+use super::index::has_folder;
+use super::{FileContext, IndexPlace, Inner};
+
+/// Maximum number of passages that a search embeds before it answers.
+const OF_A_SEARCH: usize = 1024;
+
+/// After this many refusals in a row, ktx assumes that the provider refuses every text.
+const REFUSALS: usize = 8;
+
+/// Said when the vectors were thrown away.
+const DAMAGED: &str = "the vectors of passages were damaged; ktx asks for them again";
+
+/// Whether a search waits for the vectors of all passages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// As many as a search may take.
+    Search,
+    All,
+}
+
+/// What came of the vectors.
+#[derive(Debug, Default)]
+pub(super) struct Meaning {
+    /// The vector of each query, in their order; empty if there are none.
+    pub(super) queries: Vec<QueryVector>,
+    /// What was left out or failed, each as one line.
+    pub(super) warnings: Vec<String>,
+    /// Passages that got a vector.
+    pub(super) embedded: usize,
+}
+
+impl Meaning {
+    fn fail(&mut self, reason: &str) {
+        self.queries.clear();
+        self.warnings.push(failed(reason));
+    }
+}
+
+fn failed(reason: &str) -> String {
+    format!("meanings were not compared, only words: {reason}")
+}
+
+fn reason(error: &SearchError) -> String {
+    chain(error).join(": ")
+}
+
+/// Passages without vectors, or why there are no vectors at all.
+enum Listed {
+    Passages(Vec<Unembedded>),
+    NoVectors(String),
+}
+
+/// What became of the passages of one request.
+#[derive(Default)]
+struct Asked {
+    embedded: usize,
+    refused: Vec<Unembedded>,
+    /// What the provider said about the last one that it refused.
+    refusal: String,
+}
+
+impl FileContext {
+    /// Embeds the queries, then new passages. A provider that has no vector for a query is not asked
+    /// about passages.
+    pub(super) async fn meaning(&self, queries: &[Query], extent: Extent) -> Meaning {
+        let mut meaning = Meaning::default();
+        let Some(vectors) = self.inner.parts.vectors.clone() else {
+            return meaning;
+        };
+        if !queries.is_empty() {
+            match self.embed_queries(&vectors, queries).await {
+                Ok(found) => meaning.queries = found,
+                Err(reason) => {
+                    meaning.fail(&reason);
+                    return meaning;
+                }
+            }
+        }
+        let first = meaning.queries.first();
+        let model = VectorModel {
+            name: vectors.model().to_owned(),
+            dimensions: first.map(|query| query.numbers.len()),
+        };
+        if let Err(reason) = self
+            .embed_passages(&vectors, &model, extent, &mut meaning)
+            .await
+        {
+            let missing = self.missing(&model).await;
+            meaning.warnings.push(match missing {
+                Some(0) | None => failed(&reason),
+                Some(count) => format!(
+                    "{} have no vectors yet and are found by their words only: {reason}",
+                    counted(count, "passage")
+                ),
+            });
+        }
+        meaning
+    }
+
+    async fn embed_queries(
+        &self,
+        vectors: &Arc<dyn Vectors>,
+        queries: &[Query],
+    ) -> Result<Vec<QueryVector>, String> {
+        let pause = &self.inner.provider.queries;
+        let now = self.inner.parts.now;
+        if let Some(reason) = pause.reason(now()) {
+            return Err(reason);
+        }
+        let texts: Vec<String> = queries.iter().map(|query| query.text.clone()).collect();
+        let found = vectors.embed(&texts).await;
+        let found = pause.note(found.map_err(|error| error.to_string()), now())?;
+        let model = vectors.model().to_owned();
+        let query = |numbers| QueryVector {
+            model: model.clone(),
+            numbers,
+        };
+        Ok(found.into_iter().map(query).collect())
+    }
+
+    /// Embeds passages, one request after the other. Fails with the reason why some have no vector.
+    async fn embed_passages(
+        &self,
+        vectors: &Arc<dyn Vectors>,
+        model: &VectorModel,
+        extent: Extent,
+        meaning: &mut Meaning,
+    ) -> Result<(), String> {
+        let provider = &self.inner.provider;
+        let now = self.inner.parts.now;
+        let mut left = match extent {
+            Extent::Search => OF_A_SEARCH,
+            Extent::All => usize::MAX,
+        };
+        let mut after: Option<Unembedded> = None;
+        let mut refused = 0;
+        let mut refusal = String::new();
+        loop {
+            let turn = provider.turn.lock().await;
+            let batch = vectors.batch().clamp(1, left.max(1));
+            let passages = match self.list(model, after.clone(), batch, meaning).await? {
+                Listed::Passages(passages) if passages.is_empty() => break,
+                Listed::Passages(passages) => passages,
+                Listed::NoVectors(reason) => {
+                    meaning.fail(&reason);
+                    return Ok(());
+                }
+            };
+            if left == 0 {
+                return Err("run `ktx admin reindex`".to_owned());
+            }
+            if extent == Extent::Search
+                && let Some(reason) = provider.passages.reason(now())
+            {
+                return Err(reason);
+            }
+            left = left.saturating_sub(passages.len());
+            after = passages.last().cloned();
+            let is_proven = meaning.embedded > 0 || !meaning.queries.is_empty();
+            let asked = self.embed_batch(vectors, model, passages, is_proven).await;
+            let asked = provider.passages.note(asked, now())?;
+            meaning.embedded += asked.embedded;
+            refused += asked.refused.len();
+            if !asked.refused.is_empty() {
+                refusal = asked.refusal;
+            }
+            drop(turn);
+        }
+        if refused > 0 {
+            meaning.warnings.push(format!(
+                "the meanings of {} were not compared: {refusal}",
+                counted(refused, "passage")
+            ));
+        }
+        Ok(())
+    }
+
+    /// Embeds the passages of one request. One that is refused is divided, until it is clear which
+    /// texts the model does not take. What is answered is kept before anything else is asked.
+    async fn embed_batch(
+        &self,
+        vectors: &Arc<dyn Vectors>,
+        model: &VectorModel,
+        passages: Vec<Unembedded>,
+        is_proven: bool,
+    ) -> Result<Asked, String> {
+        let mut asked = Asked::default();
+        let mut waiting = vec![passages];
+        while let Some(mut passages) = waiting.pop() {
+            let texts: Vec<String> = passages.iter().map(|one| one.text.clone()).collect();
+            match vectors.embed(&texts).await {
+                Ok(found) => {
+                    asked.embedded += found.len();
+                    let name = model.name.clone();
+                    self.keep(move |index| index.keep_vectors(&name, &passages, &found))
+                        .await?;
+                }
+                Err(error) if !error.refuses_texts() => return Err(error.to_string()),
+                Err(_) if passages.len() > 1 => {
+                    let rest = passages.split_off(passages.len() / 2);
+                    waiting.extend([rest, passages]);
+                }
+                Err(error) => {
+                    asked.refusal = error.to_string();
+                    asked.refused.append(&mut passages);
+                }
+            }
+            let takes_none = !is_proven && asked.embedded == 0;
+            if takes_none && (asked.refused.len() >= REFUSALS || is_last(&waiting, &asked)) {
+                return Err(asked.refusal);
+            }
+        }
+        if !asked.refused.is_empty() {
+            let (name, refused) = (model.name.clone(), asked.refused.clone());
+            self.keep(move |index| index.keep_refused(&name, &refused))
+                .await?;
+        }
+        Ok(asked)
+    }
+
+    /// Lists passages without vectors; the first time, the index is brought up to date before.
+    async fn list(
+        &self,
+        model: &VectorModel,
+        after: Option<Unembedded>,
+        limit: usize,
+        meaning: &mut Meaning,
+    ) -> Result<Listed, String> {
+        let model = model.clone();
+        let list = move |inner: &Inner| {
+            let mut notes = Vec::new();
+            let listed = inner.unembedded(&model, after.as_ref(), limit, &mut notes);
+            Ok((listed?, notes))
+        };
+        let listed = self.blocking(list).await;
+        let (listed, notes) = listed.map_err(|failure| failure.message)?;
+        meaning.warnings.extend(notes);
+        Ok(listed)
+    }
+
+    async fn keep(
+        &self,
+        work: impl Fn(&mut Index) -> Result<(), SearchError> + Send + 'static,
+    ) -> Result<(), String> {
+        let keep = move |inner: &Inner| {
+            let notes = &mut Vec::new();
+            let kept = inner.with_index(&mut Vec::new(), |index, _| {
+                inner.with_vectors(index, notes, &work)
+            });
+            Ok(kept?)
+        };
+        self.blocking(keep).await.map_err(|failure| failure.message)
+    }
+
+    /// How many texts have no vector; `None` if that cannot be known.
+    async fn missing(&self, model: &VectorModel) -> Option<usize> {
+        let model = model.clone();
+        let count = move |inner: &Inner| {
+            let count = |index: &mut Index| index.count_unembedded(&model);
+            let counted = inner.with_index(&mut Vec::new(), |index, _| {
+                inner.with_vectors(index, &mut Vec::new(), count)
+            });
+            Ok(counted?)
+        };
+        self.blocking(count).await.ok()
+    }
+
+    /// Lets the texts that the provider refused be sent again.
+    pub(super) async fn forget_refused(&self) {
+        if let Some(vectors) = &self.inner.parts.vectors {
+            let model = vectors.model().to_owned();
+            let forgotten = self.keep(move |index| index.forget_refused(&model)).await;
+            if let Err(reason) = forgotten {
+                tracing::debug!(reason, "the refused passages are not sent again");
+            }
+        }
+    }
+}
+
+/// Whether nothing waits, and there is a refusal.
+fn is_last(waiting: &[Vec<Unembedded>], asked: &Asked) -> bool {
+    waiting.is_empty() && !asked.refused.is_empty()
+}
+
+impl Inner {
+    fn unembedded(
+        &self,
+        model: &VectorModel,
+        after: Option<&Unembedded>,
+        limit: usize,
+        notes: &mut Vec<String>,
+    ) -> Result<Listed, Failure> {
+        let mut units = match after {
+            Some(_) => None,
+            None => Some(self.units()?),
+        };
+        let mut found = Vec::new();
+        let listed = self.with_index(notes, |index, _| {
+            if let Some(units) = &mut units {
+                self.sync(index, units, &mut |_, _, _| {})?;
+            }
+            let list = |index: &mut Index| index.unembedded(model, after, limit);
+            match self.with_vectors(index, &mut found, list) {
+                Ok(passages) => Ok(Listed::Passages(passages)),
+                Err(error) if error.is_of_vectors() && !error.is_damaged() => {
+                    Ok(Listed::NoVectors(reason(&error)))
+                }
+                Err(error) => Err(error),
+            }
+        })?;
+        notes.append(&mut found);
+        Ok(listed)
+    }
+
+    /// Answers a query with its vector. Without the vectors of passages, words answer.
+    pub(super) fn answer_near(
+        &self,
+        index: &mut Index,
+        query: &Query,
+        vector: &QueryVector,
+        notes: &mut Vec<String>,
+    ) -> Result<SearchOutcome, SearchError> {
+        let near = |index: &mut Index| index.search_by(query, ktx_search::Meaning::Near(vector));
+        match self.with_vectors(index, notes, near) {
+            Err(error) if error.is_of_vectors() && !error.is_damaged() => {
+                let note = failed(&reason(&error));
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+                index.search_by(query, ktx_search::Meaning::Failed)
+            }
+            done => done,
+        }
+    }
+
+    /// Works with the vectors beside an index. Damaged ones are thrown away, and the work is done
+    /// once more.
+    fn with_vectors<T>(
+        &self,
+        index: &mut Index,
+        notes: &mut Vec<String>,
+        work: impl Fn(&mut Index) -> Result<T, SearchError>,
+    ) -> Result<T, SearchError> {
+        let path = self.vectors_file();
+        if !has_folder(&path) {
+            let folder = path.parent().unwrap_or(&path).display();
+            return Err(SearchError::NoVectors {
+                reason: format!("`{folder}` cannot be written to"),
+            });
+        }
+        let attempt = |index: &mut Index| {
+            index.attach_vectors(&path)?;
+            work(index)
+        };
+        match attempt(index) {
+            Err(error) if error.is_of_vectors() && error.is_damaged() => {
+                if index.has_vectors() && ktx_search::are_vectors_whole(&path) {
+                    // What belongs to them in the index is damaged.
+                    return Err(error);
+                }
+            }
+            done => return done,
+        }
+        index.detach_vectors()?;
+        let removed = remove_database(&path);
+        removed.map_err(|failure| SearchError::NoVectors {
+            reason: format!("they are damaged and stay so: {}", failure.message),
+        })?;
+        notes.push(DAMAGED.to_owned());
+        attempt(index)
+    }
+
+    /// Where the vectors are. An index in memory shares those of the project: a text that has a
+    /// vector is not paid for again.
+    fn vectors_file(&self) -> PathBuf {
+        const NAME: &str = "vectors.sqlite";
+        match &self.parts.index {
+            IndexPlace::File(path) => path.with_file_name(NAME),
+            IndexPlace::Memory => self.layout.state().join(NAME),
+        }
+    }
+}
+
+/// Removes a database with what SQLite keeps beside it.
+pub(super) fn remove_database(path: &std::path::Path) -> Result<(), Failure> {
+    // The log goes first: a new file must not meet the log of an old one.
+    for ending in ["-wal", "-shm", ""] {
+        let mut name = path.to_owned().into_os_string();
+        name.push(ending);
+        ktx_project_store::remove(&PathBuf::from(name))?;
+    }
+    Ok(())
+}
