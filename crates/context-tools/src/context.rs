@@ -7,7 +7,7 @@ use ktx_config::{Connection, DriverKind};
 use ktx_diagnostics::{Code, Failure};
 use ktx_scan::Found;
 use ktx_search::{Query, SearchOutcome};
-use ktx_semantic_layer::Catalog;
+use ktx_semantic_layer::{Catalog, Query as SemanticQuery};
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Connector;
 use ktx_wiki::{Page, PagePath};
@@ -16,6 +16,7 @@ use crate::documents;
 use crate::failure::{ADD_CONNECTION, not_a_warehouse, unknown_connection};
 use crate::reader::Reader;
 use crate::scans::ScanSnapshot;
+use crate::state::ProjectState;
 use crate::wire::SourceList;
 
 /// One statement that was sent, or refused, on behalf of an agent or a person.
@@ -65,6 +66,15 @@ pub enum Runner {
     },
 }
 
+/// What a catalog is asked for.
+#[derive(Debug, Clone)]
+pub enum Need {
+    /// The answer to a query.
+    Query(Box<SemanticQuery>),
+    /// The text of a source.
+    Text(String),
+}
+
 /// What the tools need of a project. Everything is read when it is asked for and read again when
 /// its files have changed; nothing is written but the search index, listings and the audit log.
 #[async_trait]
@@ -83,6 +93,16 @@ pub trait ProjectContext: Send + Sync {
 
     /// The semantic sources of a connection; empty when it has none.
     async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure>;
+
+    /// The semantic sources of a connection, of which those may be read alone that are needed: the answer is that of
+    /// the whole catalog.
+    async fn catalog_for(
+        &self,
+        connection: &ConnectionId,
+        _need: Need,
+    ) -> Result<Arc<Catalog>, Failure> {
+        self.catalog(connection).await
+    }
 
     /// The listing of a connection's sources, with what is wrong in their files.
     async fn listing(&self, connection: &ConnectionId) -> Result<SourceList, Failure> {
@@ -115,6 +135,11 @@ pub trait ProjectContext: Send + Sync {
 
     /// Answers queries in their order, after bringing the index up to date once.
     async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure>;
+
+    /// What the files of the project are now.
+    async fn state(&self) -> Result<ProjectState, Failure> {
+        Ok(ProjectState::default())
+    }
 
     /// Notes one statement.
     fn audit(&self, entry: AuditEntry);

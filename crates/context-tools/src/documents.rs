@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ktx_search::{Document, Field, Kind, Section};
-use ktx_semantic_layer::{Catalog, Column, Relation, Source, SourceSummary, Visibility};
+use ktx_semantic_layer::{Catalog, Column, Join, Relation, Source, SourceSummary, Visibility};
 use ktx_vocabulary::ConnectionId;
 use ktx_wiki::{Page, Scope};
 
@@ -73,7 +73,8 @@ pub(crate) fn of_catalog(
                 .unwrap_or_default()
         };
         let item = items.get(&source.name).cloned();
-        documents.push(of_source(connection, source, &values, item));
+        let roles = role_names(catalog, source);
+        documents.push(of_source(connection, (source, &roles), &values, item));
         documents.extend(source.measures.iter().map(|measure| {
             let filter = measure.filter.as_deref().unwrap_or_default();
             Document::new(Kind::Measure, format!("{}.{}", source.name, measure.name))
@@ -102,6 +103,15 @@ pub(crate) fn of_catalog(
     documents
 }
 
+/// How queries name what the joins of a source find: `orders.billing_address`.
+fn role_names(catalog: &Catalog, source: &Source) -> Vec<String> {
+    let name = |join: &Join| {
+        let alias = join.alias.clone();
+        alias.or_else(|| catalog.join_name(&source.name, join))
+    };
+    source.joins.iter().filter_map(name).collect()
+}
+
 /// The columns that are advertised.
 fn shown(source: &Source) -> impl Iterator<Item = &Column> {
     source
@@ -112,7 +122,7 @@ fn shown(source: &Source) -> impl Iterator<Item = &Column> {
 
 fn of_source(
     connection: &ConnectionId,
-    source: &Source,
+    (source, roles): (&Source, &[String]),
     values: &dyn Fn(&str) -> String,
     item: Option<SourceItem>,
 ) -> Document {
@@ -130,6 +140,7 @@ fn of_source(
         names.push(&segment.name);
         texts.extend(segment.description.as_deref());
     }
+    names.extend(roles.iter().map(String::as_str));
     let table = match &source.relation {
         Relation::Table(table) => table.as_str(),
         Relation::Sql(_) => "",

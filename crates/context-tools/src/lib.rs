@@ -7,37 +7,56 @@
 
 mod choice;
 mod context;
+mod custom;
+mod document_search;
 mod documents;
+mod drift;
 mod failure;
 mod files;
+mod layers;
 mod limits;
+mod policy;
 mod reader;
+mod reloaded;
 mod scans;
+mod state;
 mod tools;
 mod uses;
 pub mod wire;
 
 pub use context::{
-    AuditEntry, AuditOutcome, ProjectContext, Runner, connection_of, find_warehouse, warehouse_of,
-    warehouses_of,
+    AuditEntry, AuditOutcome, Need, ProjectContext, Runner, connection_of, find_warehouse,
+    warehouse_of, warehouses_of,
 };
+pub use custom::{
+    Body, CustomTool, Parameter, ParameterKind, check_tool, custom_tools, parse_tool,
+};
+pub use document_search::{
+    Division, DocumentFolder, DocumentLane, IgnoredFiles, LaneWeights, document_search,
+};
+pub use drift::{Drift, DriftClass, DriftConnection, DriftFinding, DriftRole, find_drift};
 pub use failure::unknown_connection;
 pub use files::{
     AuditSink, FileContext, FileContextParts, IndexPlace, IndexScope, NoAudit, Reindexed,
     ReindexedScope, Reindexing, Warehouses,
 };
+pub use layers::{LayerPart, WithheldParts};
 pub use limits::{LONGEST_QUERY, LONGEST_TEXT};
+pub use policy::{ClientPolicy, PolicyProblem, policy_problems};
 pub use reader::Reader;
+pub use reloaded::{Offered, ReloadedContext};
 pub use scans::{
     LeftOutSchema, Profile, ProfiledColumn, RowsRead, ScanFiles, ScanSnapshot, ScannedForeignKey,
-    ScannedTable, ValueRange, read_snapshot,
+    ScannedTable, ValueCounts, ValueRange, read_snapshot,
 };
+pub use state::{ProjectFile, ProjectState, Stamp};
 pub use tools::{
-    ToolProfile, context_tools, listed_in_core, tool_catalogue, tool_catalogue_markdown,
+    ResultWatcher, ToolProfile, WatchedCall, context_tools, is_own_tool, listed_in_core,
+    tool_catalogue, tool_catalogue_markdown, watched_tools,
 };
 pub use uses::{
-    Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, dictionary_search,
-    discover, entity_details, execute_sql, list_connections, list_sources, list_wiki, query,
-    query_of, read_source, read_wiki, search_sources, search_wiki, source_facts, warehouse_of_sql,
-    wiki_page, with_waiting_joins,
+    Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, TableSummary,
+    dictionary_search, discover, entity_details, execute_sql, list_connections, list_measures,
+    list_sources, list_tables, list_wiki, query, query_of, read_source, read_wiki, search_sources,
+    search_wiki, source_facts, warehouse_of_sql, wiki_page, with_waiting_joins,
 };

@@ -92,12 +92,25 @@ pub struct ProfiledColumn {
     pub column: String,
     /// Distinct values that were seen.
     pub distinct: Option<u64>,
+    /// How many rows were counted; `None` if an older version did not say.
+    pub counts: Option<ValueCounts>,
     /// Values that occur, most frequent first.
     pub values: Vec<String>,
     /// Whether no others occurred in any row.
     pub is_complete: bool,
     /// The values between which all lie that were read.
     pub range: Option<ValueRange>,
+}
+
+/// The rows that were counted for one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueCounts {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Rows without a value, among those that were read.
+    pub nulls: u64,
+    /// Which rows were read.
+    pub read: RowsRead,
 }
 
 /// The least and the greatest value of a column, as texts of the warehouse.

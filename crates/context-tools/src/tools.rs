@@ -1,6 +1,6 @@
 //! The tools: names, descriptions, schemas, and the use behind each.
 
-mod budget;
+pub(crate) mod budget;
 mod catalogue;
 mod envelope;
 mod specs;
@@ -21,7 +21,7 @@ use crate::context::ProjectContext;
 
 use budget::{Ask, Shape};
 pub use catalogue::{tool_catalogue, tool_catalogue_markdown};
-use envelope::{Contents, noted, refusal};
+pub(crate) use envelope::{Contents, noted, refusal};
 use specs::SPECS;
 
 type Answer = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
@@ -61,6 +61,18 @@ impl Spec {
     }
 }
 
+/// What an agent reads about `sl_query` in its instructions.
+const SL_QUERY_MANUAL: &str = include_str!("prompts/sl_query.manual.md");
+
+impl Spec {
+    const fn manual(&self) -> Option<&'static str> {
+        match self.name.as_bytes() {
+            b"sl_query" => Some(SL_QUERY_MANUAL),
+            _ => None,
+        }
+    }
+}
+
 /// Which tools a server offers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolProfile {
@@ -89,12 +101,54 @@ pub fn listed_in_core(tool: &ToolDescriptor) -> ListedTool {
     }
 }
 
+/// Whether ktx itself has a tool of this name.
+pub fn is_own_tool(name: &str) -> bool {
+    spec(name).is_some()
+}
+
+/// The schema of a result that holds data, from the schema of the data.
+pub(crate) fn schema_of_result(data: Value) -> Value {
+    budget::output_schema(envelope::schema(Contents::Data, data))
+}
+
 fn spec(name: &str) -> Option<&'static Spec> {
     SPECS.iter().find(|spec| spec.name == name)
 }
 
+/// Sees whole results, of which a model gets as much as fits.
+pub trait ResultWatcher: Send + Sync {
+    /// A call of a tool has succeeded.
+    fn result(&self, call: WatchedCall<'_>, whole: &Value);
+}
+
+/// A call whose result is seen.
+#[derive(Debug, Clone, Copy)]
+pub struct WatchedCall<'a> {
+    /// The tool.
+    pub tool: &'static str,
+    /// The caller's id of the call.
+    pub call_id: &'a str,
+    /// The arguments as the tool took them.
+    pub arguments: &'a Value,
+}
+
 /// The tools over one project, ordered by name.
 pub fn context_tools(context: &Arc<dyn ProjectContext>) -> Result<ToolSet, ToolSetError> {
+    bound_tools(context, None)
+}
+
+/// The tools over one project with one that sees their results.
+pub fn watched_tools(
+    context: &Arc<dyn ProjectContext>,
+    watcher: &Arc<dyn ResultWatcher>,
+) -> Result<ToolSet, ToolSetError> {
+    bound_tools(context, Some(watcher))
+}
+
+fn bound_tools(
+    context: &Arc<dyn ProjectContext>,
+    watcher: Option<&Arc<dyn ResultWatcher>>,
+) -> Result<ToolSet, ToolSetError> {
     let descriptors = SPECS.iter().map(|spec| ToolDescriptor {
         name: spec.name.to_owned(),
         title: spec.title.to_owned(),
@@ -105,6 +159,7 @@ pub fn context_tools(context: &Arc<dyn ProjectContext>) -> Result<ToolSet, ToolS
         handler: Arc::new(Handler {
             context: Arc::clone(context),
             spec,
+            watcher: watcher.cloned(),
         }),
     });
     ToolSet::new(descriptors.collect())
@@ -113,6 +168,7 @@ pub fn context_tools(context: &Arc<dyn ProjectContext>) -> Result<ToolSet, ToolS
 struct Handler {
     context: Arc<dyn ProjectContext>,
     spec: &'static Spec,
+    watcher: Option<Arc<dyn ResultWatcher>>,
 }
 
 #[async_trait]
@@ -126,7 +182,16 @@ impl ToolHandler for Handler {
             ..
         } = self.spec;
         let ask = Ask::of(arguments.clone());
+        let call_id = self.watcher.as_ref().map(|_| call.call_id.clone());
         let answer = run(Arc::clone(&self.context), ask.arguments.clone(), call).await;
+        if let (Some(watcher), Some(call_id), Ok(whole)) = (&self.watcher, &call_id, &answer) {
+            let call = WatchedCall {
+                tool: name,
+                call_id,
+                arguments: &ask.arguments,
+            };
+            watcher.result(call, whole);
+        }
         let part = answer.and_then(|whole| ask.part(name, noted(*contents, whole), *shape));
         match part {
             Ok(part) => Ok(ToolOutput::new(part.text, part.value)),
@@ -139,6 +204,10 @@ impl ToolHandler for Handler {
 
     async fn workable(&self, arguments: Value) -> Vec<Value> {
         steps::workable(&self.context, self.spec, arguments).await
+    }
+
+    fn manual(&self) -> Option<&str> {
+        self.spec.manual()
     }
 }
 

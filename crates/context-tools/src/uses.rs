@@ -3,15 +3,18 @@
 
 mod connections;
 mod corrected;
+mod crowded;
 mod dictionary;
 mod discover;
 mod entities;
 mod multiplied;
 mod query;
+mod reshaped;
 mod sources;
 mod sql;
 mod sql_names;
 mod suggested;
+mod tables;
 mod unknown_values;
 mod waiting;
 mod wiki;
@@ -21,10 +24,11 @@ pub use dictionary::dictionary_search;
 pub use discover::discover;
 pub use entities::entity_details;
 pub use query::{Execution, QueryAnswer, QueryRequest, query, query_of};
-pub use sources::{list_sources, read_source, search_sources};
+pub use sources::{list_measures, list_sources, read_source, search_sources};
 pub(crate) use sql::has_tables;
 pub use sql::{SqlAnswer, SqlRequest, execute_sql, warehouse_of_sql};
 pub use suggested::source_facts;
+pub use tables::{TableSummary, list_tables};
 pub use waiting::with_waiting_joins;
 pub use wiki::{Lanes, list_wiki, read_wiki, search_wiki, wiki_page};
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     LeftOutSchema, Profile, ProfiledColumn, RowsRead, ScanSnapshot, ScannedForeignKey,
-    ScannedTable, ValueRange,
+    ScannedTable, ValueCounts, ValueRange,
 };
 
 /// The artifacts of one scan by their path inside its folder.
@@ -147,6 +147,7 @@ fn profile(artifacts: Vec<wire::Profile>, tables: &[ScannedTable]) -> Option<Pro
         let entries = artifact.columns_by_reference.unwrap_or(artifact.columns);
         columns.extend(entries.into_iter().map(|(key, entry)| {
             sampled_rows = sampled_rows.max(entry.row_count.unwrap_or_default());
+            let counts = counts(&entry);
             let table = place(entry.table, &key, tables);
             let column = entry
                 .column
@@ -155,6 +156,7 @@ fn profile(artifacts: Vec<wire::Profile>, tables: &[ScannedTable]) -> Option<Pro
                 table,
                 column,
                 distinct: entry.distinct_count,
+                counts,
                 values: entry.sample_values.into_iter().filter_map(text).collect(),
                 is_complete: entry.sample_values_complete,
                 range: range(entry.min_value, entry.max_value, entry.sampled),
@@ -183,6 +185,18 @@ fn place(table: Option<wire::Place>, key: &str, tables: &[ScannedTable]) -> Tabl
         .next()
         .cloned()
         .unwrap_or_else(|| TableRef::bare(&name))
+}
+
+fn counts(entry: &wire::ProfiledColumn) -> Option<ValueCounts> {
+    Some(ValueCounts {
+        rows: entry.row_count?,
+        nulls: entry.null_count?,
+        read: if entry.sampled {
+            RowsRead::Sample
+        } else {
+            RowsRead::All
+        },
+    })
 }
 
 fn range(
@@ -294,6 +308,7 @@ mod wire {
         pub(super) table: Option<Place>,
         pub(super) column: Option<String>,
         pub(super) row_count: Option<u64>,
+        pub(super) null_count: Option<u64>,
         pub(super) distinct_count: Option<u64>,
         #[serde(default)]
         pub(super) sample_values: Vec<Value>,

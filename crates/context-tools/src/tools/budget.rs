@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use cursor::Cursor;
 use parts::Parts;
-pub(super) use parts::Shape;
+pub(crate) use parts::Shape;
 use shorten::Cut;
 
 /// Tokens of a result when a call does not say.
@@ -40,17 +40,17 @@ const WARNING_LETTERS: usize = 300;
 
 /// What a call says about the form of its result.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(crate) struct Ask {
     tokens: usize,
     cursor: Option<String>,
     form: Form,
     /// The arguments that the tool itself takes.
-    pub(super) arguments: Value,
+    pub(crate) arguments: Value,
 }
 
 /// The face of a result that carries the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Compact tables.
     Text,
     /// JSON, as structure.
@@ -59,16 +59,16 @@ pub(super) enum Form {
 
 /// One part of a result.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// The data.
-    pub(super) value: Value,
+    pub(crate) value: Value,
     /// The same for a model.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl Ask {
     /// Takes what is about the form out of the arguments of a call.
-    pub(super) fn of(arguments: Value) -> Self {
+    pub(crate) fn of(arguments: Value) -> Self {
         let mut arguments = match arguments {
             Value::Object(map) => map,
             _ => Map::new(),
@@ -91,7 +91,7 @@ impl Ask {
     }
 
     /// The part of a whole result that the call asks for, within its budget.
-    pub(super) fn part(&self, tool: &str, whole: Value, shape: Shape) -> Result<Part, Failure> {
+    pub(crate) fn part(&self, tool: &str, whole: Value, shape: Shape) -> Result<Part, Failure> {
         let proof = Cursor::new(tool, &self.arguments, &whole);
         let start = match &self.cursor {
             Some(text) => proof.start(text)?,
@@ -195,7 +195,7 @@ impl Window<'_> {
 }
 
 /// The schema of a tool's arguments with those about the form of the result.
-pub(super) fn input_schema(mut schema: Value) -> Value {
+pub(crate) fn input_schema(mut schema: Value) -> Value {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let connection = properties.get_mut("connectionId");
         if let Some(connection) = connection.and_then(Value::as_object_mut) {

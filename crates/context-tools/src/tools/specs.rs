@@ -38,7 +38,7 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "discover_data",
         title: "Discover Data",
-        description: "Start here. Finds what the project knows about the words of a question: measures, sources, dimensions, wiki pages, tables, columns. What it names goes into `sl_query` as it is. Read a page with `wiki_read`, a source with `sl_read_source`.",
+        description: "Start here. Finds measures, sources, dimensions, wiki pages, tables and columns for the words of a question. What it names goes into `sl_query` as it is. Read a page with `wiki_read`, a source with `sl_read_source`.",
         core: Some(Core {
             description: "Start here: finds measures, columns, sources, tables and wiki pages for the words of a question. Never guess a name.",
             arguments: &["query", "limit"],
@@ -104,7 +104,8 @@ pub(super) static SPECS: [Spec; 9] = [
                       \"dimensions\":[\"customers.region\",\"orders.placed_at:month\"],\
                       \"filters\":[\"orders.status = 'paid'\"],\"order_by\":[\"orders.revenue:desc\"],\"limit\":10}. \
                       Groups compare with share(m), rank(m, dimension), running_total(m), previous(m), change(m), \
-                      growth(m); per(customers, m) is m for each customer, used like a column. \
+                      growth(m), row_change(m); per(customers, m) is m for each customer, used like a column; overall(m) is m \
+                      over all rows. \
                       A refusal says what to send instead.",
         core: Some(Core {
             description: "Answer with numbers; use it before SQL: its joins never multiply rows. A measure is `orders.revenue`, one \
@@ -124,7 +125,7 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "entity_details",
         title: "Entity Details",
-        description: "Describe tables as the last scan saw them: columns, types, keys, comments, joins and some values. Look here before you write SQL; never guess a column.",
+        description: "Describe tables as the last scan saw them: columns, types, keys, comments, joins and some values. Look here before you write SQL.",
         core: None,
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,

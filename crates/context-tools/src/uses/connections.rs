@@ -36,6 +36,7 @@ fn connection_type(driver: Driver) -> &'static str {
         Driver::Dbt
         | Driver::MetricFlow
         | Driver::LookMl
+        | Driver::Cube
         | Driver::Looker
         | Driver::Metabase
         | Driver::Notion => driver.as_str(),

@@ -1,10 +1,13 @@
-//! What a model can ask instead of a refused query.
+//! What to ask instead of a refused query.
 
 use ktx_diagnostics::{Failure, Hint, nearest};
 use ktx_semantic_layer::{
     Catalog, ColumnType, ErrorKind, Query, QueryError, Source, Visibility, compile,
 };
 use serde_json::Value;
+
+use super::reshaped::{is_admitted, reshaped};
+use crate::reader::Reader;
 
 /// Queries that are offered for one refusal.
 const MOST_QUERIES: usize = 2;
@@ -15,33 +18,64 @@ const MOST_NAMES: usize = 4;
 /// Members of a source that a hint lists.
 const MOST_MEMBERS: usize = 12;
 
-/// The refusal with whole queries that compile, and with the names of the source that it is about.
-pub(super) fn taught(error: QueryError, query: &Query, catalog: &Catalog) -> Failure {
+/// The refusal with whole queries that compile, and with the names of the source that it is about. Every refusal has a
+/// next step.
+pub(super) fn taught(
+    error: QueryError,
+    query: &Query,
+    catalog: &Catalog,
+    reader: Reader,
+) -> Failure {
     let mut queries = Vec::new();
     if error.remedy.queries.is_empty() {
         correct(&query.to_value(), &error, catalog, MOST_NAMES, &mut queries);
+        if queries.is_empty() {
+            let shapes = reshaped(query, &error, catalog, MOST_QUERIES);
+            queries.extend(shapes.iter().map(Query::to_value));
+        }
     }
-    let next = next_step(&error, catalog);
+    let next = match reader {
+        Reader::Agent => next_step(&error, catalog),
+        Reader::Person => None,
+    };
+    let advice = error.kind.advice();
     let mut failure = Failure::from(error);
     let texts = queries.iter().map(ToString::to_string);
     failure.detail.requests.extend(texts);
     // What the named source has goes before what others have.
     failure.hints.splice(0..0, next.map(Hint::new));
+    if failure.hints.is_empty() && failure.detail.requests.is_empty() {
+        failure
+            .hints
+            .extend(advice.map(|advice| Hint::new(advice.next)));
+    }
     failure
 }
+
+/// The refusals whose every suggestion answers what the query may mean.
+const ALL_FIT: [ErrorKind; 6] = [
+    ErrorKind::AmbiguousColumn,
+    ErrorKind::AmbiguousMeasure,
+    ErrorKind::BadGranularity,
+    ErrorKind::NotAMeasure,
+    ErrorKind::SegmentNotQualified,
+    ErrorKind::UnqualifiedColumn,
+];
 
 /// The suggestions that may stand in the place of a name: near ones, and the only one; of the same source, where the
 /// name says a source.
 fn replacements<'a>(wrong: &str, error: &'a QueryError, catalog: &Catalog) -> Vec<&'a str> {
+    // An aggregate over the column begins with its function.
+    let is_aggregate = error.kind == ErrorKind::NotAMeasure;
     let named = wrong.split_once('.').map(|(source, _)| source);
-    let named = named.filter(|name| catalog.source(name).is_some());
+    let named = named.filter(|name| !is_aggregate && catalog.source(name).is_some());
     let is_of_named =
         |right: &&str| named.is_none_or(|source| right.split('.').next() == Some(source));
     let all = error.suggestions.iter().map(String::as_str);
     let all: Vec<&str> = all.filter(is_of_named).collect();
     let near = nearest(last_part(wrong), all.iter().map(|right| last_part(right)));
-    if let [only] = all.as_slice() {
-        return vec![*only];
+    if all.len() == 1 || near.is_empty() && ALL_FIT.contains(&error.kind) {
+        return all;
     }
     let is_near = |right: &&str| near.contains(&last_part(right));
     all.into_iter().filter(is_near).collect()
@@ -62,6 +96,10 @@ fn correct(
     let Some(wrong) = error.offending.as_deref().filter(|wrong| !wrong.is_empty()) else {
         return;
     };
+    let wrong = match error.kind {
+        ErrorKind::UnknownSource => wrong.split('.').next().unwrap_or(wrong),
+        _ => wrong,
+    };
     if names_left == 0 {
         return;
     }
@@ -80,7 +118,9 @@ fn correct(
             continue;
         };
         match compile(catalog, &corrected, catalog.dialect()) {
-            Ok(_) if !found.contains(&value) => found.push(value),
+            Ok(compiled) if !found.contains(&value) && is_admitted(&compiled, catalog) => {
+                found.push(value);
+            }
             Ok(_) => {}
             Err(next) if next.offending.as_deref() == Some(wrong) => {}
             Err(next) => correct(&value, &next, catalog, names_left - 1, found),

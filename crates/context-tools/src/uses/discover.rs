@@ -38,7 +38,7 @@ const GROUPS: [&[Kind]; 3] = [
 ];
 
 /// What is known of one connection.
-struct Known {
+struct ConnectionData {
     id: ConnectionId,
     catalog: Arc<Catalog>,
     snapshot: Option<Arc<ScanSnapshot>>,
@@ -152,7 +152,7 @@ fn add_new(warnings: &mut Vec<String>, more: Vec<String>) {
 async fn read(
     context: &dyn ProjectContext,
     only: Option<ConnectionId>,
-) -> Result<(Vec<Known>, Vec<String>), Failure> {
+) -> Result<(Vec<ConnectionData>, Vec<String>), Failure> {
     let ids: BTreeSet<ConnectionId> = if let Some(id) = only {
         [id].into()
     } else {
@@ -187,7 +187,7 @@ async fn read(
                 None
             }
         };
-        known.extend(catalog.map(|catalog| Known {
+        known.extend(catalog.map(|catalog| ConnectionData {
             id,
             catalog,
             snapshot,
@@ -197,7 +197,7 @@ async fn read(
 }
 
 /// Where nothing was found, the measures that there are.
-fn nothing_fits(refs: &[DiscoverRef], known: &[Known]) -> Option<String> {
+fn nothing_fits(refs: &[DiscoverRef], known: &[ConnectionData]) -> Option<String> {
     if !refs.is_empty() || known.is_empty() {
         return None;
     }
@@ -220,7 +220,7 @@ fn nothing_fits(refs: &[DiscoverRef], known: &[Known]) -> Option<String> {
 }
 
 /// Every source on a line of its own, where all together are short.
-fn short_catalog(known: &[Known]) -> Vec<String> {
+fn short_catalog(known: &[ConnectionData]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut bytes = 0;
     for known in known {

@@ -1,5 +1,7 @@
 //! Compiling and running semantic queries.
 
+use std::sync::Arc;
+
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure};
 use ktx_semantic_layer::{
@@ -12,7 +14,7 @@ use ktx_warehouse::QueryResult;
 use serde_json::{Value, json};
 
 use crate::choice::{Candidates, Match, candidates, choose};
-use crate::context::{ProjectContext, Runner};
+use crate::context::{Need, ProjectContext, Runner};
 use crate::limits::check_query;
 use crate::reader::Reader;
 use crate::wire::{
@@ -21,6 +23,7 @@ use crate::wire::{
 };
 
 use super::corrected::taught;
+use super::crowded::crowded_note;
 use super::sql::{MAX_ROWS, Statement, cut_note, fetched, headers, rows};
 use super::unknown_values::unknown_values;
 use super::waiting::with_waiting_joins;
@@ -76,7 +79,7 @@ pub async fn query(
     call.progress.report(0.0, "Compiling query");
     check_query(&request.query)?;
     let connection = warehouse_for(context, request).await?;
-    let catalog = context.catalog(&connection.id).await?;
+    let catalog = catalog_for(context, &connection, &request.query).await?;
     if catalog.list().is_empty() {
         let message = format!("`{}` has no semantic sources", connection.id);
         return Err(
@@ -87,10 +90,13 @@ pub async fn query(
     let dialect = catalog.dialect();
     let compiled = match compile(&catalog, &request.query, dialect) {
         Ok(compiled) => compiled,
-        // A person has commands for the next step.
-        Err(error) if context.reader() == Reader::Person => return Err(error.into()),
         Err(error) => {
-            let failure = taught(error, &request.query, &catalog);
+            let reader = context.reader();
+            let failure = taught(error, &request.query, &catalog, reader);
+            if reader == Reader::Person {
+                // The command adds the joins that wait, after its own command lines.
+                return Err(failure);
+            }
             let connection = Some(connection.id.as_str());
             return Err(with_waiting_joins(context, connection, &request.query, failure).await);
         }
@@ -134,6 +140,7 @@ pub async fn query(
                     .await?;
                 call.progress.report(1.0, &fetched(&result));
                 notes.extend(cut_note(&result, &statement.caps));
+                notes.extend(crowded_note(&request.query, &result, context.reader()));
                 let mut execution = json!({
                     "mode": "executed",
                     "driver": connection.driver.as_str(),
@@ -229,6 +236,21 @@ impl QueryAnswer {
                 .contains(&IncludePart::Sql)
                 .then(|| self.compiled.sql.clone()),
             plan: include.contains(&IncludePart::Plan).then(|| self.plan()),
+        }
+    }
+}
+
+/// The sources that a query needs. A server answers many queries from one catalog.
+async fn catalog_for(
+    context: &dyn ProjectContext,
+    connection: &Connection,
+    query: &Query,
+) -> Result<Arc<Catalog>, Failure> {
+    match context.reader() {
+        Reader::Agent => context.catalog(&connection.id).await,
+        Reader::Person => {
+            let need = Need::Query(Box::new(query.clone()));
+            context.catalog_for(&connection.id, need).await
         }
     }
 }
@@ -338,12 +360,15 @@ pub fn query_of(input: &SlQueryInput) -> Result<Query, Failure> {
             Some(true) => Totals::Include,
             Some(false) | None => Totals::LeaveOut,
         },
+        weight: input.weight.clone(),
+        limit_per: input.limit_per.clone().unwrap_or_default(),
         others: match input.others {
             Some(true) => Others::OneRow,
             Some(false) | None => Others::LeaveOut,
         },
         across: match input.across {
             Some(AcrossInput::CountEach) => Across::CountEach,
+            Some(AcrossInput::Allocate) => Across::Allocate,
             None => Across::default(),
         },
     })

@@ -8,8 +8,9 @@ use ktx_search::{Kind, Lane, Query};
 use ktx_semantic_layer::{Catalog, Source, Visibility};
 use ktx_vocabulary::ConnectionId;
 
-use crate::context::{ProjectContext, connection_of, search_one};
+use crate::context::{Need, ProjectContext, connection_of, search_one};
 use crate::limits::check_text;
+use crate::reader::Reader;
 use crate::scans::Shown;
 use crate::wire::{DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceList};
 
@@ -34,6 +35,18 @@ pub async fn list_sources(
         list.diagnostics.extend(listing.diagnostics);
     }
     Ok(list)
+}
+
+/// The measures of all connections as queries name them, ordered, each once.
+pub async fn list_measures(context: &dyn ProjectContext) -> Result<Vec<String>, Failure> {
+    let mut names = BTreeSet::new();
+    for (_, catalog) in catalogs(context, None, None).await? {
+        for source in catalog.sources() {
+            let measures = source.measures.iter();
+            names.extend(measures.map(|measure| format!("{}.{}", source.name, measure.name)));
+        }
+    }
+    Ok(names.into_iter().collect())
 }
 
 /// Finds sources; `limit` 0 means all. Only the index is asked, and for values the last scan. The
@@ -84,7 +97,7 @@ pub async fn read_source(
     name: &str,
 ) -> Result<ReadSourceOutput, Failure> {
     check_text("sourceName", name)?;
-    let catalogs = catalogs(context, connection).await?;
+    let catalogs = catalogs(context, connection, Some(name)).await?;
     let holds = |catalog: &Catalog| catalog.list().iter().any(|summary| summary.name == name);
     let holders: Vec<&(ConnectionId, Arc<Catalog>)> = catalogs
         .iter()
@@ -121,10 +134,17 @@ pub async fn read_source(
 async fn catalogs(
     context: &dyn ProjectContext,
     connection: Option<&str>,
+    name: Option<&str>,
 ) -> Result<Vec<(ConnectionId, Arc<Catalog>)>, Failure> {
     let mut found = Vec::new();
     for id in ids(context, connection).await? {
-        match context.catalog(&id).await {
+        let catalog = match (context.reader(), name) {
+            (Reader::Person, Some(name)) => {
+                context.catalog_for(&id, Need::Text(name.to_owned())).await
+            }
+            _ => context.catalog(&id).await,
+        };
+        match catalog {
             Ok(catalog) => found.push((id, catalog)),
             // A listing tells of it; the other connections have their sources.
             Err(failure) if connection.is_none() && failure.code == Code::OutsideProject => {}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure, excerpt};
-use ktx_read_only_sql::{AllowedFunctions, ReadOnlySql, Refusal};
+use ktx_read_only_sql::{AllowedFunctions, ReadOnlySql, Refusal, SortKey};
 use ktx_semantic_layer::{Relation, Source};
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::CallContext;
@@ -48,6 +48,8 @@ pub struct SqlAnswer {
     pub connection: Connection,
     /// The statement as it was sent.
     pub sql: String,
+    /// The keys by which it sorts its rows; empty if they have no order.
+    pub order: Vec<SortKey>,
     /// Typed cells, for tables and CSV.
     pub result: QueryResult,
     /// The caps that the result was read under.
@@ -111,6 +113,7 @@ pub async fn execute_sql(
     Ok(SqlAnswer {
         connection,
         sql: checked.as_str().to_owned(),
+        order: checked.order().to_vec(),
         result,
         caps,
         notes,

@@ -80,6 +80,8 @@ pub enum IncludePart {
 pub enum AcrossInput {
     /// It counts once in each group; the groups can add up to more than the total.
     CountEach,
+    /// It is divided among its groups by the weights of the table of pairs, or by `weight`.
+    Allocate,
 }
 
 /// A semantic query.
@@ -96,31 +98,33 @@ pub struct SlQueryInput {
     /// What to group by.
     #[schemars(extend("x-aliases" = ["group_by", "by", "breakdown"]))]
     pub dimensions: Option<Vec<DimensionInput>>,
-    /// Conditions such as `orders.status = 'shipped'`, all of which hold; conditions on measures apply
-    /// after aggregation.
+    /// Conditions such as `orders.status = 'shipped'`; those on measures apply after aggregation.
     #[schemars(extend("x-aliases" = ["where", "condition"]))]
     pub filters: Option<Vec<String>>,
     /// Predefined conditions, `source.segment`.
     pub segments: Option<Vec<String>>,
-    /// Sort keys; by the dimensions when left out.
+    /// Sort keys (default: the dimensions).
     #[schemars(extend("x-aliases" = ["sort", "sort_by", "order"]))]
     pub order_by: Option<Vec<OrderInput>>,
-    /// The most rows (1000 when left out).
+    /// Most rows (default: 1000).
     #[schemars(range(min = 0))]
     #[schemars(extend("x-aliases" = ["max_rows", "row", "top"]))]
     pub limit: Option<u64>,
-    /// Whether members of a dimension without facts get a row (true when left out, but not in the first rows by a measure: `order_by` with `limit`).
+    /// Dimensions whose combinations of values get `limit` rows each.
+    pub limit_per: Option<Vec<String>>,
+    /// Give members without facts a row (default: yes, except in the first rows by a measure).
     pub include_empty: Option<bool>,
-    /// Whether periods of a time dimension without rows get a row (false when left out).
+    /// Give periods without rows a row.
     pub fill: Option<bool>,
-    /// Whether totals over the last dimension, over the last two, and so on get rows (false when left out); the
-    /// column `total_over` names the dimensions that a row is over.
+    /// Add totals over the last dimension, the last two, …; `total_over` names what a row is over.
     pub totals: Option<bool>,
-    /// Whether the groups beyond `limit` get one row, `others` in `total_over` (false when left out).
+    /// Add one row for the groups beyond `limit`, `others` in `total_over`.
     pub others: Option<bool>,
-    /// `count_each` groups by something of which a row has several, such as the categories of a film.
+    /// A row that is in several groups, such as a film in two categories, counts in each or is divided among them.
     pub across: Option<AcrossInput>,
-    /// What the answer holds besides rows.
+    /// For `allocate`: a column such as `film_category.share`.
+    pub weight: Option<String>,
+    /// What to add to the rows.
     pub include: Option<Vec<IncludePart>>,
 }
 

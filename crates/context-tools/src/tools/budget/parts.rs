@@ -7,7 +7,7 @@ pub(super) const LINE: usize = 100;
 
 /// Which field of a result grows, and by what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tools) enum Shape {
+pub(crate) enum Shape {
     /// Rows, with the field that counts them.
     Rows {
         /// The field with the count.

@@ -9,7 +9,7 @@ use crate::uses::shown_confidence;
 use crate::uses::suggested::source_facts;
 use crate::wire::{DiscoverKind, DiscoverRef, Payload, TablePlace};
 
-use super::Known;
+use super::ConnectionData;
 
 /// Letters of a snippet.
 const SNIPPET_LETTERS: usize = 200;
@@ -19,13 +19,13 @@ const DAY_LETTERS: usize = 10;
 
 /// What is put together for the look-ups of one connection.
 struct Place<'a> {
-    known: &'a Known,
+    known: &'a ConnectionData,
     shown: Option<Shown<'a>>,
 }
 
 /// The references, best first. A table is its source and a column is its dimension, where it has one: the reference
 /// is that of the semantic layer, at the place of the better of both.
-pub(super) fn entries(found: Vec<(Hit, f64)>, known: &[Known]) -> Vec<DiscoverRef> {
+pub(super) fn entries(found: Vec<(Hit, f64)>, known: &[ConnectionData]) -> Vec<DiscoverRef> {
     let places: Vec<Place<'_>> = known
         .iter()
         .map(|known| Place {

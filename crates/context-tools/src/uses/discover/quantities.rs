@@ -7,7 +7,7 @@ use ktx_semantic_layer::Source;
 use crate::uses::suggested::suggested_measures;
 use crate::wire::{DiscoverKind, DiscoverRef};
 
-use super::Known;
+use super::ConnectionData;
 
 /// Measures that are suggested.
 const MOST_SUGGESTED: usize = 3;
@@ -31,7 +31,7 @@ const EMPTY: &str = "\
 pub(super) fn measures_first(
     query: &str,
     refs: Vec<DiscoverRef>,
-    known: &[Known],
+    known: &[ConnectionData],
 ) -> Vec<DiscoverRef> {
     let words = words(query);
     let is_quantity = words.iter().any(|word| is_in(word, QUANTITIES));
@@ -56,7 +56,7 @@ pub(super) fn measures_first(
 fn suggestions(
     words: &BTreeSet<String>,
     refs: &[DiscoverRef],
-    known: &[Known],
+    known: &[ConnectionData],
 ) -> Vec<DiscoverRef> {
     let mut found: Vec<(usize, DiscoverRef)> = Vec::new();
     let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
@@ -107,7 +107,10 @@ fn suggestions(
 }
 
 /// The source that a reference is or belongs to.
-fn source_of<'a>(entry: &DiscoverRef, known: &'a [Known]) -> Option<(&'a Known, &'a Source)> {
+fn source_of<'a>(
+    entry: &DiscoverRef,
+    known: &'a [ConnectionData],
+) -> Option<(&'a ConnectionData, &'a Source)> {
     let connection = entry.connection_id.as_deref()?;
     let known = known.iter().find(|known| known.id.as_str() == connection)?;
     let name = match entry.kind {

@@ -1,0 +1,278 @@
+//! The project of one client of a server: opened again when the settings that say what the client may
+//! see and use have changed.
+//!
+//! While they cannot be used, a client with a policy sees nothing, and so does everyone if they name
+//! clients. Other clients see the project as before: it reports itself what is wrong with it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use ktx_config::Connection;
+use ktx_diagnostics::{Code, Failure};
+use ktx_scan::Found;
+use ktx_search::{Query, SearchOutcome};
+use ktx_semantic_layer::Catalog;
+use ktx_vocabulary::ConnectionId;
+use ktx_wiki::{Page, PagePath};
+
+use crate::context::{AuditEntry, ProjectContext, Runner};
+use crate::custom::CustomTool;
+use crate::reader::Reader;
+use crate::scans::ScanSnapshot;
+use crate::state::ProjectState;
+use crate::tools::ToolProfile;
+use crate::wire::SourceList;
+
+/// The least time between two attempts with settings that could not be used.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The folder of the tools that the owner of a project writes.
+const TOOLS: &str = "tools";
+
+/// What a client may see and use.
+#[derive(Clone)]
+pub struct Offered {
+    /// The project as the client sees it.
+    pub context: Arc<dyn ProjectContext>,
+    /// The only tools that it may use; all of the profile if absent.
+    pub only: Option<Vec<String>>,
+    /// The profile of the client; that of the server if absent.
+    pub profile: Option<ToolProfile>,
+    /// Whether the client has a policy.
+    pub is_limited: bool,
+    /// The tools that the owner of the project writes.
+    pub own: Vec<Arc<CustomTool>>,
+}
+
+impl std::fmt::Debug for Offered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Offered")
+            .field("only", &self.only)
+            .field("is_limited", &self.is_limited)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens the project for the client.
+type Open = Box<dyn Fn() -> Result<Offered, Failure> + Send + Sync>;
+
+/// The settings as they were read.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Settings(BTreeMap<String, Option<Vec<u8>>>);
+
+impl Settings {
+    /// Reads `ktx.yaml` and the tools; what cannot be read is as good as changed when it can.
+    fn read(root: &Path) -> Self {
+        let mut files = BTreeMap::new();
+        let config = root.join(ktx_config::FILE_NAME);
+        files.insert(ktx_config::FILE_NAME.to_owned(), std::fs::read(config).ok());
+        let tools = std::fs::read_dir(root.join(TOOLS)).into_iter().flatten();
+        for entry in tools.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            files.insert(format!("{TOOLS}/{name}"), std::fs::read(entry.path()).ok());
+        }
+        Self(files)
+    }
+
+    /// Whether `ktx.yaml` may have policies.
+    fn name_clients(&self) -> bool {
+        let text = self.0.get(ktx_config::FILE_NAME).cloned().flatten();
+        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        text.is_none_or(|text| text.contains("clients"))
+    }
+}
+
+struct Loaded {
+    settings: Settings,
+    /// Grows with each change.
+    version: u64,
+    offered: Option<Arc<Offered>>,
+    /// The only tools of the last settings that could be used.
+    last_only: Option<Vec<String>>,
+    /// When the settings could not be used the last time.
+    failed: Option<Instant>,
+}
+
+impl Loaded {
+    /// Whether it is time to try settings again that could not be used: a scan may have mended them.
+    fn may_be_mended(&self) -> bool {
+        self.failed.is_some_and(|failed| failed.elapsed() >= PAUSE)
+    }
+}
+
+/// A project that is opened again when its settings change.
+#[derive(Clone)]
+pub struct ReloadedContext {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    root: PathBuf,
+    /// The project as it was at the start: statements that still run are noted through it.
+    first: Arc<dyn ProjectContext>,
+    open: Open,
+    loaded: Mutex<Loaded>,
+}
+
+impl std::fmt::Debug for ReloadedContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReloadedContext")
+            .field("root", &self.inner.root)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ReloadedContext {
+    /// Opens the project, and again after each change.
+    ///
+    /// # Errors
+    /// When it cannot be opened the first time.
+    pub fn new(
+        root: &Path,
+        open: impl Fn() -> Result<Offered, Failure> + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
+        // Read before the project is opened: a change in between is a change.
+        let settings = Settings::read(root);
+        let offered = open()?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                root: root.to_owned(),
+                first: Arc::clone(&offered.context),
+                open: Box::new(open),
+                loaded: Mutex::new(Loaded {
+                    settings,
+                    version: 0,
+                    last_only: offered.only.clone(),
+                    offered: Some(Arc::new(offered)),
+                    failed: None,
+                }),
+            }),
+        })
+    }
+
+    /// What the client may see and use now; `None` while the settings cannot be used. The number grows
+    /// with each change.
+    pub fn offered(&self) -> (u64, Option<Arc<Offered>>) {
+        let loaded = self.inner.current();
+        (loaded.version, loaded.offered.clone())
+    }
+
+    /// The only tools that the client may use, by the last settings that could be used; all if absent.
+    pub fn last_only(&self) -> Option<Vec<String>> {
+        self.inner.current().last_only.clone()
+    }
+
+    fn now(&self) -> Result<Arc<dyn ProjectContext>, Failure> {
+        match self.offered() {
+            (_, Some(offered)) => Ok(Arc::clone(&offered.context)),
+            // The reason may name what is hidden.
+            (_, None) => Err(Failure::new(
+                Code::SettingsUnusable,
+                "the settings of the project have changed and cannot be used: nothing is shown",
+            )
+            .hint("ask the owner of the project to run `ktx status`, then try again")),
+        }
+    }
+}
+
+impl Inner {
+    fn current(&self) -> MutexGuard<'_, Loaded> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read under the lock: of two callers, neither goes back to what the other has replaced.
+        let settings = Settings::read(&self.root);
+        let is_changed = loaded.settings != settings;
+        if is_changed || loaded.may_be_mended() {
+            let is_open = !settings.name_clients()
+                && loaded.offered.as_ref().is_some_and(|last| !last.is_limited);
+            loaded.settings = settings;
+            loaded.version += 1;
+            loaded.failed = None;
+            loaded.offered = match (self.open)() {
+                Ok(offered) => {
+                    loaded.last_only.clone_from(&offered.only);
+                    Some(Arc::new(offered))
+                }
+                Err(failure) => {
+                    loaded.failed = Some(Instant::now());
+                    if is_changed {
+                        tracing::error!(
+                            message = %failure.message,
+                            "the settings of a client have changed and cannot be used"
+                        );
+                    }
+                    loaded.offered.take().filter(|_| is_open)
+                }
+            };
+        }
+        loaded
+    }
+}
+
+#[async_trait]
+impl ProjectContext for ReloadedContext {
+    fn reader(&self) -> Reader {
+        self.inner.first.reader()
+    }
+
+    async fn connections(&self) -> Result<Vec<Connection>, Failure> {
+        self.now()?.connections().await
+    }
+
+    async fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure> {
+        self.now()?.source_folders().await
+    }
+
+    async fn runner(&self, connection: &Connection) -> Result<Runner, Failure> {
+        self.now()?.runner(connection).await
+    }
+
+    async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure> {
+        self.now()?.catalog(connection).await
+    }
+
+    async fn listing(&self, connection: &ConnectionId) -> Result<SourceList, Failure> {
+        self.now()?.listing(connection).await
+    }
+
+    async fn page_paths(&self) -> Result<Vec<PagePath>, Failure> {
+        self.now()?.page_paths().await
+    }
+
+    async fn unread_pages(&self) -> Result<Vec<String>, Failure> {
+        self.now()?.unread_pages().await
+    }
+
+    async fn pages(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure> {
+        self.now()?.pages(paths).await
+    }
+
+    async fn snapshot(
+        &self,
+        connection: &ConnectionId,
+    ) -> Result<Option<Arc<ScanSnapshot>>, Failure> {
+        self.now()?.snapshot(connection).await
+    }
+
+    async fn links(&self, connection: &ConnectionId) -> Option<Found> {
+        self.now().ok()?.links(connection).await
+    }
+
+    async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure> {
+        self.now()?.search(queries).await
+    }
+
+    /// The files of a client that sees nothing are none.
+    async fn state(&self) -> Result<ProjectState, Failure> {
+        match self.now() {
+            Ok(context) => context.state().await,
+            Err(_) => Ok(ProjectState::default()),
+        }
+    }
+
+    fn audit(&self, entry: AuditEntry) {
+        self.inner.first.audit(entry);
+    }
+}
