@@ -21,7 +21,10 @@ fn context(user: &str) -> FileContext {
         user: UserId::parse(user).expect("a user id"),
         reader: Reader::Agent,
         index: IndexPlace::Memory,
+        vectors: None,
         warehouses: Arc::new(TestWarehouses::default()),
+        withheld: ktx_context_tools::WithheldParts::default(),
+        policy: None,
         audit: Arc::new(NoAudit),
         now: std::time::SystemTime::now,
     })

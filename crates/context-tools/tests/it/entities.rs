@@ -55,6 +55,32 @@ async fn describes_a_table_with_everything_that_is_known() {
     );
 }
 
+/// Where two joins lead to one table, details and search have the names by which queries tell them apart.
+#[tokio::test]
+async fn the_roles_of_a_table_are_named() {
+    let project = TestProject::new();
+    let join = |column: &str| {
+        format!("{{to: customers, 'on': {column} = customers.id, relationship: many_to_one}}")
+    };
+    let (buyer, patron) = (join("buyer_id"), join("patron_id"));
+    let text = format!(
+        "name: orders\ntable: main.orders\ngrain: [id]\ncolumns:\n  - {{name: id, type: number}}\n  \
+         - {{name: buyer_id, type: number}}\n  - {{name: patron_id, type: number}}\njoins:\n  - {buyer}\n  - {patron}\n"
+    );
+    project.write("semantic-layer/warehouse/orders.yaml", &text);
+    let orders = one(&project, json!({"table": "orders"})).await;
+    let joins = orders.get("joins").and_then(Value::as_array);
+    let paths = joins.into_iter().flatten().map(|join| &join["path"]);
+    assert_eq!(paths.collect::<Vec<_>>(), ["orders.buyer", "orders.patron"]);
+    let found = project
+        .data(
+            "discover_data",
+            json!({"query": "patron", "kinds": ["sl_source"]}),
+        )
+        .await;
+    assert_eq!(found["refs"][0]["id"], "orders");
+}
+
 #[tokio::test]
 async fn a_miss_names_near_candidates_only() {
     let project = TestProject::new();

@@ -5,15 +5,20 @@
     reason = "the tests write and change a project folder"
 )]
 
+mod bad_paths;
 mod budget;
 mod changes;
 mod compatibility;
 mod discovery;
+mod drift;
 mod entities;
 mod hidden;
+mod kept_index;
+mod meaning;
 mod project;
 mod quality;
 mod queries;
+mod refusals;
 mod sources;
 mod trouble;
 mod warehouse;

@@ -97,7 +97,10 @@ fn context(
         user: UserId::parse(user).expect("a user id"),
         reader: Reader::Agent,
         index: IndexPlace::File(root.join(".ktx/state/search.sqlite")),
+        vectors: None,
         warehouses: warehouses.clone(),
+        withheld: ktx_context_tools::WithheldParts::default(),
+        policy: None,
         audit: notes.clone(),
         now: std::time::SystemTime::now,
     }))
