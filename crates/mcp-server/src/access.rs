@@ -14,6 +14,17 @@ pub struct Access {
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<String>,
     token: Option<[u8; 32]>,
+    /// The tokens of the named clients.
+    clients: Vec<[u8; 32]>,
+}
+
+/// The client of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admitted {
+    /// One that shows the server's token, or none where none is asked for.
+    Other,
+    /// The named client at this place.
+    Named(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +49,16 @@ impl Access {
             hosts: hosts.map(split).collect(),
             origins: origins.to_vec(),
             token: token.map(|token| digest(token.expose())),
+            clients: Vec::new(),
         }
+    }
+
+    /// Adds the tokens of named clients, each with its own tools.
+    #[must_use]
+    pub fn with_clients<'a>(mut self, tokens: impl IntoIterator<Item = &'a Secret>) -> Self {
+        let tokens = tokens.into_iter();
+        self.clients = tokens.map(|token| digest(token.expose())).collect();
+        self
     }
 
     /// Returns whether a token is required.
@@ -72,7 +92,15 @@ impl Access {
         let Some(origin) = headers.get(ORIGIN) else {
             return Ok(());
         };
-        let is_allowed = |origin: &str| self.origins.iter().any(|known| known == origin);
+        // A page of the server's own address: other pages cannot choose the name by which a browser reached it.
+        let is_own = |origin: &str| {
+            let own = origin
+                .strip_prefix("http://")
+                .or_else(|| origin.strip_prefix("https://"));
+            own.is_some_and(|own| split(own) == (name.clone(), port))
+        };
+        let is_allowed =
+            |origin: &str| is_own(origin) || self.origins.iter().any(|known| known == origin);
         if origin.to_str().is_ok_and(is_allowed) {
             return Ok(());
         }
@@ -81,22 +109,30 @@ impl Access {
         ))
     }
 
-    /// Checks whether a request may reach the tools.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let Some(token) = self.token else {
-            return Ok(());
-        };
-        let shown = headers.get(AUTHORIZATION).and_then(|value| {
+    /// Checks whether a request may reach the tools, and whose they are.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Refused> {
+        let shown = headers.get(AUTHORIZATION).map(|value| {
             let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+            scheme
+                .eq_ignore_ascii_case("bearer")
+                .then(|| digest(token.trim()))
         });
+        let refused = Refused {
+            status: StatusCode::UNAUTHORIZED,
+            reason: "the bearer token is missing or wrong",
+        };
         // Comparing digests keeps the timing independent of the token.
-        match shown {
-            Some(shown) if digest(shown) == token => Ok(()),
-            _ => Err(Refused {
-                status: StatusCode::UNAUTHORIZED,
-                reason: "the bearer token is missing or wrong",
-            }),
+        if let Some(Some(shown)) = shown
+            && let Some(place) = self.clients.iter().position(|token| *token == shown)
+        {
+            return Ok(Admitted::Named(place));
+        }
+        match (self.token, shown) {
+            (Some(token), Some(Some(shown))) if shown == token => Ok(Admitted::Other),
+            (Some(_), _) => Err(refused),
+            // A misspelled token must not fall back to the access of clients without one.
+            (None, Some(_)) if !self.clients.is_empty() => Err(refused),
+            (None, _) => Ok(Admitted::Other),
         }
     }
 }
@@ -107,6 +143,7 @@ impl std::fmt::Debug for Access {
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
             .field("token", &self.token.map(|_| "***"))
+            .field("clients", &self.clients.len())
             .finish()
     }
 }

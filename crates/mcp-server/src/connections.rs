@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ktx_mcp_bridge::Hearing;
 use tokio_util::sync::CancellationToken;
 
 /// The limits of a server and of its patience with clients.
@@ -137,6 +138,8 @@ impl Drop for ConnectionSlot {
 
 #[derive(Debug)]
 pub(crate) struct Answering(Arc<ConnectionSlot>);
+
+impl Hearing for Answering {}
 
 impl Drop for Answering {
     fn drop(&mut self) {

@@ -1,11 +1,12 @@
 //! The server for many agents over HTTP: `/mcp` has the tools, `/health` reports that it runs.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, VARY,
@@ -17,15 +18,17 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use ktx_mcp_bridge::{HttpAnswer, HttpTools, plain, until_heard};
+use ktx_mcp_bridge::{HttpAnswer, HttpTools, plain, refusal, until_heard};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, Refused};
+use crate::access::{Access, Admitted, Refused};
 use crate::connections::{Bounds, ConnectionSlot, Connections};
 use crate::serve::ServedTools;
+use crate::socket::LocalSocket;
 
 /// The longest message in bytes, as on standard input.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -62,17 +65,55 @@ pub enum HttpEvent {
     },
 }
 
+/// What a server answers besides `/health`.
+#[async_trait]
+pub trait Routes: Send + Sync {
+    /// Whether a path is one of them.
+    fn has(&self, path: &str) -> bool;
+
+    /// The text for other paths.
+    fn absent(&self) -> &'static str;
+
+    /// Answers a request whose client may ask.
+    async fn answer(&self, request: Request<Full<Bytes>>) -> HttpAnswer;
+
+    /// Refuses a request, in the form that clients read.
+    fn refusal(&self, status: StatusCode, reason: &str) -> HttpAnswer;
+}
+
+#[async_trait]
+impl Routes for HttpTools {
+    fn has(&self, path: &str) -> bool {
+        path == "/mcp"
+    }
+
+    fn absent(&self) -> &'static str {
+        "there is only /mcp and /health\n"
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>) -> HttpAnswer {
+        Self::answer(self, request).await
+    }
+
+    fn refusal(&self, status: StatusCode, reason: &str) -> HttpAnswer {
+        refusal(status, reason)
+    }
+}
+
 /// A server for one project.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
+    socket: Option<LocalSocket>,
     handler: Arc<Handler>,
     connections: Arc<Connections>,
 }
 
 /// Answers requests.
 struct Handler {
-    tools: HttpTools,
+    routes: Box<dyn Routes>,
+    /// The tools of the named clients. A session belongs to one client; no other client can use it.
+    named: Vec<HttpTools>,
     access: Access,
     health: String,
     refused: std::sync::atomic::AtomicU64,
@@ -100,10 +141,54 @@ impl HttpServer {
         report: impl Fn(&HttpEvent) + Send + Sync + 'static,
         shutdown: &CancellationToken,
     ) -> Self {
-        let identity = served.identity();
-        let tools = HttpTools::new(served.tools(), identity, shutdown.child_token());
+        Self::for_clients(
+            listener,
+            access,
+            health,
+            (served, Vec::new()),
+            report,
+            shutdown,
+        )
+    }
+
+    /// Like [`Self::new`], with tools for each client whose token `access` knows, in the same order.
+    pub fn for_clients(
+        listener: TcpListener,
+        access: Access,
+        health: String,
+        (served, named): (ServedTools<'_>, Vec<ServedTools<'_>>),
+        report: impl Fn(&HttpEvent) + Send + Sync + 'static,
+        shutdown: &CancellationToken,
+    ) -> Self {
+        let tools = |served: ServedTools<'_>| {
+            let identity = served.identity();
+            HttpTools::new(served.offer(), identity, shutdown.child_token())
+        };
+        let named = named.into_iter().map(tools).collect();
+        Self::handled(listener, access, health, (tools(served), named), report)
+    }
+
+    /// Creates a server of anything else.
+    pub fn serving(
+        listener: TcpListener,
+        access: Access,
+        health: String,
+        routes: impl Routes + 'static,
+        report: impl Fn(&HttpEvent) + Send + Sync + 'static,
+    ) -> Self {
+        Self::handled(listener, access, health, (routes, Vec::new()), report)
+    }
+
+    fn handled(
+        listener: TcpListener,
+        access: Access,
+        health: String,
+        (routes, named): (impl Routes + 'static, Vec<HttpTools>),
+        report: impl Fn(&HttpEvent) + Send + Sync + 'static,
+    ) -> Self {
         let handler = Handler {
-            tools,
+            routes: Box::new(routes),
+            named,
             access,
             health,
             refused: std::sync::atomic::AtomicU64::new(0),
@@ -111,6 +196,7 @@ impl HttpServer {
         };
         Self {
             listener,
+            socket: None,
             handler: Arc::new(handler),
             connections: Connections::new(Bounds::default()),
         }
@@ -121,6 +207,12 @@ impl HttpServer {
     pub fn within(mut self, bounds: Bounds) -> Self {
         self.connections = Connections::new(bounds);
         self
+    }
+
+    /// Also listens on a socket.
+    #[must_use]
+    pub fn also_on(self, socket: Option<LocalSocket>) -> Self {
+        Self { socket, ..self }
     }
 
     /// Returns the address that it listens on.
@@ -137,13 +229,13 @@ impl HttpServer {
         let (mut not_accepted, mut turned_away) = (0, 0);
         loop {
             while connections.try_join_next().is_some() {}
-            let accepted = self.listener.accept();
-            let Some(accepted) = accepted.with_cancellation_token(&shutdown).await else {
+            let accepted = self.accept().with_cancellation_token(&shutdown).await;
+            let Some(accepted) = accepted else {
                 break;
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let Some(slot) = self.connections.admit(peer.ip().to_canonical()) else {
+                    let Some(slot) = self.connections.admit(peer) else {
                         turned_away += 1;
                         let count = turned_away;
                         (self.handler.report)(&HttpEvent::TurnedAway { count });
@@ -151,9 +243,7 @@ impl HttpServer {
                     };
                     let (handler, shutdown) = (Arc::clone(&self.handler), shutdown.clone());
                     let bounds = self.connections.bounds();
-                    connections.spawn(async move {
-                        converse(without_delay(stream), handler, slot, bounds, shutdown).await;
-                    });
+                    connections.spawn(converse(stream, handler, slot, bounds, shutdown));
                 }
                 Err(error) => {
                     not_accepted += 1;
@@ -163,18 +253,42 @@ impl HttpServer {
                 }
             }
         }
-        drop(self.listener);
+        drop((self.listener, self.socket));
         let all = async { while connections.join_next().await.is_some() {} };
         // Unfinished answers are aborted with the set.
         drop(tokio::time::timeout(LAST, all).await);
     }
+
+    /// The next client, and where it is. Those of the socket are at no address.
+    async fn accept(&self) -> std::io::Result<(Box<dyn Stream>, IpAddr)> {
+        let local = async {
+            match &self.socket {
+                Some(socket) => socket.accept().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            accepted = self.listener.accept() => {
+                let (stream, peer) = accepted?;
+                Ok((Box::new(without_delay(stream)), peer.ip().to_canonical()))
+            }
+            accepted = local => {
+                Ok((Box::new(accepted?), IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
+            }
+        }
+    }
 }
+
+/// A connection, wherever it comes from.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Lets a browser show an answer to a page of an allowed origin.
 fn shown_to(origin: HeaderValue, headers: &mut HeaderMap) {
     let methods = HeaderValue::from_static("GET, POST, DELETE");
     let asked = HeaderValue::from_static(
-        "authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id",
+        "authorization, content-type, idempotency-key, last-event-id, mcp-protocol-version, mcp-session-id",
     );
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
@@ -195,7 +309,7 @@ fn without_delay(stream: TcpStream) -> TcpStream {
 
 /// Serves one connection to its end, or until another one needs its place.
 async fn converse(
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     handler: Arc<Handler>,
     slot: Arc<ConnectionSlot>,
     bounds: Bounds,
@@ -275,12 +389,22 @@ impl Handler {
     ) -> HttpAnswer {
         match request.uri().path() {
             // The preflight request of a browser, which carries no token.
-            "/mcp" if request.method() == Method::OPTIONS => plain(StatusCode::NO_CONTENT, ""),
-            "/mcp" => match self.access.admit(request.headers()) {
-                Ok(()) => match whole(request, limit).await {
+            path if self.routes.has(path) && request.method() == Method::OPTIONS => {
+                plain(StatusCode::NO_CONTENT, "")
+            }
+            path if self.routes.has(path) => match self.access.admit(request.headers()) {
+                Ok(client) => match whole(request, limit).await {
                     Ok(request) => {
                         let answering = slot.answering();
-                        until_heard(self.tools.answer(request).await, answering)
+                        let named = match client {
+                            Admitted::Named(place) => self.named.get(place),
+                            Admitted::Other => None,
+                        };
+                        let answer = match named {
+                            Some(tools) => tools.answer(request).await,
+                            None => self.routes.answer(request).await,
+                        };
+                        until_heard(answer, answering)
                     }
                     Err(refused) => {
                         let mut answer = self.refused(refused);
@@ -302,7 +426,7 @@ impl Handler {
                 answer.headers_mut().insert(CONTENT_TYPE, kind);
                 answer
             }
-            _ => plain(StatusCode::NOT_FOUND, "there is only /mcp and /health\n"),
+            _ => plain(StatusCode::NOT_FOUND, self.routes.absent()),
         }
     }
 
@@ -314,7 +438,7 @@ impl Handler {
             reason: refused.reason,
             count,
         });
-        plain(refused.status, &format!("{}\n", refused.reason))
+        self.routes.refusal(refused.status, refused.reason)
     }
 }
 

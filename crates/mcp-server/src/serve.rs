@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, ToolProfile, context_tools, listed_in_core};
-use ktx_mcp_bridge::{Ended, LazyTools, ServerIdentity};
+use ktx_mcp_bridge::{CallObserver, Ended, LazyTools, Offer, ServerContent, ServerIdentity};
 use ktx_tool_descriptors::{ToolDescriptor, ToolSet};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use crate::content::ProjectContent;
 use crate::instructions::{NoteIntake, instructions};
 
 /// Why the server failed.
@@ -30,8 +31,42 @@ pub struct ServedTools<'a> {
     pub more: Vec<ToolDescriptor>,
     /// Which of them it offers.
     pub profile: ToolProfile,
+    /// The only ones that it offers; all of the profile if absent. With it, the client gets no resources and no prompts.
+    pub only: Option<Vec<String>>,
+    /// Says which tools there are after a change of the settings; absent if they never change.
+    pub renewal: Option<Renewal>,
+    /// Who hears of every call.
+    pub observer: Option<Arc<dyn CallObserver>>,
+    /// Makes the tools that clients call of those that there are, such as ones that are traced.
+    pub wrap: fn(ToolSet) -> ToolSet,
     /// The version of ktx.
     pub version: &'a str,
+}
+
+impl std::fmt::Debug for Renewal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Renewal").finish_non_exhaustive()
+    }
+}
+
+/// The tools of a client as they are now.
+#[derive(Debug)]
+pub struct RenewedTools {
+    /// As of [`ServedTools`].
+    pub more: Vec<ToolDescriptor>,
+    /// As of [`ServedTools`].
+    pub profile: ToolProfile,
+    /// As of [`ServedTools`].
+    pub only: Option<Vec<String>>,
+}
+
+/// Where a server learns of changes of its tools.
+#[derive(Clone)]
+pub struct Renewal {
+    /// Grows with each change.
+    pub version: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Returns the tools of a client as they are now.
+    pub tools: Arc<dyn Fn() -> RenewedTools + Send + Sync>,
 }
 
 impl std::fmt::Debug for ServedTools<'_> {
@@ -60,21 +95,49 @@ impl ServedTools<'_> {
         }
     }
 
-    pub(crate) fn tools(self) -> LazyTools {
+    pub(crate) fn offer(self) -> Offer {
         let Self {
             context,
             more,
             profile,
+            only,
+            renewal,
+            observer,
+            wrap,
             ..
         } = self;
+        let has_content = only.is_none();
+        let project = Arc::clone(&context);
+        let renewed = renewal.clone();
         let tools = LazyTools::new(move || {
+            let now = renewed.as_ref().map(|renewed| (renewed.tools)());
             let reads = context_tools(&context)?;
-            let all = reads.iter().cloned().chain(more);
-            ToolSet::new(all.filter(|tool| profile.has(&tool.name)).collect())
+            let (more, profile, only) = match &now {
+                Some(now) => (&now.more, now.profile, &now.only),
+                None => (&more, profile, &only),
+            };
+            let all = reads.iter().cloned().chain(more.iter().cloned());
+            let is_offered = |tool: &ToolDescriptor| {
+                let listed = |only: &Vec<String>| only.contains(&tool.name);
+                profile.has(&tool.name) && only.as_ref().is_none_or(listed)
+            };
+            ToolSet::new(all.filter(is_offered).collect()).map(wrap)
         });
-        match profile {
+        let tools = match renewal {
+            Some(renewal) => tools.renewed_by(move || (renewal.version)()),
+            None => tools,
+        };
+        let tools = Arc::new(match profile {
             ToolProfile::Full => tools,
             ToolProfile::Core => tools.listed_by(listed_in_core),
+        });
+        Offer {
+            content: has_content.then(|| {
+                let content = ProjectContent::new(project, Arc::clone(&tools));
+                Arc::new(content) as Arc<dyn ServerContent>
+            }),
+            tools,
+            observer,
         }
     }
 }
@@ -86,7 +149,7 @@ pub async fn serve_stdio(
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
     let identity = served.identity();
-    let ended = ktx_mcp_bridge::serve_stdio(served.tools(), identity, shutdown).await;
+    let ended = ktx_mcp_bridge::serve_stdio(served.offer(), identity, shutdown).await;
     ended.map_err(|source| ServeError::Session { source })
 }
 
@@ -99,6 +162,6 @@ pub async fn serve_stream(
 ) -> Result<Ended, ServeError> {
     let identity = served.identity();
     let ended =
-        ktx_mcp_bridge::serve_stream(served.tools(), identity, reader, writer, shutdown).await;
+        ktx_mcp_bridge::serve_stream(served.offer(), identity, reader, writer, shutdown).await;
     ended.map_err(|source| ServeError::Session { source })
 }

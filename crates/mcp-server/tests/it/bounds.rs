@@ -20,6 +20,10 @@ async fn heard(bounds: Bounds, sent: &str) -> String {
         context: Arc::new(Watched::default()),
         profile: ktx_context_tools::ToolProfile::Full,
         more: Vec::new(),
+        only: None,
+        renewal: None,
+        observer: None,
+        wrap: |tools| tools,
         version: "9.9.9",
     };
     let access = Access::new(&[], &[], None);

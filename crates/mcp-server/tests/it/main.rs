@@ -1,7 +1,9 @@
 //! The whole server, tested with the official client.
 
 mod bounds;
+mod conformance;
 mod context;
+mod fixture;
 
 use std::sync::Arc;
 
@@ -26,6 +28,10 @@ fn start(context: &Arc<Watched>, profile: ToolProfile) -> (tokio::io::DuplexStre
         let served = ServedTools {
             context,
             more: Vec::new(),
+            only: None,
+            renewal: None,
+            observer: None,
+            wrap: |tools| tools,
             profile,
             version: "9.9.9",
         };

@@ -1,0 +1,138 @@
+//! A Unix socket beside the address of the server, for programs of the same user.
+
+use std::path::PathBuf;
+
+/// Why ktx cannot listen on a socket.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketError {
+    #[error("the path of the socket `{path}` has {bytes} bytes; the system takes at most {most}")]
+    TooLong {
+        path: PathBuf,
+        bytes: usize,
+        most: usize,
+    },
+    #[error("another program listens on the socket `{path}`")]
+    InUse { path: PathBuf },
+    /// A server that was killed left it: it can be removed.
+    #[error("no program listens on the socket `{path}` any more")]
+    Stale { path: PathBuf },
+    #[error("`{path}` exists and is not a socket")]
+    NoSocket { path: PathBuf },
+    #[error("cannot listen on the socket `{path}`")]
+    Failed {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+pub use system::LocalSocket;
+
+#[cfg(unix)]
+mod system {
+    use std::fs::{self, Permissions};
+    use std::io::{Error, ErrorKind};
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+    use std::path::Path;
+
+    use tokio::net::{UnixListener, UnixSocket, UnixStream};
+
+    use super::SocketError;
+
+    /// Maximum length of a path in bytes.
+    const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+    /// Clients that may wait to be accepted.
+    const WAITING: u32 = 128;
+
+    /// A socket that only its user can reach. Its file stays when it is closed.
+    #[derive(Debug)]
+    pub struct LocalSocket(UnixListener);
+
+    impl LocalSocket {
+        /// Listens. Needs a running runtime.
+        ///
+        /// # Errors
+        /// [`SocketError`].
+        pub fn bind(path: &Path) -> Result<Self, SocketError> {
+            let bytes = path.as_os_str().as_bytes().len();
+            if bytes > LONGEST {
+                return Err(SocketError::TooLong {
+                    path: path.to_owned(),
+                    bytes,
+                    most: LONGEST,
+                });
+            }
+            look_at(path)?;
+            let listen = || -> Result<Self, Error> {
+                let socket = UnixSocket::new_stream()?;
+                socket.bind(path)?;
+                // Before anyone can connect.
+                fs::set_permissions(path, Permissions::from_mode(0o600))?;
+                Ok(Self(socket.listen(WAITING)?))
+            };
+            listen().map_err(|source| failed(path, source))
+        }
+
+        pub(crate) async fn accept(&self) -> Result<UnixStream, Error> {
+            Ok(self.0.accept().await?.0)
+        }
+    }
+
+    fn failed(path: &Path, source: Error) -> SocketError {
+        SocketError::Failed {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Finds out what is at the path.
+    fn look_at(path: &Path) -> Result<(), SocketError> {
+        let found = match fs::symlink_metadata(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(path, error)),
+        };
+        let path = path.to_owned();
+        if !found.file_type().is_socket() {
+            return Err(SocketError::NoSocket { path });
+        }
+        match std::os::unix::net::UnixStream::connect(&path) {
+            Ok(_) => Err(SocketError::InUse { path }),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                Err(SocketError::Stale { path })
+            }
+            Err(error) => Err(failed(&path, error)),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::io::{Error, ErrorKind};
+    use std::path::Path;
+
+    use tokio::net::TcpStream;
+
+    use super::SocketError;
+
+    /// This system has none.
+    #[derive(Debug)]
+    pub struct LocalSocket;
+
+    impl LocalSocket {
+        /// # Errors
+        /// Always.
+        pub fn bind(path: &Path) -> Result<Self, SocketError> {
+            Err(SocketError::Failed {
+                path: path.to_owned(),
+                source: ErrorKind::Unsupported.into(),
+            })
+        }
+
+        pub(crate) async fn accept(&self) -> Result<TcpStream, Error> {
+            std::future::pending().await
+        }
+    }
+}
