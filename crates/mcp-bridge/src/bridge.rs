@@ -1,125 +1,140 @@
-//! Exposes a tool set over MCP.
+//! Exposes a tool set, and what a server offers beside it, over MCP.
+#![expect(
+    deprecated,
+    reason = "the log is on its way out of the protocol, and clients use it"
+)]
 
-use std::pin::pin;
+mod calls;
+mod choice;
+mod shapes;
+
 use std::sync::Arc;
 
-use ktx_tool_descriptors::{
-    CallContext, LONGEST_TWICE, ListedTool, NoProgress, ProgressSink, ToolDescriptor, ToolError,
-    ToolOutput, ToolSetError, WriteEffect,
-};
+use ktx_tool_descriptors::ToolSet;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, Implementation, JsonObject, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, CompletionInfo, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    Implementation, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
+    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
-use serde_json::{Value, json};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
-use crate::caller::Caller;
+use crate::content::ServerContent;
 use crate::lazy::LazyTools;
-use crate::progress::{Reports, channel};
-use crate::serve::ServerIdentity;
+use crate::observer::CallObserver;
+use crate::serve::{Offer, ServerIdentity};
+use crate::session::{RequestedLevel, Session, digest, listen};
+use shapes::{
+    contents, message, prompt, refused, resource, shown_by, template, texts, tool, typed,
+};
 
 /// Maximum number of concurrent calls; further ones wait.
 const RUNNING: usize = 16;
 
+/// The extension of clients that show pages of a server.
+const PAGES: &str = "io.modelcontextprotocol/ui";
+
 /// Methods that are answered if their parameters have the right shape.
-const KNOWN: [&str; 3] = ["initialize", "ping", "tools/list"];
+const KNOWN: [&str; 9] = [
+    "initialize",
+    "ping",
+    "tools/list",
+    "logging/setLevel",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/get",
+    "completion/complete",
+];
 
 /// Answers one client.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Bridge {
     tools: Arc<LazyTools>,
+    content: Option<Arc<dyn ServerContent>>,
+    observer: Option<Arc<dyn CallObserver>>,
     identity: Arc<ServerIdentity>,
     running: Arc<Semaphore>,
+    session: Session,
     /// Canceled when the clients of this bridge have left for good.
     left: CancellationToken,
 }
 
 impl Bridge {
-    pub(crate) fn new(tools: LazyTools, identity: ServerIdentity, left: CancellationToken) -> Self {
+    pub(crate) fn new(offer: Offer, identity: ServerIdentity, left: CancellationToken) -> Self {
         Self {
-            tools: Arc::new(tools),
+            tools: offer.tools,
+            content: offer.content,
+            observer: offer.observer,
             identity: Arc::new(identity),
             running: Arc::new(Semaphore::new(RUNNING)),
+            session: Session::new(),
             left,
         }
     }
 
-    async fn run(
-        &self,
-        call: CallToolRequestParams,
-        request: RequestContext<RoleServer>,
-    ) -> CallToolResult {
-        let token = request.meta.get_progress_token();
-        let (progress, mut reports): (Arc<dyn ProgressSink>, Reports) = match &token {
-            Some(_) => {
-                let (sink, reports) = channel();
-                (Arc::new(sink), reports)
-            }
-            None => (Arc::new(NoProgress), Reports::none()),
-        };
-        let caller = Caller::of(&request.extensions);
-        caller.calls();
-        let cancel = request.ct.child_token();
-        let context = CallContext {
-            call_id: request.id.to_string(),
-            cancel: cancel.clone(),
-            progress,
-        };
-        let tools = match self.tools.get() {
-            Ok(tools) => tools.clone(),
-            Err(error) => return failure(&ToolError::new(unavailable(error))),
-        };
-        let arguments = call.arguments.map_or(Value::Null, Value::Object);
-        let name = call.name;
-        // In its own task, a panic of the tool becomes an answer instead of ending the server.
-        let running = Arc::clone(&self.running);
-        let mut work = AbortOnDropHandle::new(tokio::spawn(async move {
-            // The semaphore is never closed; without a permit the call would run all the same.
-            let _turn = running.acquire_owned().await;
-            tools.call(&name, arguments, context).await
-        }));
-        let mut nobody_waits = pin!(async {
-            tokio::select! {
-                () = self.left.cancelled() => {}
-                () = caller.gone() => {}
-            }
-        });
-        let outcome = loop {
-            tokio::select! {
-                biased;
-                () = &mut nobody_waits, if !cancel.is_cancelled() => cancel.cancel(),
-                Some(report) = reports.next() => report.send(&request.peer, token.as_ref()).await,
-                outcome = &mut work => break outcome,
-            }
-        };
-        while let Some(report) = reports.try_next() {
-            report.send(&request.peer, token.as_ref()).await;
-        }
-        match outcome {
-            Ok(Ok(output)) => success(output),
-            Ok(Err(error)) => failure(&error),
-            Err(_) => failure(&ToolError::new(
-                "the tool stopped unexpectedly; this is a fault of ktx",
-            )),
+    /// Returns a bridge for a further client, who shares nothing but the tools and their room.
+    pub(crate) fn for_another(&self) -> Self {
+        Self {
+            session: Session::new(),
+            ..self.clone()
         }
     }
+
+    fn tools(&self) -> Result<Arc<ToolSet>, ErrorData> {
+        let tools = self.tools.get();
+        tools.map_err(|error| ErrorData::internal_error(shapes::unavailable(&error), None))
+    }
+
+    /// What the server offers beside its tools; without it, the method of a request is unknown.
+    fn content<M: rmcp::model::ConstString>(&self) -> Result<&Arc<dyn ServerContent>, ErrorData> {
+        let content = self.content.as_ref();
+        content.ok_or_else(ErrorData::method_not_found::<M>)
+    }
+}
+
+/// Methods that the newer protocol no longer has.
+const REMOVED: [&str; 2] = ["initialize", "logging/setLevel"];
+
+/// Whether a request follows the protocol of 2026-07-28 or a newer one.
+fn is_newer(request: &RequestContext<RoleServer>) -> bool {
+    let version = request.protocol_version();
+    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// What a request of the newer protocol says about the log; `None` for others.
+fn requested_level(request: &RequestContext<RoleServer>) -> Option<RequestedLevel> {
+    is_newer(request).then(|| RequestedLevel(request.meta.log_level()))
 }
 
 impl ServerHandler for Bridge {
     fn get_info(&self) -> ServerConfig {
         let identity = &self.identity;
-        let capabilities = ServerCapabilities::builder()
+        let builder = ServerCapabilities::builder()
+            .enable_logging()
             .enable_tools()
-            .enable_tool_list_changed()
-            .build();
+            .enable_tool_list_changed();
+        let capabilities = if self.content.is_some() {
+            builder
+                .enable_completions()
+                .enable_prompts()
+                .enable_resources()
+                .enable_resources_list_changed()
+                .enable_resources_subscribe()
+                .build()
+        } else {
+            builder.build()
+        };
         ServerConfig::new(capabilities)
             .with_server_info(
                 Implementation::new(&identity.name, &identity.version).with_title(&identity.title),
@@ -130,32 +145,45 @@ impl ServerHandler for Bridge {
     fn get_tool(&self, name: &str) -> Option<Tool> {
         // If the tools cannot be created, none has this name; the listing and the call report the
         // reason.
-        let known = self.tools.get().ok()?.get(name)?;
+        let tools = self.tools.get().ok()?;
+        let known = tools.get(name)?;
         Some(tool(known, self.tools.listed(known)))
     }
 
     async fn list_tools(
         &self,
         _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        match self.tools.get() {
-            Ok(tools) => Ok(ListToolsResult::with_all_items(
-                tools
-                    .iter()
-                    .map(|one| tool(one, self.tools.listed(one)))
-                    .collect(),
-            )),
-            Err(error) => Err(ErrorData::internal_error(unavailable(error), None)),
-        }
+        let tools = self.tools()?;
+        let extensions = context
+            .client_capabilities()
+            .and_then(|known| known.extensions);
+        let shows_pages = extensions.is_some_and(|known| known.contains_key(PAGES));
+        let pages = self.content.as_ref().filter(|_| shows_pages);
+        let listed = tools.iter().map(|one| {
+            let listed = tool(one, self.tools.listed(one));
+            match pages.and_then(|content| content.page_of(&one.name)) {
+                Some(uri) => shown_by(listed, uri),
+                None => listed,
+            }
+        });
+        Ok(ListToolsResult::with_all_items(listed.collect()))
     }
 
     async fn list_resources(
         &self,
-        _page: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        let content = self.content::<ListResourcesRequestMethod>()?;
+        let cursor = page.and_then(|page| page.cursor);
+        let list = content.resources(cursor.as_deref()).await;
+        let list = list.map_err(refused)?;
+        let entries = list.entries.into_iter().map(resource);
+        let mut listed = ListResourcesResult::with_all_items(entries.collect());
+        listed.next_cursor = list.next;
+        Ok(listed)
     }
 
     async fn list_resource_templates(
@@ -163,9 +191,19 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            ListResourceTemplatesRequestMethod,
-        >())
+        let content = self.content::<ListResourceTemplatesRequestMethod>()?;
+        let forms = content.forms().into_iter().map(template);
+        Ok(ListResourceTemplatesResult::with_all_items(forms.collect()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let content = self.content::<ReadResourceRequestMethod>()?;
+        let texts = content.read(&request.uri).await.map_err(refused)?;
+        Ok(ReadResourceResult::new(texts.into_iter().map(contents).collect()).into())
     }
 
     async fn list_prompts(
@@ -173,7 +211,96 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        let content = self.content::<ListPromptsRequestMethod>()?;
+        let prompts = content.prompts().into_iter().map(prompt);
+        Ok(ListPromptsResult::with_all_items(prompts.collect()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let content = self.content::<GetPromptRequestMethod>()?;
+        let arguments = texts(request.arguments)?;
+        let parts = content.prompt(&request.name, &arguments).await;
+        let parts = parts.map_err(refused)?;
+        Ok(GetPromptResult::new(parts.into_iter().map(message).collect()).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let content = self.content::<CompleteRequestMethod>()?;
+        let fitting = content.completions(&typed(request)?).await;
+        let mut fitting = fitting.map_err(refused)?;
+        let total = u32::try_from(fitting.len()).unwrap_or(u32::MAX);
+        let has_more = fitting.len() > CompletionInfo::MAX_VALUES;
+        fitting.truncate(CompletionInfo::MAX_VALUES);
+        let info = CompletionInfo::with_pagination(fitting, Some(total), has_more);
+        let info = info.map_err(|error| ErrorData::internal_error(error, None))?;
+        Ok(CompleteResult::new(info))
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if is_newer(&context) {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        self.session.set_level(request.level);
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let content = self.content::<SubscribeRequestMethod>()?;
+        // What cannot be read has no changes.
+        content.read(&request.uri).await.map_err(refused)?;
+        // From here on changes are looked for, also if the client's first notification is still on its way.
+        drop(content.news().await);
+        let digest = digest(&**content, &request.uri).await;
+        if self.session.watch(&request.uri, digest) {
+            return Ok(());
+        }
+        let text = "the session watches too many resources; unsubscribe from some";
+        Err(ErrorData::invalid_request(text, None))
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.session.unwatch(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        self.content.as_ref().map(|_| requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        if let Some(content) = &self.content {
+            listen(&subscription, &**content).await;
+        }
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if let Some(content) = &self.content {
+            self.session.hear(Arc::clone(content), context.peer);
+        }
     }
 
     async fn call_tool(
@@ -187,7 +314,7 @@ impl ServerHandler for Bridge {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         // A call whose parameters have the wrong shape arrives here.
         if request.method == "tools/call" {
@@ -197,7 +324,9 @@ impl ServerHandler for Bridge {
                 "isError": true,
             })));
         }
-        if KNOWN.contains(&request.method.as_str()) {
+        let method = request.method.as_str();
+        let is_removed = is_newer(&context) && REMOVED.contains(&method);
+        if KNOWN.contains(&method) && !is_removed {
             let text = format!(
                 "the parameters of `{}` have the wrong shape",
                 request.method
@@ -210,54 +339,6 @@ impl ServerHandler for Bridge {
             None,
         ))
     }
-}
-
-fn tool(descriptor: &ToolDescriptor, listed: ListedTool) -> Tool {
-    let effect = descriptor.effect;
-    let writes = effect == WriteEffect::Writes;
-    // What is left out has the protocol's default; nothing is destroyed or repeated by a tool that only reads.
-    let annotations = ToolAnnotations::from_raw(
-        None,
-        Some(!writes),
-        writes.then_some(true),
-        None,
-        Some(false),
-    );
-    // A tool with an output schema must always give structure, also where text says it in fewer tokens.
-    Tool::new(
-        descriptor.name.clone(),
-        listed.description,
-        object(&listed.input_schema),
-    )
-    .with_title(&descriptor.title)
-    .with_annotations(annotations)
-}
-
-/// Schemas of a checked tool set are objects.
-fn object(schema: &Value) -> Arc<JsonObject> {
-    Arc::new(schema.as_object().cloned().unwrap_or_default())
-}
-
-fn unavailable(error: &ToolSetError) -> String {
-    format!("the tools cannot be offered: {error}; this is a fault of the program")
-}
-
-/// The text, and the structure unless both are long: the same data twice would cost a model its context.
-fn success(output: ToolOutput) -> CallToolResult {
-    let is_text_long = output.markdown.len() > LONGEST_TWICE;
-    let is_long = |data: &Value| data.to_string().len() > LONGEST_TWICE;
-    let structured = output
-        .structured
-        .filter(|data| !is_text_long || !is_long(data));
-    let mut result = CallToolResult::success(vec![ContentBlock::text(output.markdown)]);
-    result.structured_content = structured;
-    result
-}
-
-fn failure(error: &ToolError) -> CallToolResult {
-    let mut result = CallToolResult::error(vec![ContentBlock::text(error.message.clone())]);
-    result.structured_content.clone_from(&error.structured);
-    result
 }
 
 #[cfg(test)]

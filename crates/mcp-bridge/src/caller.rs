@@ -30,6 +30,10 @@ impl Caller {
         self.has_called.store(true, Ordering::Relaxed);
     }
 
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
+    }
+
     /// Waits until the client no longer waits for the answer.
     pub(crate) async fn gone(&self) {
         self.gone.cancelled().await;

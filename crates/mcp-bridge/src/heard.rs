@@ -10,17 +10,23 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 use crate::http::HttpAnswer;
 
+/// What is held while an answer is being sent.
+pub trait Hearing: Send + Sync + Unpin + 'static {
+    /// The whole answer was handed to the connection.
+    fn whole(&mut self) {}
+}
+
 struct Heard<G> {
     body: BoxBody<Bytes, Infallible>,
-    _held: G,
+    held: G,
 }
 
 /// Holds a value until the client has received the whole answer, or has left.
-pub fn until_heard(answer: HttpAnswer, held: impl Send + Sync + Unpin + 'static) -> HttpAnswer {
-    answer.map(|body| Heard { body, _held: held }.boxed())
+pub fn until_heard(answer: HttpAnswer, held: impl Hearing) -> HttpAnswer {
+    answer.map(|body| Heard { body, held }.boxed())
 }
 
-impl<G: Unpin> Body for Heard<G> {
+impl<G: Hearing> Body for Heard<G> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -28,7 +34,11 @@ impl<G: Unpin> Body for Heard<G> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.held.whole();
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

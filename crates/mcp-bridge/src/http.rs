@@ -4,22 +4,30 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Body, Bytes};
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::bridge::Bridge;
 use crate::heard::until_heard;
-use crate::lazy::LazyTools;
-use crate::serve::ServerIdentity;
+use crate::serve::{Offer, ServerIdentity};
 use crate::sessions::{Doing, IDLE, Sessions};
 
 /// The longest message in bytes, as on standard input.
 const LONGEST: usize = 16 * 1024 * 1024;
+
+/// The code of an error about a session that is not there, as the official servers give it.
+const NO_SESSION: i32 = -32001;
+
+/// The code of an error that belongs to no message.
+const REFUSED: i32 = -32000;
 
 /// An answer to a request.
 pub type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
@@ -32,9 +40,9 @@ pub struct HttpTools {
 }
 
 impl HttpTools {
-    /// Serves these tools. `shutdown` ends all sessions and cancels running calls.
-    pub fn new(tools: LazyTools, identity: ServerIdentity, shutdown: CancellationToken) -> Self {
-        let bridge = Bridge::new(tools, identity, CancellationToken::new());
+    /// Serves this offer. `shutdown` ends all sessions and cancels running calls.
+    pub fn new(offer: Offer, identity: ServerIdentity, shutdown: CancellationToken) -> Self {
+        let bridge = Bridge::new(offer, identity, CancellationToken::new());
         let mut manager = LocalSessionManager::default();
         manager.session_config.keep_alive = Some(IDLE);
         let manager = Arc::new(manager);
@@ -44,7 +52,7 @@ impl HttpTools {
             .with_max_request_body_bytes(LONGEST)
             .disable_allowed_hosts()
             .disable_allowed_origins();
-        let service = StreamableHttpService::new(move || Ok(bridge.clone()), manager, config);
+        let service = StreamableHttpService::new(move || Ok(bridge.for_another()), manager, config);
         Self { service, sessions }
     }
 
@@ -56,22 +64,22 @@ impl HttpTools {
         B::Error: std::fmt::Display,
     {
         let id = session_of(request.headers());
-        let doing = if request.method() == Method::GET {
-            Doing::Listens
-        } else {
-            Doing::Asks
+        let doing = match *request.method() {
+            Method::GET if request.headers().contains_key("last-event-id") => Doing::Resumes,
+            Method::GET => Doing::Listens,
+            _ => Doing::Asks,
         };
         match &id {
             Some(id) if request.method() == Method::DELETE => self.sessions.end(id),
             None if request.method() == Method::POST && !self.sessions.make_room().await => {
-                let text = "there are too many sessions; end one, or restart the server\n";
-                return plain(StatusCode::SERVICE_UNAVAILABLE, text);
+                let text = "there are too many sessions; end one, or restart the server";
+                return refusal(StatusCode::SERVICE_UNAVAILABLE, text);
             }
             _ => {}
         }
         let visit = self.sessions.visit(id.as_deref(), doing);
         request.extensions_mut().insert(visit.caller());
-        let answer = self.service.handle(request).await;
+        let answer = in_protocol(self.service.handle(request).await).await;
         if id.is_none()
             && let Some(begun) = session_of(answer.headers())
         {
@@ -92,13 +100,42 @@ fn session_of(headers: &HeaderMap) -> Option<String> {
     Some(id.to_str().ok()?.to_owned())
 }
 
+/// The answer of the protocol layer, its refusals as JSON-RPC errors.
+async fn in_protocol(answer: HttpAnswer) -> HttpAnswer {
+    let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
+    let kind = answer.headers().get(CONTENT_TYPE);
+    if !answer.status().is_client_error() || kind.is_some_and(is_json) {
+        return answer;
+    }
+    let (mut head, body) = answer.into_parts();
+    // An infallible body.
+    let text = body.collect().await.map(Collected::to_bytes);
+    let text = text.unwrap_or_default();
+    let refused = refusal(head.status, String::from_utf8_lossy(&text).trim());
+    let (kind, body) = refused.into_parts();
+    head.headers.extend(kind.headers);
+    Response::from_parts(head, body)
+}
+
+/// A refusal of a request as a JSON-RPC error: clients show its message.
+pub fn refusal(status: StatusCode, text: &str) -> HttpAnswer {
+    let code = match status {
+        StatusCode::BAD_REQUEST => ErrorCode::INVALID_REQUEST.0,
+        StatusCode::NOT_FOUND => NO_SESSION,
+        _ => REFUSED,
+    };
+    let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": text } });
+    let mut response = plain(status, &error.to_string());
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
 /// An answer in plain text.
 pub fn plain(status: StatusCode, text: &str) -> HttpAnswer {
     let mut response = Response::new(Full::new(Bytes::from(text.to_owned())).boxed());
     *response.status_mut() = status;
-    let kind = http::HeaderValue::from_static("text/plain; charset=utf-8");
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, kind);
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
     response
 }

@@ -1,26 +1,43 @@
 //! Tools that are created on first use.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ktx_tool_descriptors::{ListedTool, ToolDescriptor, ToolSet, ToolSetError};
 
-type Make = Box<dyn FnOnce() -> Result<ToolSet, ToolSetError> + Send>;
+type Version = Box<dyn Fn() -> u64 + Send + Sync>;
+
+type Make = Box<dyn Fn() -> Result<ToolSet, ToolSetError> + Send + Sync>;
 
 /// A tool set, or how to create it. Schemas cost milliseconds, and the handshake needs none of
 /// them.
 pub struct LazyTools {
-    made: OnceLock<Result<ToolSet, ToolSetError>>,
-    make: Mutex<Option<Make>>,
+    made: Mutex<Option<(u64, Made)>>,
+    make: Make,
+    /// Grows when the tools must be created again.
+    version: Version,
     list: fn(&ToolDescriptor) -> ListedTool,
 }
 
+type Made = Result<Arc<ToolSet>, ToolSetError>;
+
 impl LazyTools {
-    /// Creates the tools with `make`, at most once, at the first listing or call.
-    pub fn new(make: impl FnOnce() -> Result<ToolSet, ToolSetError> + Send + 'static) -> Self {
+    /// Creates the tools with `make` at the first listing or call, and at the first one after each
+    /// [`Self::forget`].
+    pub fn new(make: impl Fn() -> Result<ToolSet, ToolSetError> + Send + Sync + 'static) -> Self {
         Self {
-            made: OnceLock::new(),
-            make: Mutex::new(Some(Box::new(make))),
+            made: Mutex::default(),
+            make: Box::new(make),
+            version: Box::new(|| 0),
             list: ListedTool::of,
+        }
+    }
+
+    /// Creates the tools again whenever `version` has grown.
+    #[must_use]
+    pub fn renewed_by(self, version: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        Self {
+            version: Box::new(version),
+            ..self
         }
     }
 
@@ -30,33 +47,39 @@ impl LazyTools {
         Self { list, ..self }
     }
 
+    /// Forgets the tools, so that the next listing or call creates them again. Calls that run keep theirs.
+    pub fn forget(&self) {
+        self.made().take();
+    }
+
     /// Returns a tool as the list shows it.
     pub(crate) fn listed(&self, tool: &ToolDescriptor) -> ListedTool {
         (self.list)(tool)
     }
 
     /// Returns the tools, or why they are unavailable.
-    pub(crate) fn get(&self) -> Result<&ToolSet, &ToolSetError> {
-        let made = self.made.get_or_init(|| {
-            let make = self
-                .make
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .take();
-            // Only this initializer takes it, and it runs once.
-            make.map_or_else(|| Ok(ToolSet::default()), |make| make())
-        });
-        made.as_ref()
+    pub(crate) fn get(&self) -> Made {
+        let version = (self.version)();
+        let mut made = self.made();
+        match &*made {
+            // Another call may have seen a later version.
+            Some((known, tools)) if *known >= version => tools.clone(),
+            _ => {
+                let tools = (self.make)().map(Arc::new);
+                *made = Some((version, tools.clone()));
+                tools
+            }
+        }
+    }
+
+    fn made(&self) -> MutexGuard<'_, Option<(u64, Made)>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl From<ToolSet> for LazyTools {
     fn from(tools: ToolSet) -> Self {
-        Self {
-            made: OnceLock::from(Ok(tools)),
-            make: Mutex::new(None),
-            list: ListedTool::of,
-        }
+        Self::new(move || Ok(tools.clone()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Serves a given tool set over MCP, on any transport.
+//! Serves a given tool set, and what goes with it, over MCP, on any transport.
 //!
 //! A tool's output reaches the client as `content[0].text` (its Markdown) and, unless both are long, as
 //! `structuredContent` (its data). A tool that fails, is unknown or got wrong arguments answers with `isError` and a
@@ -7,15 +7,23 @@
 
 mod bridge;
 mod caller;
+mod content;
 mod heard;
 mod http;
 mod lazy;
+mod observer;
 mod progress;
 mod serve;
+mod session;
 mod sessions;
 mod wire;
 
-pub use heard::until_heard;
-pub use http::{HttpAnswer, HttpTools, plain};
+pub use content::{
+    ContentError, Need, News, PromptArgument, PromptEntry, PromptPart, ResourceEntry, ResourceForm,
+    ResourceList, ResourceText, ServerContent, Severity, Subject, Typed,
+};
+pub use heard::{Hearing, until_heard};
+pub use http::{HttpAnswer, HttpTools, plain, refusal};
 pub use lazy::LazyTools;
-pub use serve::{Ended, ServeError, ServerIdentity, serve_stdio, serve_stream};
+pub use observer::{CallEnd, CallObserver, EndedCall};
+pub use serve::{Ended, Offer, ServeError, ServerIdentity, serve_stdio, serve_stream};

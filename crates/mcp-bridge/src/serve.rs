@@ -1,11 +1,15 @@
 //! The life cycle of one MCP session.
 
+use std::sync::Arc;
+
 use rmcp::service::{QuitReason, ServerInitializeError, ServiceExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use crate::bridge::Bridge;
+use crate::content::ServerContent;
 use crate::lazy::LazyTools;
+use crate::observer::CallObserver;
 use crate::wire::Wire;
 
 /// The server's identity.
@@ -19,6 +23,35 @@ pub struct ServerIdentity {
     pub version: String,
     /// Instructions for a model about the tools as a whole.
     pub instructions: String,
+}
+
+/// What a server offers.
+#[derive(Clone)]
+pub struct Offer {
+    /// The tools.
+    pub tools: Arc<LazyTools>,
+    /// What goes with them; `None` for a server of tools alone.
+    pub content: Option<Arc<dyn ServerContent>>,
+    /// Who hears of every call.
+    pub observer: Option<Arc<dyn CallObserver>>,
+}
+
+impl From<LazyTools> for Offer {
+    fn from(tools: LazyTools) -> Self {
+        Self {
+            tools: Arc::new(tools),
+            content: None,
+            observer: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Offer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Offer")
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a session ended normally.
@@ -52,13 +85,13 @@ pub enum ServeError {
 /// Serves the tools on standard input and output until the client leaves or `shutdown` is canceled.
 /// No other code may write to standard output meanwhile.
 pub async fn serve_stdio(
-    tools: LazyTools,
+    offer: Offer,
     identity: ServerIdentity,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
     let (reader, writer) = rmcp::transport::io::stdio_pipes();
     serve_stream(
-        tools,
+        offer,
         identity,
         Box::new(reader),
         Box::new(writer),
@@ -69,14 +102,14 @@ pub async fn serve_stdio(
 
 /// Serves the tools on any pair of byte streams, one JSON-RPC message per line.
 pub async fn serve_stream(
-    tools: LazyTools,
+    offer: Offer,
     identity: ServerIdentity,
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
     let left = CancellationToken::new();
-    let bridge = Bridge::new(tools, identity, left.clone());
+    let bridge = Bridge::new(offer, identity, left.clone());
     let session = match bridge
         .serve_with_ct(Wire::new(reader, writer, left), shutdown)
         .await

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
+use crate::heard::Hearing;
 
 /// Maximum number of sessions. One more closes the least valuable one.
 const MOST: usize = 256;
@@ -21,6 +23,9 @@ pub(crate) const IDLE: Duration = Duration::from_hours(8);
 /// The maximum idle time of a session without a tool call or a listener.
 const UNUSED: Duration = Duration::from_mins(15);
 
+/// How long a client that has lost its connection may take to come back for the answer.
+const ABSENCE: Duration = Duration::from_secs(1);
+
 /// What a request does in its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
@@ -28,6 +33,8 @@ pub(crate) enum Doing {
     Asks,
     /// Listens for messages of the server.
     Listens,
+    /// Reads on where a broken answer ended.
+    Resumes,
 }
 
 #[derive(Clone)]
@@ -43,6 +50,8 @@ struct Use {
     last: Instant,
     has_called: Arc<AtomicBool>,
     end: CancellationToken,
+    /// Calls whose client has lost the connection to their answers and may come back.
+    orphans: Vec<CancellationToken>,
 }
 
 impl Use {
@@ -53,13 +62,14 @@ impl Use {
             last: now,
             has_called: Arc::default(),
             end: CancellationToken::new(),
+            orphans: Vec::new(),
         }
     }
 
     fn count(&mut self, doing: Doing) -> &mut usize {
         match doing {
             Doing::Asks => &mut self.asks,
-            Doing::Listens => &mut self.listens,
+            Doing::Listens | Doing::Resumes => &mut self.listens,
         }
     }
 
@@ -104,13 +114,30 @@ impl Sessions {
         };
         *used.count(doing) += 1;
         used.last = Instant::now();
-        Visit::new(used, Some((self.clone(), id, doing)))
+        let mut visit = Visit::new(used, Some((self.clone(), id, doing)));
+        if doing == Doing::Resumes {
+            visit.calls.append(&mut used.orphans);
+        }
+        visit
     }
 
     /// Ends running calls of a session that is about to be closed.
     pub(crate) fn end(&self, id: &str) {
         if let Some(used) = self.uses().remove(id) {
             used.end.cancel();
+        }
+    }
+
+    /// Ends the calls among these whose client has not come back.
+    fn give_up(&self, id: &str, calls: &[CancellationToken]) {
+        if let Some(used) = self.uses().get_mut(id) {
+            used.orphans.retain(|orphan| {
+                let is_given_up = calls.contains(orphan);
+                if is_given_up {
+                    orphan.cancel();
+                }
+                !is_given_up
+            });
         }
     }
 
@@ -148,19 +175,25 @@ fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<
     leaving
 }
 
-/// A request, from its head to the end of its answer. Dropping it means that the client no longer
-/// waits.
+/// A request, from its head to the end of its answer. Dropping it before that means that the client no longer waits,
+/// unless it comes back to its session soon and reads on.
 pub(crate) struct Visit {
     gone: CancellationToken,
+    /// The calls whose answers the client reads.
+    calls: Vec<CancellationToken>,
     has_called: Arc<AtomicBool>,
+    is_whole: bool,
     place: Option<(Sessions, Arc<str>, Doing)>,
 }
 
 impl Visit {
     fn new(used: &Use, place: Option<(Sessions, Arc<str>, Doing)>) -> Self {
+        let gone = used.end.child_token();
         Self {
-            gone: used.end.child_token(),
+            calls: vec![gone.clone()],
+            gone,
             has_called: Arc::clone(&used.has_called),
+            is_whole: false,
             place,
         }
     }
@@ -170,16 +203,44 @@ impl Visit {
     }
 }
 
+impl Hearing for Visit {
+    fn whole(&mut self) {
+        self.is_whole = true;
+    }
+}
+
 impl Drop for Visit {
     fn drop(&mut self) {
-        self.gone.cancel();
-        if let Some((sessions, id, doing)) = self.place.take()
-            && let Some(used) = sessions.uses().get_mut(&id)
-        {
-            let count = used.count(doing);
-            *count = count.saturating_sub(1);
-            used.last = Instant::now();
+        let calls = std::mem::take(&mut self.calls);
+        let Some((sessions, id, doing)) = self.place.take() else {
+            cancel(&calls);
+            return;
+        };
+        let mut uses = sessions.uses();
+        let Some(used) = uses.get_mut(&id) else {
+            cancel(&calls);
+            return;
+        };
+        let count = used.count(doing);
+        *count = count.saturating_sub(1);
+        used.last = Instant::now();
+        match Handle::try_current() {
+            Ok(runtime) if !self.is_whole && doing != Doing::Listens => {
+                used.orphans.extend(calls.iter().cloned());
+                drop(uses);
+                drop(runtime.spawn(async move {
+                    tokio::time::sleep(ABSENCE).await;
+                    sessions.give_up(&id, &calls);
+                }));
+            }
+            _ => cancel(&calls),
         }
+    }
+}
+
+fn cancel(calls: &[CancellationToken]) {
+    for call in calls {
+        call.cancel();
     }
 }
 

@@ -3,7 +3,7 @@
 use ktx_tool_descriptors::ToolOutput;
 use serde_json::{Value, json};
 
-use super::success;
+use super::shapes::success;
 
 /// Data beyond 1 KB are sent once.
 #[test]

@@ -32,7 +32,7 @@ fn serve(tools: LazyTools, shutdown: &CancellationToken) -> (DuplexStream, Serve
         instructions: "Look first.".to_owned(),
     };
     let server = tokio::spawn(serve_stream(
-        tools,
+        tools.into(),
         identity,
         Box::new(reader),
         Box::new(writer),
@@ -67,7 +67,7 @@ impl Lines {
             answer.pointer("/result").expect("initialize is answered"),
             &json!({
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {"listChanged": true}},
+                "capabilities": {"logging": {}, "tools": {"listChanged": true}},
                 "serverInfo": {"name": "ktx", "title": "ktx", "version": "1.2.3"},
                 "instructions": "Look first.",
             })

@@ -1,0 +1,116 @@
+//! Turns a refusal that offers several options into a question to the user, if the client can ask one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ktx_tool_descriptors::ToolError;
+use rmcp::model::{
+    ElicitRequestParams, ElicitationAction, ElicitationSchema, EnumSchema,
+    PrimitiveSchemaDefinition,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+
+use super::is_newer;
+
+/// How long a question may stay open. After that, the model gets the refusal.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// The one field of the form.
+const FIELD: &str = "choice";
+
+/// The codes of refusals that a person can settle: several joins, columns or measures fit.
+const AMBIGUOUS: [&str; 4] = [
+    "ambiguous_join_path",
+    "ambiguous_column",
+    "ambiguous_measure",
+    "ambiguous_time_dimension",
+];
+
+/// Asks the user to choose one of the options that a refusal offers, and returns its arguments; `None` if the refusal
+/// offers fewer than two, the client cannot ask, or the user does not choose.
+pub(super) async fn chosen(
+    error: &ToolError,
+    request: &RequestContext<RoleServer>,
+) -> Option<Value> {
+    let capabilities = request.client_capabilities()?;
+    let form = capabilities.elicitation?;
+    // A client that names no mode of asking knows only forms.
+    if form.form.is_none() && form.url.is_some() {
+        return None;
+    }
+    // The newer protocol lets no server ask in the middle of a call.
+    if is_newer(request) {
+        return None;
+    }
+    let options = options(error)?;
+    let labels: Vec<String> = options.keys().cloned().collect();
+    let list = EnumSchema::builder(labels).build();
+    let properties = BTreeMap::from([(FIELD.to_owned(), PrimitiveSchemaDefinition::Enum(list))]);
+    let question = ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: question(error),
+        requested_schema: ElicitationSchema::new(properties).with_required(vec![FIELD.to_owned()]),
+    };
+    let asked = request
+        .peer
+        .create_elicitation_with_timeout(question, Some(PATIENCE));
+    let answer = tokio::select! {
+        answer = asked => answer,
+        () = request.ct.cancelled() => return None,
+    };
+    let answer = match answer {
+        Ok(answer) if answer.action == ElicitationAction::Accept => answer,
+        Ok(_) => return None,
+        Err(error) => {
+            tracing::debug!(%error, "an MCP client does not put a question to its user");
+            return None;
+        }
+    };
+    let content = answer.content?;
+    options.get(content.get(FIELD)?.as_str()?).cloned()
+}
+
+/// The message of the refusal, which says what must be decided.
+fn question(error: &ToolError) -> String {
+    let message = error.structured.as_ref();
+    let message = message.and_then(|data| data.pointer("/error/message")?.as_str());
+    let message = message.unwrap_or(&error.message);
+    format!("ktx: {message}")
+}
+
+/// The arguments that an ambiguous refusal offers, each under the words that only it contains.
+fn options(error: &ToolError) -> Option<BTreeMap<String, Value>> {
+    let error = error.structured.as_ref()?.get("error")?;
+    let code = error.get("code")?.as_str()?;
+    if !AMBIGUOUS.contains(&code) {
+        return None;
+    }
+    let mut offers: Vec<(Vec<String>, &Value)> = Vec::new();
+    for offered in error.get("suggestions")?.as_array()? {
+        let mut words = Vec::new();
+        leaves(offered, &mut words);
+        offers.push((words, offered));
+    }
+    let is_in_all = |word: &String| offers.iter().all(|(words, _)| words.contains(word));
+    let mut options = BTreeMap::new();
+    for (words, offered) in &offers {
+        let own = words.iter().filter(|word| !is_in_all(word));
+        let own: Vec<&str> = own.map(String::as_str).collect();
+        if own.is_empty() {
+            return None;
+        }
+        options.insert(own.join(", "), (*offered).clone());
+    }
+    (options.len() > 1).then_some(options)
+}
+
+/// All texts of a value, in their order.
+fn leaves(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| leaves(field, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
