@@ -12,7 +12,7 @@ pub struct SessionId(String);
 /// Why a text is not the id of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is not a session id: use at most 64 lower-case letters, digits and `-`, beginning with no `-`"
+    "`{text}` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`"
 )]
 pub struct InvalidSessionId {
     /// The beginning of the text.

@@ -9,6 +9,7 @@
 mod error;
 mod id;
 mod inbox;
+mod index;
 mod lock;
 mod log;
 mod reader;
@@ -18,6 +19,7 @@ mod store;
 pub use error::LogError;
 pub use id::{InvalidSessionId, SessionId};
 pub use inbox::{Inbox, Letter};
+pub use index::Indexed;
 pub use log::{Durability, MOST_WAITING, SessionLog};
 pub use reader::{LogReader, TornTail};
 pub use record::{Channel, Entry, FORMAT, OPENED, Record};

@@ -82,6 +82,13 @@ impl SessionStore {
     /// # Errors
     /// [`LogError::Read`] if the folder cannot be listed.
     pub fn list(&self) -> Result<Vec<SessionId>, LogError> {
+        let mut ids = self.names()?;
+        ids.retain(|id| has_records(&self.path(id)));
+        Ok(ids)
+    }
+
+    /// The names in the folder that can be ids, in their order.
+    pub(crate) fn names(&self) -> Result<Vec<SessionId>, LogError> {
         let failed = |source| LogError::Read {
             path: self.folder.clone(),
             source,
@@ -95,7 +102,7 @@ impl SessionStore {
         for entry in entries {
             let name = entry.map_err(failed)?.file_name();
             let id = name.to_str().and_then(|name| SessionId::parse(name).ok());
-            ids.extend(id.filter(|id| self.path(id).is_file()));
+            ids.extend(id);
         }
         ids.sort_unstable();
         Ok(ids)
@@ -127,20 +134,23 @@ impl SessionStore {
     /// [`LogError::Id`], [`LogError::NotFound`] with similar ids, [`LogError::Ambiguous`].
     pub fn find(&self, text: &str) -> Result<SessionId, LogError> {
         let id = SessionId::parse(text)?;
-        if path_in(&self.folder_of(&id)).is_file() {
+        if has_records(&self.path(&id)) {
             return Ok(id);
         }
         let all = self.list()?;
         let is_long = text.len() >= SHORTEST_PREFIX;
         let begins = |id: &&SessionId| is_long && id.as_str().starts_with(text);
-        let mut fitting = all.iter().filter(begins);
-        match (fitting.next(), fitting.count()) {
-            (Some(id), 0) => Ok(id.clone()),
-            (Some(_), more) => Err(LogError::Ambiguous {
+        let fitting: Vec<&SessionId> = all.iter().filter(begins).collect();
+        match fitting.split_first() {
+            // The sessions of the agents that it asked begin with its id, too.
+            Some((id, others)) if others.iter().all(|other| belongs_to(other, id)) => {
+                Ok((*id).clone())
+            }
+            Some(_) => Err(LogError::Ambiguous {
                 prefix: text.to_owned(),
-                matches: more + 1,
+                matches: fitting.len(),
             }),
-            (None, _) => Err(LogError::NotFound {
+            None => Err(LogError::NotFound {
                 wanted: text.to_owned(),
                 nearest: nearest(text, all.iter().map(SessionId::as_str))
                     .into_iter()
@@ -177,7 +187,7 @@ impl SessionStore {
     }
 
     fn known(&self, id: &SessionId) -> Result<(), LogError> {
-        if self.path(id).is_file() {
+        if has_records(&self.path(id)) {
             return Ok(());
         }
         self.find(id.as_str()).and(Err(LogError::NotFound {
@@ -189,4 +199,15 @@ impl SessionStore {
     fn folder_of(&self, id: &SessionId) -> PathBuf {
         self.folder.join(id.as_str())
     }
+}
+
+/// Whether a session has the id of another one with a further part.
+fn belongs_to(id: &SessionId, other: &SessionId) -> bool {
+    let rest = id.as_str().strip_prefix(other.as_str());
+    rest.is_some_and(|rest| rest.starts_with('-'))
+}
+
+/// Whether a log has been begun. A process that was killed before its first record left an empty one.
+fn has_records(log: &Path) -> bool {
+    std::fs::metadata(log).is_ok_and(|about| about.is_file() && about.len() > 0)
 }

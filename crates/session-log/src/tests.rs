@@ -4,6 +4,7 @@
     reason = "the tests tear and damage logs themselves"
 )]
 
+mod index;
 mod kills;
 
 use std::fs;
@@ -28,6 +29,7 @@ fn holder() -> Holder {
         pid: 7,
         command: "ktx agent".to_owned(),
         since: None,
+        begun: None,
     }
 }
 
@@ -274,5 +276,5 @@ fn an_id_is_the_name_of_a_folder_and_nothing_else() {
     }
     assert!(SessionId::parse(&"a".repeat(64)).is_ok());
     let error = SessionId::parse("../a").unwrap_err();
-    assert_snapshot!(error, @"`../a` is not a session id: use at most 64 lower-case letters, digits and `-`, beginning with no `-`");
+    assert_snapshot!(error, @"`../a` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`");
 }
