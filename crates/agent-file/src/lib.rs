@@ -15,6 +15,7 @@ mod reference;
 mod rules;
 mod schema;
 mod spec;
+mod timetable;
 
 pub use folder::{FOLDER, agent_files, agent_path};
 pub use form::name_fault;

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod cases;
+mod formats;
 mod keys;
 mod references;
 
@@ -67,6 +68,7 @@ impl Rules<'_> {
     pub(crate) fn check(mut self) -> Vec<Diagnostic> {
         self.keys();
         self.references();
+        self.response_format();
         self.embeddings();
         self.filtering();
         self.foreign_claude();

@@ -5,6 +5,7 @@
 )]
 
 mod faults;
+mod keys;
 mod mutations;
 mod values;
 

@@ -47,6 +47,9 @@ fn fill(agent: &mut Map<String, Value>, written: &Value, disk: &Disk) -> Result<
         let schema = schema(name, disk)?;
         agent.insert("response_format".to_owned(), schema);
     }
+    if let Some(Value::Object(root)) = agent.get_mut("response_format") {
+        root.entry("type").or_insert_with(|| json!("object"));
+    }
     let metrics = agent
         .get_mut("evaluations")
         .and_then(|evaluations| evaluations.get_mut("metrics"));

@@ -23,7 +23,7 @@ pub struct AgentFile {
     pub model: Model,
     /// The system prompt.
     pub instructions: Instructions,
-    /// The JSON Schema of the structured answer.
+    /// The JSON Schema of the structured answer, whose root is an object.
     pub response_format: Option<Value>,
     /// Who computes embeddings, if not the project's `ingest.embeddings`.
     pub embedding_provider: Option<Model>,

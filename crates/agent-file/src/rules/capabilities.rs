@@ -141,10 +141,15 @@ impl Rules<'_> {
         if backend == Backend::None || backend.takes_sampling() {
             return;
         }
-        for key in ["temperature", "top_p", "max_tokens"] {
-            if self.at(&["model", key]).is_some() {
-                let message = format!("not on this backend: `model.{key}`");
-                self.warn(&["model", key], &message);
+        for path in [
+            ["model", "temperature"],
+            ["model", "top_p"],
+            ["model", "max_tokens"],
+            ["claude", "extended_thinking"],
+        ] {
+            if self.at(&path).is_some() {
+                let message = format!("not on this backend: `{}`", path.join("."));
+                self.warn(&path, &message);
             }
         }
     }

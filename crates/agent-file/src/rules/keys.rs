@@ -52,13 +52,22 @@ impl Rules<'_> {
             let message = format!("auth_provider is ignored for `{}`", provider.as_str());
             self.warn(&["model", "auth_provider"], &message);
         }
+        if self.at(&["model", "api_version"]).is_some() {
+            let message = "api_version is not sent: give the address in `endpoint` that needs none, which ends with \
+                           `/openai/v1`";
+            self.warn(&["model", "api_version"], message);
+        }
         if self
             .at(&["embedding_provider"])
             .is_some_and(Value::is_object)
         {
             let provider = self.text(&["embedding_provider", "provider"]);
             let provider = provider.and_then(AgentProvider::parse);
-            if !provider.is_some_and(AgentProvider::gives_embeddings) {
+            if provider.is_some_and(AgentProvider::gives_embeddings) {
+                let message =
+                    "embedding_provider is not asked yet: ktx searches documents by words";
+                self.warn(&["embedding_provider"], message);
+            } else {
                 self.error(
                     &["embedding_provider", "provider"],
                     Code::BadValue,

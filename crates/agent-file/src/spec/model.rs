@@ -42,7 +42,7 @@ pub(super) const MODEL: &[Field] = &[
     Field::optional(
         "api_version",
         TEXT,
-        "The version of the API, for `azure_openai`.",
+        "Not sent, with a warning: give an `endpoint` that needs none.",
     ),
     Field::optional(
         "api_key",

@@ -40,7 +40,7 @@ pub(super) const PERMISSIONS: &[Field] = &[
         "allow",
         RULES,
         r#"["@read"]"#,
-        "Calls that run without a question. `@read` stands for the ktx tools that only read.",
+        "Calls that run without a question. `@read` stands for the tools that only read.",
     ),
     Field::defaulted("ask", RULES, "[]", "Calls that need an approval."),
     Field::defaulted(
@@ -212,7 +212,7 @@ pub(super) const EXECUTION: &[Field] = &[
     ),
     Field::foreign("file_timeout", "ktx reads files of the project only"),
     Field::foreign("download_timeout", "ktx downloads no files for cases"),
-    Field::foreign("cache_enabled", "ktx reuses verdicts with `--reuse` only"),
+    Field::foreign("cache_enabled", "ktx asks every case again"),
     Field::foreign("cache_dir", "ktx keeps its state in `.ktx`"),
     Field::foreign("verbose", "use `--debug`"),
     Field::foreign(

@@ -137,7 +137,7 @@ fn faults_of_keys_have_their_place_and_message() {
 /// HOLO-10, HOLO-11: names, models, permissions, schedules, tools.
 #[test]
 fn faults_of_tools_and_permissions_have_their_place_and_message() {
-    assert_snapshot!(faults_between("model", "zz"), @r"
+    assert_snapshot!(faults_between("model", "zz"), @r#"
     error: agents/model-name-empty.yaml:4:9: model.name: is empty
     error: agents/name-missing.yaml:1:1: name: is missing
       hint: add `name:` with a name
@@ -153,11 +153,14 @@ fn faults_of_tools_and_permissions_have_their_place_and_message() {
     error: agents/prompt-neither.yaml:4:5: tools.0: give `template` or `file`
     error: agents/provider-unknown.yaml:3:19: model.provider: there is no provider `antropic`; there are: anthropic, openai, azure_openai, ollama, vertex, gateway, claude-code, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible
       hint: did you mean `anthropic`?
+    error: agents/response-format-file.yaml:3:18: response_format: the root must be an object
     error: agents/response-format-list.yaml:3:18: response_format: the root must be an object
+    error: agents/response-format-type.yaml:3:18: response_format: the schema is not valid: "amount" is not valid under any of the schemas listed in the 'anyOf' keyword
     error: agents/root-list.yaml:1:1: must be an object, not a list
     warning: agents/sampling.yaml:3:32: not on this backend: `model.temperature`
     warning: agents/sampling.yaml:3:50: not on this backend: `model.top_p`
     warning: agents/sampling.yaml:3:62: not on this backend: `model.max_tokens`
+    warning: agents/sampling.yaml:4:10: not on this backend: `claude.extended_thinking`
     error: agents/schedule-both.yaml:4:5: schedule.0: give `cron` or `every_minutes`, not both
     error: agents/schedule-cron.yaml:4:27: schedule.0.cron: the hour `25` is not valid: use 0 to 23, `*`, `a-b`, `a,b` or `*/n`
     error: agents/schedule-fields.yaml:4:27: schedule.0.cron: has 3 fields; write 5 (minute, hour, day of the month, month, day of the week) or 2 (minute, hour)
@@ -181,7 +184,7 @@ fn faults_of_tools_and_permissions_have_their_place_and_message() {
     error: agents/top-p-range.yaml:4:10: model.top_p: -0.5 is not between 0 and 1
     error: agents/workspace-root.yaml:3:19: workspace.root: must be a folder inside the project
     error: agents/yaml-syntax.yaml:3:1: cannot be read as YAML: did not find expected ',' or ']'
-    ");
+    "#);
 }
 
 /// HOLO-10: files of HoloDeck open where their keys have a meaning, and say where they have none.
@@ -198,21 +201,23 @@ fn files_of_holodeck_open_or_say_why_not() {
             None => "does not open\n\n",
         });
     }
-    assert_snapshot!(all, @r"
+    assert_snapshot!(all, @"
     warning: agents/holodeck-support.yaml:18:5: tools.0.chunk_size is HoloDeck's: ktx divides documents itself
     warning: agents/holodeck-support.yaml:19:5: tools.0.chunk_overlap is HoloDeck's: ktx divides documents itself
     warning: agents/holodeck-support.yaml:20:5: tools.0.embedding_model is HoloDeck's: use `embedding_provider`
     warning: agents/holodeck-support.yaml:21:5: tools.0.database is HoloDeck's: ktx keeps its own index
     warning: agents/holodeck-support.yaml:31:5: tools.1.load_prompts is HoloDeck's: ktx takes tools only
     warning: agents/holodeck-support.yaml:49:30: execution.file_timeout is HoloDeck's: ktx reads files of the project only
-    warning: agents/holodeck-support.yaml:49:48: execution.cache_enabled is HoloDeck's: ktx reuses verdicts with `--reuse` only
+    warning: agents/holodeck-support.yaml:49:48: execution.cache_enabled is HoloDeck's: ktx asks every case again
     warning: agents/holodeck-support.yaml:50:1: observability is HoloDeck's: ktx reads the OTEL_* variables
+    warning: agents/holodeck-support.yaml:33:1: embedding_provider is not asked yet: ktx searches documents by words
     opens
 
     warning: agents/holodeck-claude.yaml:16:5: tools.0.chunking_strategy is HoloDeck's: ktx divides documents itself
     warning: agents/holodeck-claude.yaml:17:5: tools.0.max_chunk_tokens is HoloDeck's: ktx divides documents itself
     warning: agents/holodeck-claude.yaml:18:5: tools.0.contextual_embeddings is HoloDeck's: use `embedding_provider`
     warning: agents/holodeck-claude.yaml:24:5: tools.0.rrf_k is HoloDeck's: ktx keeps its own index
+    warning: agents/holodeck-claude.yaml:10:1: embedding_provider is not asked yet: ktx searches documents by words
     warning: agents/holodeck-claude.yaml:34:1: tool_filtering is ignored: ktx offers every tool of the agent
     warning: agents/holodeck-claude.yaml:26:3: files/desk/CLAUDE.md exists; ktx does not read it
     error: agents/holodeck-claude.yaml:31:19: claude.bash: ktx agents run no commands
@@ -221,6 +226,7 @@ fn files_of_holodeck_open_or_say_why_not() {
       hint: name a folder of the project in `workspace.root`
     error: agents/holodeck-claude.yaml:33:24: claude.subagents: ktx agents start no agents of Claude Code
       hint: name the agents that may be asked in `agents`
+    warning: agents/holodeck-claude.yaml:29:3: not on this backend: `claude.extended_thinking`
     does not open
 
     error: agents/holodeck-functions.yaml:23:16: tools.2.transport: use stdio, http or sse

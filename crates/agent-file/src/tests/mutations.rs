@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::CaseFile;
 
-/// A file with most keys.
-const WHOLE: &str = "name: analyst
+/// A file with the keys of agents.
+pub(super) const WHOLE: &str = "name: analyst
 description: Answers.
 author: Ada
 model: {provider: openai, name: m, temperature: 1, top_p: 0.5, max_tokens: 10, endpoint: 'https://x.example', api_key: env:K}
@@ -47,6 +47,15 @@ test_cases:
 execution: {llm_timeout: 5, parallel_test_cases: 2}
 ";
 
+/// A file with the keys of cases.
+pub(super) const CASES: &str = "as_of: 2026-03-31
+defaults: {tags: [a], owner: b, forbidden_tools: [c], expected_tools_mode: exact, evaluations: [{metric: bleu}], limits: {max_usd: 1}, repeats: 3, timeout_s: 5}
+arms: [{name: a, tools: [b], without: [wiki]}]
+cases:
+  - {name: a, input: q, ground_truth: {semantic: {measures: [x]}, connection: warehouse}, evaluations: [{type: geval, name: g, criteria: c}]}
+  - {turns: [{input: q, retrieval_context: [a]}], skip: later, expected_sources: [x]}
+";
+
 fn wrong_values() -> [Value; 14] {
     [
         Value::Null,
@@ -67,7 +76,7 @@ fn wrong_values() -> [Value; 14] {
 }
 
 /// The paths of all parts of a value.
-fn paths(value: &Value, above: &str, all: &mut Vec<String>) {
+pub(super) fn paths(value: &Value, above: &str, all: &mut Vec<String>) {
     match value {
         Value::Object(entries) => {
             for (key, value) in entries {
@@ -133,14 +142,7 @@ fn an_agent_file_with_a_wrong_value_is_refused_with_a_place() {
 /// The same for case files.
 #[test]
 fn a_case_file_with_a_wrong_value_is_refused_with_a_place() {
-    let text = "as_of: 2026-03-31
-defaults: {tags: [a], owner: b, forbidden_tools: [c], expected_tools_mode: exact, evaluations: [{metric: bleu}], limits: {max_usd: 1}, repeats: 3, timeout_s: 5}
-arms: [{name: a, tools: [b], without: [wiki]}]
-cases:
-  - {name: a, input: q, ground_truth: {semantic: {measures: [x]}, connection: warehouse}, evaluations: [{type: geval, name: g, criteria: c}]}
-  - {turns: [{input: q, retrieval_context: [a]}], skip: later, expected_sources: [x]}
-";
-    let (good, all) = mutated(text, |path, project| {
+    let (good, all) = mutated(CASES, |path, project| {
         let checked = CaseFile::check(path, project, &known());
         (checked.value.is_some(), checked.faults)
     });
