@@ -4,15 +4,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::OpenCall;
-use crate::event::{Breakpoint, Call, CallState, Decision, DecisionRecord, Event};
-use crate::permissions::{Permissions, Verdict, Wanted};
+use crate::event::{Breakpoint, Call, CallState, Decision, DecisionRecord, Event, Parent};
+use crate::permissions::{OnExpiry, Permissions, Verdict, Wanted};
+use crate::previews::{Preview, Previews};
 use crate::session::{Session, SessionError};
 
 /// How long a call waits for a decision before its turn is parked. Backends give a tool ten minutes.
 pub const PARK_AFTER: Duration = Duration::from_mins(9);
+
+/// How often the clock is read while a call waits.
+const CLOCK_CHECK: Duration = Duration::from_secs(30);
 
 /// Who decides when no one can be asked.
 const NOBODY: &str = "ktx";
@@ -21,7 +26,8 @@ const NOBODY: &str = "ktx";
 #[async_trait]
 pub trait Approver: Send + Sync {
     /// Decides about one call; `None` leaves it for later.
-    async fn decide(&self, call: &Call) -> Option<DecisionRecord>;
+    /// `subagent` is the name of the agent that makes it, if it is not the agent of the conversation.
+    async fn decide(&self, call: &Call, subagent: Option<&str>) -> Option<DecisionRecord>;
 }
 
 /// What happens to a call that needs a decision.
@@ -55,6 +61,8 @@ pub(crate) enum Halt {
     Parked,
     /// A call needs a decision, and the turn ends for want of one.
     Unasked,
+    /// The decision about a call came too late, and the turn ends.
+    Expired,
 }
 
 /// Why a call does not begin.
@@ -64,6 +72,8 @@ pub(crate) enum Refusal {
     Denied(Option<String>),
     /// Somebody denied it, and the log says so.
     Decided(Option<String>),
+    /// The call cannot do what it should.
+    Invalid(String),
     /// The run ends.
     Stopped,
     NotRecorded,
@@ -71,15 +81,16 @@ pub(crate) enum Refusal {
 
 /// The rules of a turn and who is asked where they leave it open.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Approvals {
     permissions: Permissions,
     on_ask: OnAsk,
+    previews: Option<Arc<dyn Previews>>,
     halt: Mutex<Option<Halt>>,
     /// Stops the run.
     stop: CancellationToken,
 }
 
-impl Desk {
+impl Approvals {
     pub(crate) const fn new(
         permissions: Permissions,
         on_ask: OnAsk,
@@ -88,9 +99,40 @@ impl Desk {
         Self {
             permissions,
             on_ask,
+            previews: None,
             halt: Mutex::new(None),
             stop,
         }
+    }
+
+    /// Shows what calls would change.
+    pub(crate) fn with_previews(mut self, previews: Option<Arc<dyn Previews>>) -> Self {
+        self.previews = previews;
+        self
+    }
+
+    /// Adds to a call what it would change. A call that would be refused is not asked about.
+    async fn look_ahead(&self, call: &mut Call) -> Result<(), Refusal> {
+        let Some(previews) = &self.previews else {
+            return Ok(());
+        };
+        let Some(diff) = previews.diff(&call.name, &call.input).await else {
+            return Ok(());
+        };
+        call.preview = Some(Preview {
+            diff: diff.map_err(Refusal::Invalid)?,
+            numbers: previews.numbers(&call.name, &call.input).await,
+        });
+        Ok(())
+    }
+
+    /// Whether a call would still do what was shown when it was asked about.
+    pub(crate) async fn is_as_shown(&self, call: &Call) -> bool {
+        let (Some(shown), Some(previews)) = (&call.preview, &self.previews) else {
+            return true;
+        };
+        let now = previews.diff(&call.name, &call.input).await;
+        now.is_some_and(|now| now.as_ref() == Ok(&shown.diff))
     }
 
     /// Why the run was stopped from inside, if it was.
@@ -98,7 +140,7 @@ impl Desk {
         *self.halt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn halt(&self, reason: Halt) {
+    pub(crate) fn halt(&self, reason: Halt) {
         let mut halt = self.halt.lock().unwrap_or_else(PoisonError::into_inner);
         halt.get_or_insert(reason);
         self.stop.cancel();
@@ -111,7 +153,7 @@ impl Desk {
         open: &mut OpenCall<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), Refusal> {
-        let Some(call) = &open.call else {
+        let Some(call) = &mut open.call else {
             return Err(Refusal::Stopped);
         };
         let verdict = self.permissions.verdict(Wanted {
@@ -122,7 +164,10 @@ impl Desk {
         match verdict {
             Verdict::Allow => Ok(()),
             Verdict::Deny(reason) => Err(Refusal::Denied(Some(reason))),
-            Verdict::Ask => self.ask(session, open, cancel).await,
+            Verdict::Ask => {
+                self.look_ahead(call).await?;
+                self.ask(session, open, cancel).await
+            }
         }
     }
 
@@ -138,12 +183,20 @@ impl Desk {
         };
         if call.state != CallState::ApprovalRequired {
             call.state = CallState::ApprovalRequired;
+            call.expires = self.expiry(session.now());
             require(session, &call).map_err(|_| Refusal::NotRecorded)?;
         }
         tokio::select! {
             biased;
             () = decided(session, &call.id) => {}
             () = cancel.cancelled() => return Err(Refusal::Stopped),
+            () = expired(session, &call) => {
+                session.expire().map_err(|_| Refusal::NotRecorded)?;
+                if self.permissions.on_expiry == OnExpiry::Fail {
+                    self.halt(Halt::Expired);
+                    return Err(Refusal::Stopped);
+                }
+            }
             answer = self.answer(session, &call) => {
                 let Some(record) = answer else {
                     others_settled(session).await;
@@ -168,6 +221,12 @@ impl Desk {
         }
     }
 
+    /// When a call that begins to wait now has waited too long.
+    fn expiry(&self, now: Timestamp) -> Option<Timestamp> {
+        let seconds = i64::try_from(self.permissions.expires?).ok()?;
+        now.checked_add(SignedDuration::from_secs(seconds)).ok()
+    }
+
     /// Returns a decision; `None` parks the turn.
     async fn answer(&self, session: &Session, call: &Call) -> Option<DecisionRecord> {
         match &self.on_ask {
@@ -176,6 +235,7 @@ impl Desk {
                 decision: Decision::Deny,
                 decided_by: NOBODY.to_owned(),
                 note: Some("nobody can be asked".to_owned()),
+                session: None,
             }),
             OnAsk::Park => None,
             OnAsk::Fail => {
@@ -183,7 +243,10 @@ impl Desk {
                 std::future::pending().await
             }
             OnAsk::Ask(approver) => {
-                let asked = tokio::time::timeout(PARK_AFTER, approver.decide(call));
+                let agent = session.history().agent().clone();
+                let is_asked = matches!(agent.parent, Some(Parent::Call { .. }));
+                let subagent = is_asked.then_some(agent.name.as_str());
+                let asked = tokio::time::timeout(PARK_AFTER, approver.decide(call, subagent));
                 let answer = asked.await.unwrap_or_default();
                 tracing::debug!(session = %session.id(), call = call.id, "an approver has answered");
                 answer
@@ -194,7 +257,11 @@ impl Desk {
 
 fn require(session: &Session, call: &Call) -> Result<(), SessionError> {
     session.record_call(call)?;
-    session.record(&Event::PermissionRequired { call: call.view() })?;
+    session.record(&Event::PermissionRequired {
+        call: call.view(),
+        expires: call.expires,
+        session: None,
+    })?;
     session.reach(Breakpoint::AwaitingApproval)
 }
 
@@ -203,13 +270,29 @@ async fn decided(session: &Session, call: &str) {
     until(session, || session.history().decision(call).is_some()).await;
 }
 
+/// Waits until it is too late for a decision about the call.
+async fn expired(session: &Session, call: &Call) {
+    let Some(end) = call.expires else {
+        return std::future::pending().await;
+    };
+    loop {
+        let left = end.duration_since(session.now());
+        let Ok(left) = Duration::try_from(left) else {
+            return;
+        };
+        if left.is_zero() {
+            return;
+        }
+        // A machine that slept has another time than its timers.
+        tokio::time::sleep(left.min(CLOCK_CHECK)).await;
+    }
+}
+
 /// Waits until every other open call waits for a decision, too.
-async fn others_settled(session: &Session) {
+pub(crate) async fn others_settled(session: &Session) {
     until(session, || {
         let history = session.history();
-        history
-            .open_calls()
-            .all(|call| call.state == CallState::ApprovalRequired)
+        history.open_calls().all(|call| session.waits(call))
     })
     .await;
 }

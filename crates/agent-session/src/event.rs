@@ -1,12 +1,19 @@
 //! What happens in a session, as its log keeps it and subscribers hear it.
 
 mod call;
+pub(crate) mod schema;
 
+use jiff::Timestamp;
 use ktx_llm_runtime::Message;
 use ktx_session_log::{Channel, SessionId};
 use ktx_vocabulary::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::compaction::Compaction;
+use crate::room::RoomOrigin;
+use crate::schedule::Trigger;
+use crate::todo::Task;
 
 pub use call::{Call, CallState, CallView, Decision, DecisionRecord, Effect};
 
@@ -19,6 +26,8 @@ pub enum Origin {
     Model,
     /// Results of calls.
     Tools,
+    /// A person, in a turn that runs already.
+    Queued,
     /// A note of ktx to the model.
     Reminder,
 }
@@ -113,6 +122,14 @@ pub enum Phase {
     Lifecycle,
 }
 
+/// The begin or the end of a compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CompressionPhase {
+    Start,
+    End,
+}
+
 /// How bad an event is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -122,12 +139,43 @@ pub enum Severity {
     Error,
 }
 
-/// Where a session was forked from.
+/// The session that another one comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parent {
-    pub session: SessionId,
-    /// The last copied record.
-    pub seq: u64,
+#[serde(untagged)]
+pub enum Parent {
+    /// It is a copy.
+    Copy {
+        session: SessionId,
+        /// The last copied record.
+        seq: u64,
+    },
+    /// Its agent was asked by another one.
+    Call {
+        session: SessionId,
+        /// The call that asked.
+        call: String,
+    },
+}
+
+impl Parent {
+    /// Returns the other session.
+    pub const fn session(&self) -> &SessionId {
+        match self {
+            Self::Copy { session, .. } | Self::Call { session, .. } => session,
+        }
+    }
+}
+
+/// What an agent is doing that another one has asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SubagentState {
+    Working,
+    Answered,
+    Failed,
+    /// One of its calls waits for a decision.
+    Parked,
+    Interrupted,
 }
 
 /// Tokens of one model message.
@@ -161,7 +209,7 @@ pub enum Event {
         /// The agent as it was opened.
         #[serde(default)]
         agent_snapshot: Value,
-        /// The session that it was forked from.
+        /// The session that it comes from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Parent>,
     },
@@ -174,12 +222,21 @@ pub enum Event {
     Message {
         message: Message,
         origin: Origin,
+        /// The room that it was said in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        room: Option<RoomOrigin>,
         /// Whether the model was stopped within it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         interrupted: bool,
     },
     /// A call has reached a state.
     Call(Call),
+    /// The model is done, and its answer has yet to be put into the form that the agent asks for.
+    Answered,
+    /// The answer in that form.
+    StructuredOutput {
+        value: Value,
+    },
     /// The session has a name.
     Renamed {
         name: String,
@@ -228,6 +285,12 @@ pub enum Event {
 
     PermissionRequired {
         call: CallView,
+        /// Until when a decision counts; without end if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires: Option<Timestamp>,
+        /// The session of the sub-agent whose call it is; this session if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionId>,
     },
     PermissionDecided(DecisionRecord),
 
@@ -260,9 +323,105 @@ pub enum Event {
         previous: Breakpoint,
         current: Breakpoint,
     },
+    /// The provider tells how much of a limit is used.
+    RateLimitObserved {
+        /// Such as `five_hour`.
+        window: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        utilization: Option<f64>,
+        /// Unix seconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resets_at: Option<i64>,
+    },
+    RateLimitRefused {
+        window: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resets_at: Option<i64>,
+    },
+    RateLimitWaitStarted {
+        reason: String,
+        duration_ms: u64,
+    },
+    RateLimitWaitTick {
+        reason: String,
+        remaining_ms: u64,
+    },
+    RateLimitWaitFinished,
+    /// A call of the model has failed and is made again.
+    Retry {
+        attempt: u32,
+        code: String,
+    },
+    /// The model's program has none but the agent's tools.
+    IsolationVerified {
+        version: String,
+    },
     /// A line of the backend, for display.
     Status {
         text: String,
+    },
+    /// The model is sent less of the conversation.
+    Compaction(Compaction),
+    ContextCompression {
+        phase: CompressionPhase,
+        /// The size afterwards by the size before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ratio: Option<f64>,
+    },
+    /// The model reads the manuals of other tools than before (KODE-65).
+    ToolManualUpdated {
+        tools: Vec<String>,
+    },
+    /// Somebody has changed a file that the agent has read (KODE-67).
+    FileChanged {
+        path: String,
+    },
+    /// A tool tells something of a call that runs.
+    ToolCustomEvent {
+        call_id: String,
+        /// What it tells, such as `progress`.
+        event: String,
+        data: Value,
+    },
+    /// The agent is reminded of its tasks.
+    TodoReminder {
+        tasks: Vec<Task>,
+    },
+    /// The list of tasks is another one.
+    TodoChanged {
+        current: Vec<Task>,
+        previous: Vec<Task>,
+    },
+    /// ktx has written a note to the model.
+    ReminderSent {
+        category: String,
+        content: String,
+    },
+    /// Messages of a room were passed on as often as they may be, and this session hears no more of them.
+    RoomStopped {
+        room: String,
+        hop: u32,
+    },
+    /// Its time has come.
+    SchedulerTriggered(Trigger),
+    /// An agent that this one has asked begins or ends its work.
+    Subagent {
+        /// Its session.
+        session: SessionId,
+        agent: String,
+        /// The call that asks it.
+        call: String,
+        state: SubagentState,
+    },
+    /// A message waits for the next step or the end of the turn.
+    Queued {
+        message: String,
+        /// The sender's name for it, so that sending it again sends nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// The turn that answers it, as its sender knows it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u32>,
     },
     /// An event that this version does not know.
     #[serde(other)]
@@ -277,6 +436,9 @@ impl Event {
             | Self::AgentAdopted { .. }
             | Self::Message { .. }
             | Self::Call(_)
+            | Self::Answered
+            | Self::Compaction(_)
+            | Self::StructuredOutput { .. }
             | Self::Renamed { .. }
             | Self::Snapshot { .. }
             | Self::InboxTaken { .. }
@@ -299,6 +461,24 @@ impl Event {
             | Self::ToolExecuted { .. }
             | Self::AgentResumed { .. }
             | Self::BreakpointChanged { .. }
+            | Self::ContextCompression { .. }
+            | Self::ToolManualUpdated { .. }
+            | Self::FileChanged { .. }
+            | Self::ToolCustomEvent { .. }
+            | Self::TodoReminder { .. }
+            | Self::TodoChanged { .. }
+            | Self::ReminderSent { .. }
+            | Self::RoomStopped { .. }
+            | Self::SchedulerTriggered(_)
+            | Self::Subagent { .. }
+            | Self::Queued { .. }
+            | Self::RateLimitObserved { .. }
+            | Self::RateLimitRefused { .. }
+            | Self::RateLimitWaitStarted { .. }
+            | Self::RateLimitWaitTick { .. }
+            | Self::RateLimitWaitFinished
+            | Self::Retry { .. }
+            | Self::IsolationVerified { .. }
             | Self::Status { .. } => Channel::Monitor,
         }
     }

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::event::Effect;
 
-use pattern::Matcher;
 pub use pattern::RuleError;
 
 /// What happens to a call that no rule names.
@@ -45,6 +44,22 @@ pub struct Permissions {
     pub deny: Vec<Rule>,
     pub allow: Vec<Rule>,
     pub ask: Vec<Rule>,
+    /// Seconds that a call waits for a decision; without end if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+    /// What happens then.
+    pub on_expiry: OnExpiry,
+}
+
+/// What happens when a call has waited too long for a decision. Either way the call is denied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnExpiry {
+    /// The model learns of it and continues.
+    #[default]
+    Deny,
+    /// The turn ends.
+    Fail,
 }
 
 impl Default for Permissions {
@@ -54,6 +69,8 @@ impl Default for Permissions {
             deny: Vec::new(),
             allow: vec![Rule::Tool("@read".to_owned())],
             ask: Vec::new(),
+            expires: None,
+            on_expiry: OnExpiry::Deny,
         }
     }
 }
@@ -122,7 +139,7 @@ impl Rule {
             Self::Tool(_) => Ok(()),
             Self::Arguments { args, .. } => args
                 .values()
-                .try_for_each(|matcher| Matcher::of(matcher).map(drop)),
+                .try_for_each(|matcher| pattern::matcher_of(matcher).map(drop)),
         }
     }
 
@@ -135,7 +152,7 @@ impl Rule {
             Self::Tool(_) => true,
             Self::Arguments { args, .. } => args.iter().all(|(name, expected)| {
                 let actual = wanted.input.get(name);
-                let matcher = Matcher::of(expected).ok();
+                let matcher = pattern::matcher_of(expected).ok();
                 actual.is_some_and(|actual| matcher.is_some_and(|it| it.matches(actual)))
             }),
         }

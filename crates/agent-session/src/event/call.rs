@@ -1,7 +1,11 @@
 //! Calls of tools and decisions about them.
 
+use jiff::Timestamp;
+use ktx_session_log::SessionId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::previews::Preview;
 
 /// Characters of arguments and results that events show.
 const PREVIEW: usize = 200;
@@ -73,9 +77,20 @@ pub struct Call {
     /// How long it ran, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// What it would change, if a decision is asked for and that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Preview>,
+    /// Until when a decision about it counts, if it waits for one that may come too late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
 }
 
 impl Call {
+    /// Whether it waits for a decision that can no longer come.
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.state == CallState::ApprovalRequired && self.expires.is_some_and(|end| end <= now)
+    }
+
     /// Returns what events show of the call.
     pub fn view(&self) -> CallView {
         let is_error = !self.state.is_open() && self.state != CallState::Completed;
@@ -87,6 +102,10 @@ impl Call {
             is_error: is_error.then_some(true),
             duration_ms: self.duration_ms,
             result_preview: self.result.as_deref().map(beginning),
+            preview: self
+                .preview
+                .clone()
+                .filter(|_| self.state == CallState::ApprovalRequired),
         }
     }
 }
@@ -107,6 +126,9 @@ pub struct CallView {
     /// The beginning of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_preview: Option<String>,
+    /// What it would change, as long as it waits for a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Preview>,
 }
 
 fn beginning(text: &str) -> String {
@@ -134,4 +156,7 @@ pub struct DecisionRecord {
     /// The reason, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The session of the sub-agent whose call it is; this session if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
 }

@@ -89,7 +89,8 @@ fn rules_name_tools_by_pattern_and_group() {
     assert!(covers(json!("@read"), "wiki_search", Effect::Reads));
     assert!(!covers(json!("@read"), "memory_ingest", Effect::Writes));
     // What a foreign server says of its tools is not believed.
-    assert!(!covers(json!("@read"), "mcp__jira__list", reads));
+    // Only a server whose word is trusted has tools that read.
+    assert!(covers(json!("@read"), "mcp__jira__list", reads));
     assert!(covers(json!("@mcp:jira"), "mcp__jira__list", reads));
     assert!(!covers(json!("@mcp:jira"), "mcp__jirafe__list", reads));
     assert!(covers(json!("mcp__*__list"), "mcp__jira__list", reads));
@@ -138,9 +139,16 @@ fn a_wrong_rule_is_found_before_a_run() {
     assert_snapshot!(told(json!("@reed")), @"there is no group `@reed`; there are: @read, @write, @all, @mcp:<server>");
     assert_snapshot!(told(json!({ "tool": "x", "args": { "a": { "regex": "(" } } })), @r"
     `(` is not a regular expression: regex parse error:
-        ^(?:()$
-         ^
+        (
+        ^
     error: unclosed group
+    ");
+    // The pattern stays one whole: it cannot end early and allow more.
+    assert_snapshot!(told(json!({ "tool": "x", "args": { "a": { "regex": "a)|(b" } } })), @r"
+    `a)|(b` is not a regular expression: regex parse error:
+        a)|(b
+         ^
+    error: unopened group
     ");
     assert_eq!(rules(json!({})).mode, Mode::Approval);
     assert_eq!(
