@@ -1,9 +1,22 @@
 //! Sessions that are written, left by a killed process, and continued.
 
 mod approvals;
+mod backends;
+mod bad_input;
+mod compaction;
 mod conversations;
 mod crashes;
+mod delegation;
+mod expiry;
+mod forms;
+mod full_disk;
+mod manuals;
+mod monitor;
+mod pool;
+mod schedule;
+mod tasks;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -18,19 +31,28 @@ use ktx_vocabulary::RunId;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, AgentTool, OnAsk, Permissions, Session, Sessions, Spending, Strategy, Turn};
+use crate::{
+    Agent, AgentSettings, AgentTool, Clock, ContextSettings, LONGEST_MESSAGE, MOST_ASKED_AT_ONCE,
+    OnAsk, Permissions, Session, Sessions, Spending, Strategy, Turn,
+};
 
 fn id(text: &str) -> SessionId {
     SessionId::parse(text).unwrap()
 }
 
-fn sessions(store: SessionStore) -> Sessions {
+pub(crate) fn sessions(store: SessionStore) -> Sessions {
+    sessions_at(store, Arc::new(|| Timestamp::UNIX_EPOCH))
+}
+
+/// Sessions with this clock.
+fn sessions_at(store: SessionStore, clock: Clock) -> Sessions {
     let holder = Holder {
         pid: 7,
         command: "ktx agent".to_owned(),
         since: None,
+        begun: None,
     };
-    Sessions::new(store, holder, Arc::new(|| Timestamp::UNIX_EPOCH))
+    Sessions::new(store, holder, clock)
 }
 
 fn agent() -> Agent {
@@ -41,13 +63,22 @@ fn agent() -> Agent {
         model: None,
         tools: vec![AgentTool::named("look"), AgentTool::named("save")],
         max_turns: 5,
+        sources: Vec::new(),
         max_messages: 50,
+        max_message_chars: LONGEST_MESSAGE,
+        call_limits: BTreeMap::new(),
         spending: Spending::default(),
         permissions: Permissions::default(),
+        settings: AgentSettings::default(),
+        context: ContextSettings::default(),
+        todo: None,
+        agents: Vec::new(),
+        max_parallel: MOST_ASKED_AT_ONCE,
+        response_format: None,
     }
 }
 
-fn created(sessions: &Sessions) -> Arc<Session> {
+pub(crate) fn created(sessions: &Sessions) -> Arc<Session> {
     Arc::new(sessions.create(&id("one"), &agent()).unwrap())
 }
 
@@ -95,6 +126,9 @@ fn turn(tools: ToolSet) -> Turn {
         stage: "research".to_owned(),
         run_id: RunId::parse("run").unwrap(),
         cancel: CancellationToken::new(),
+        delegation: None,
+        previews: None,
+        room: None,
     }
 }
 
@@ -116,7 +150,7 @@ fn calls(names: &[&str], text: &str) -> Reply {
 }
 
 /// The conversation, a block each line.
-fn conversation(session: &Session) -> String {
+pub(crate) fn conversation(session: &Session) -> String {
     let messages = serde_json::to_value(session.messages()).unwrap();
     let mut lines = Vec::new();
     for message in messages.as_array().unwrap() {
@@ -135,6 +169,11 @@ fn events(sessions: &Sessions, channels: &[Channel]) -> String {
         .iter()
         .filter(|it| channels.contains(&it.channel));
     let lines = heard.map(|record| {
+        if record.channel != Channel::State {
+            let told = Value::Object(record.event.clone());
+            let wrong = crate::event::schema::violations(&told, record.channel);
+            assert!(wrong.is_empty(), "{told}: {wrong:?}");
+        }
         let place = match (record.turn, record.step) {
             (Some(turn), Some(step)) => format!("{turn}.{step}"),
             (Some(turn), None) => turn.to_string(),

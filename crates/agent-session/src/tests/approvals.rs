@@ -33,6 +33,7 @@ fn decision(call: &str, decision: Decision, note: Option<&str>) -> DecisionRecor
         decision,
         decided_by: "ktx agent decide".to_owned(),
         note: note.map(str::to_owned),
+        session: None,
     }
 }
 
@@ -151,7 +152,7 @@ struct Later;
 
 #[async_trait]
 impl Approver for Later {
-    async fn decide(&self, _: &Call) -> Option<DecisionRecord> {
+    async fn decide(&self, _: &Call, _: Option<&str>) -> Option<DecisionRecord> {
         std::future::pending().await
     }
 }

@@ -99,8 +99,8 @@ async fn turns_are_asked_in_one_conversation_and_copied_at_safe_points() {
         copy.map(|copy| conversation(&copy))
     };
     let told = |point| copied(&point, "none").unwrap_err().to_string();
-    assert_snapshot!(told(ForkPoint::At(7)), @"a copy cannot begin behind record 7; it can behind 2 and 16");
-    assert_snapshot!(told(ForkPoint::At(999)), @"a copy cannot begin behind record 999; it can behind 43");
+    assert_snapshot!(told(ForkPoint::At(7)), @"a copy cannot begin after record 7; it can after 2 and 16");
+    assert_snapshot!(told(ForkPoint::At(999)), @"a copy cannot begin after record 999; it can after 43");
     assert_snapshot!(told(ForkPoint::Label("x".to_owned())), @"the session `one` has no point `x`");
     assert_snapshot!(told(ForkPoint::Turn(9)), @"the session `one` has 3 turns, not 9");
     let labelled = copied(&ForkPoint::Label("amount".to_owned()), "two").unwrap();
@@ -238,7 +238,7 @@ async fn a_subscriber_continues_at_its_bookmark() {
     assert_eq!(
         behind.unwrap_err().to_string(),
         format!(
-            "the session has {last} records; there is nothing after record {}",
+            "the session ends with record {last}; there is nothing after record {}",
             last + 1
         )
     );

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     agent, calls, conversation, created, id, model, resumed, says, sessions, tool, tools, turn,
 };
-use crate::asking::Desk;
+use crate::approvals::Approvals;
 use crate::calls::Calls;
 use crate::{MOST_AT_ONCE, OnAsk, Permissions, Rule, Strategy, ask, go_on};
 
@@ -125,9 +125,10 @@ async fn three_calls_run_at_once_and_their_ends_are_told_in_order() {
     let session = Arc::new(whole.create(&id("one"), &agent()).unwrap());
     session.begin_turn("Look.").unwrap();
     let stop = CancellationToken::new();
-    let desk = Arc::new(Desk::new(Permissions::default(), OnAsk::Deny, stop));
+    let approvals = Arc::new(Approvals::new(Permissions::default(), OnAsk::Deny, stop));
     let look = tool("look", WriteEffect::ReadOnly, handler);
-    let wrapped = Calls::new(&session, desk).wrap(&ToolSet::new(vec![look]).unwrap());
+    let wrapped = Calls::new(&session, Arc::new(agent()), approvals, None, None)
+        .wrap(&ToolSet::new(vec![look]).unwrap());
     let call = |name| wrapped.call("look", json!({}), CallContext::detached(name));
     let all = tokio::join!(
         call("a"),
