@@ -1,0 +1,180 @@
+//! The turns of a pool.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ktx_llm_runtime::{Deltas, LlmErrorKind};
+use ktx_session_log::SessionId;
+use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::{LOOKS, Member, PoolError, PoolState};
+use crate::agent::Agent;
+use crate::approvals::OnAsk;
+use crate::event::{Cause, Phase, Severity, Strategy, TurnEnd};
+use crate::session::{Session, SessionError};
+use crate::turn::{AskError, Turn, go_on};
+
+/// Maximum time that a run may take to drop its tools.
+const RELEASE: Duration = Duration::from_secs(10);
+
+/// How a turn of the pool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Completed,
+    /// Somebody stopped it, or a call waits for a decision.
+    Interrupted,
+    Failed,
+}
+
+impl PoolState {
+    /// Runs turns as long as messages wait. The log is open only meanwhile.
+    pub(super) async fn work(self: Arc<Self>, id: &SessionId, stop: CancellationToken) {
+        let permit = self.room.acquire().with_cancellation_token(&stop).await;
+        let Some(Ok(_permit)) = permit else {
+            self.rest(id);
+            return self.count(Ended::Interrupted);
+        };
+        loop {
+            let session = {
+                let _alone = self.opening.lock().await;
+                let session = self.sessions.resume(id.clone(), Strategy::Crash);
+                let session = match session {
+                    Ok(session) => Arc::new(session),
+                    Err(error) => {
+                        tracing::warn!(%error, session = %id, "a session cannot be continued");
+                        self.rest(id);
+                        return self.count(Ended::Failed);
+                    }
+                };
+                let running = Member::Running {
+                    session: Arc::clone(&session),
+                    stop: stop.clone(),
+                    again: false,
+                };
+                self.members().insert(id.clone(), running);
+                session
+            };
+            let ended = self.turn(&session, &stop).await;
+            self.count(ended);
+            released(&session).await;
+            let _alone = self.opening.lock().await;
+            let history = session.history();
+            let has_more = !self.closing.is_cancelled()
+                && !stop.is_cancelled()
+                && (self.has_news(id) || ended == Ended::Completed && !history.queued().is_empty());
+            drop(session);
+            if !has_more {
+                // A schedule makes a session each time: they would fill the pool.
+                let cause = history.end().and_then(|end| end.cause);
+                if history.trigger().is_some() && cause != Some(Cause::Parked) {
+                    self.members().remove(id);
+                }
+                return self.rest(id);
+            }
+            self.members()
+                .insert(id.clone(), Member::Waiting(stop.clone()));
+        }
+    }
+
+    async fn turn(&self, session: &Arc<Session>, stop: &CancellationToken) -> Ended {
+        match self.asked(session, stop).await {
+            Ok(()) => Ended::Completed,
+            // Another process was faster.
+            Err(PoolError::Ask(AskError::NothingToContinue)) => Ended::Completed,
+            Err(PoolError::Ask(AskError::Waiting { .. })) => Ended::Interrupted,
+            Err(PoolError::Ask(AskError::Model(error))) => match error.kind {
+                LlmErrorKind::Cancelled => Ended::Interrupted,
+                _ => Ended::Failed,
+            },
+            Err(error) => {
+                // The turn has not told why it has no answer.
+                if let Err(unkept) = failed(session, &error.to_string()) {
+                    tracing::warn!(error = %unkept, session = %session.id(), "a failure is not kept");
+                }
+                Ended::Failed
+            }
+        }
+    }
+
+    async fn asked(
+        &self,
+        session: &Arc<Session>,
+        stop: &CancellationToken,
+    ) -> Result<(), PoolError> {
+        let history = session.history();
+        let agent = Agent::from_snapshot(&history.agent().snapshot).map_err(|source| {
+            SessionError::Event {
+                session: session.id().clone(),
+                seq: 1,
+                source,
+            }
+        })?;
+        let mut agent = agent;
+        let on_ask = history.trigger().map_or_else(
+            || self.on_ask.clone(),
+            |trigger| {
+                trigger.limit(&mut agent);
+                trigger
+                    .on_ask
+                    .map_or_else(|| self.on_ask.clone(), OnAsk::from)
+            },
+        );
+        let ready = self.host.ready(&agent).await?;
+        let turn = Turn {
+            agent,
+            tools: ready.tools,
+            on_ask,
+            deltas: Deltas::AsTheyCome,
+            stage: ready.stage,
+            run_id: ready.run_id,
+            cancel: stop.clone(),
+            delegation: ready.delegation,
+            previews: ready.previews,
+            room: None,
+        };
+        let result = go_on(session, ready.runtime.as_ref(), turn).await;
+        ready.release.await;
+        result?;
+        Ok(())
+    }
+
+    /// Whether something has come during a turn.
+    fn has_news(&self, id: &SessionId) -> bool {
+        let members = self.members();
+        matches!(members.get(id), Some(Member::Running { again: true, .. }))
+    }
+
+    /// Makes a session a name again, unless it was removed.
+    fn rest(&self, id: &SessionId) {
+        if let Some(member) = self.members().get_mut(id) {
+            *member = Member::Idle;
+        }
+    }
+
+    fn count(&self, ended: Ended) {
+        let mut report = self.ended();
+        match ended {
+            Ended::Completed => report.completed += 1,
+            Ended::Interrupted => report.interrupted += 1,
+            Ended::Failed => report.failed += 1,
+        }
+    }
+}
+
+/// Waits until the run that has ended has dropped its tools, which hold the session: until then the log cannot be
+/// opened again. A process of a model may take a while to exit.
+async fn released(session: &Arc<Session>) {
+    // The caller and the member of the pool.
+    const OWN: usize = 2;
+    let mut waited = Duration::ZERO;
+    while Arc::strong_count(session) > OWN && waited < RELEASE {
+        tokio::time::sleep(LOOKS).await;
+        waited += LOOKS;
+    }
+}
+
+fn failed(session: &Session, why: &str) -> Result<(), SessionError> {
+    session.complain(Severity::Error, Phase::System, why)?;
+    session.end_turn(TurnEnd::Interrupted, Some(Cause::Failed))
+}
