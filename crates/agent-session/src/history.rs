@@ -1,6 +1,9 @@
 //! What the records of a session amount to.
 
-use std::collections::BTreeMap;
+mod sent;
+mod window;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_llm_runtime::{ContentBlock, Message, MessageRole};
 use ktx_session_log::{Record, SessionId};
@@ -9,7 +12,10 @@ use serde_json::Value;
 use crate::event::{
     Breakpoint, Call, CallState, Cause, DecisionRecord, Event, Origin, Parent, TurnEnd,
 };
+use crate::schedule::Trigger;
 use crate::session::SessionError;
+use crate::todo::Task;
+use sent::SentMessage;
 
 /// The result of a call that no process has begun.
 pub(crate) const NOT_BEGUN: &str = "the call was not begun; call it again if it is still needed";
@@ -24,7 +30,11 @@ pub struct End {
 /// The conversation of a session and the state of its turn.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    messages: Vec<Message>,
+    messages: Vec<HistoryMessage>,
+    /// The last size that the provider reported, in tokens, and the messages that it is the size of.
+    reported: Option<(u64, usize)>,
+    /// Whether the last compression has left almost everything.
+    poorly_compressed: bool,
     /// The model's ids of calls that no message answers yet, in call order.
     unanswered: Vec<String>,
     /// Calls whose results no message holds yet, in call order.
@@ -34,11 +44,38 @@ pub struct History {
     turn: u32,
     step: u32,
     end: Option<End>,
+    /// The questions of the turn.
+    question: String,
+    /// Whether the model is done with the turn.
+    answered: bool,
+    /// The number of questions, those within turns included.
+    questions: u32,
+    /// Messages that wait for the next step.
+    queued: Vec<String>,
+    /// Messages by the keys of their senders.
+    keys: BTreeMap<String, SentMessage>,
+    /// Letters that were taken from the inbox.
+    letters: BTreeSet<String>,
+    tasks: Vec<Task>,
+    /// The tools whose manuals the model reads.
+    manuals: Vec<String>,
     fork_points: Vec<u64>,
     labels: Vec<Label>,
     pub(crate) breakpoint: Breakpoint,
     pub(crate) agent: AgentRecord,
     pub(crate) name: Option<String>,
+    /// The schedule that began the session.
+    trigger: Option<Trigger>,
+    /// The last turn that a server has promised.
+    promised: u32,
+}
+
+/// A message with its record.
+#[derive(Debug, Clone)]
+struct HistoryMessage {
+    seq: u64,
+    begins_turn: bool,
+    message: Message,
 }
 
 /// A named point to fork from.
@@ -66,7 +103,7 @@ pub struct AgentRecord {
     pub digest: String,
     /// The agent as it was then.
     pub snapshot: Value,
-    /// The session that this one was forked from.
+    /// The session that this one comes from.
     pub parent: Option<Parent>,
 }
 
@@ -107,8 +144,29 @@ impl History {
             Event::Message {
                 message, origin, ..
             } => self.take_message(seq, message, *origin),
+            Event::Answered => self.answered = true,
+            Event::TokenUsage(tokens) if !self.answered => self.take_size(tokens),
+            Event::Compaction(compaction) => self.compact(compaction),
+            Event::TodoChanged { current, .. } => self.tasks.clone_from(current),
+            Event::ToolManualUpdated { tools } => self.manuals.clone_from(tools),
+            Event::Queued { message, key, turn } => {
+                self.queued.push(message.clone());
+                self.promised = self.promised.max(turn.unwrap_or_default());
+                if let Some(key) = key {
+                    let sent = SentMessage {
+                        text: message.clone(),
+                        seq,
+                        turn: turn.unwrap_or_default(),
+                    };
+                    self.keys.insert(key.clone(), sent);
+                }
+            }
+            Event::InboxTaken { uuid } => {
+                self.letters.insert(uuid.clone());
+            }
             Event::Call(call) => self.take_call(call),
-            Event::PermissionDecided(record) => {
+            // A decision about a call of a sub-agent belongs to its own session.
+            Event::PermissionDecided(record) if record.session.is_none() => {
                 self.decisions
                     .insert(record.call_id.clone(), record.clone());
             }
@@ -121,6 +179,9 @@ impl History {
             Event::BreakpointChanged { current, .. } => {
                 self.breakpoint = *current;
                 self.step += u32::from(*current == Breakpoint::PreModel);
+            }
+            Event::SchedulerTriggered(trigger) if trigger.scheduled.is_some() => {
+                self.trigger = Some(trigger.clone());
             }
             Event::Renamed { name } => self.name = Some(name.clone()),
             Event::Snapshot { label, seq } => self.labels.push(Label {
@@ -147,9 +208,21 @@ impl History {
                 self.turn += 1;
                 self.step = 0;
                 self.end = None;
+                self.question = text_of(message);
+            }
+            Origin::Queued => {
+                self.question.push_str("\n\n");
+                self.question.push_str(&text_of(message));
             }
             Origin::Model | Origin::Tools | Origin::Reminder => {}
         }
+        if matches!(origin, Origin::User | Origin::Queued) {
+            self.questions += 1;
+            if self.queued.first() == Some(&text_of(message)) {
+                self.queued.remove(0);
+            }
+        }
+        self.answered = false;
         for block in &message.content {
             match block {
                 ContentBlock::ToolUse { id, .. } => self.unanswered.push(id.clone()),
@@ -160,7 +233,11 @@ impl History {
                 _ => {}
             }
         }
-        self.messages.push(message.clone());
+        self.messages.push(HistoryMessage {
+            seq,
+            begins_turn: origin == Origin::User,
+            message: message.clone(),
+        });
         // Behind an open call the conversation does not stand by itself.
         if self.unanswered.is_empty() {
             self.fork_points.push(seq);
@@ -170,7 +247,11 @@ impl History {
     /// Gives every call of a step that was cut off its result.
     fn answer_left_calls(&mut self) {
         if let Some(results) = self.left_results() {
-            self.messages.push(results);
+            self.messages.push(HistoryMessage {
+                seq: self.messages.last().map_or(0, |last| last.seq),
+                begins_turn: false,
+                message: results,
+            });
         }
         self.unanswered.clear();
         self.calls.retain(|call| call.state.is_open());
@@ -198,9 +279,15 @@ impl History {
         (!content.is_empty()).then(|| Message::new(MessageRole::User, content))
     }
 
+    /// Returns the tools whose manuals the model has read.
+    pub(crate) fn manuals(&self) -> &[String] {
+        &self.manuals
+    }
+
     /// Returns the conversation so far, as a model may be sent it.
     pub fn messages(&self) -> Vec<Message> {
-        let mut messages = self.messages.clone();
+        let said = self.messages.iter().map(|said| said.message.clone());
+        let mut messages: Vec<Message> = said.collect();
         messages.extend(self.left_results());
         messages
     }
@@ -221,7 +308,7 @@ impl History {
             .messages
             .iter()
             .rev()
-            .flat_map(|message| &message.content);
+            .flat_map(|said| &said.message.content);
         let mut uses = blocks.filter_map(|block| match block {
             ContentBlock::ToolUse {
                 id, name, input, ..
@@ -279,18 +366,37 @@ impl History {
         })
     }
 
-    /// Returns the last question.
-    pub fn last_question(&self) -> Option<String> {
-        let is_question = |message: &&Message| {
-            let is_text = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. });
-            message.role == MessageRole::User && message.content.iter().all(is_text)
-        };
-        let last = self.messages.iter().rfind(is_question)?;
-        let texts = last.content.iter().filter_map(|block| match block {
-            ContentBlock::Text { text } => Some(text.as_str()),
-            _ => None,
-        });
-        Some(texts.collect())
+    /// Returns the last question; `None` before the first.
+    pub fn last_question(&self) -> Option<&str> {
+        (self.turn > 0).then_some(self.question.as_str())
+    }
+
+    /// Returns the answer of a turn whose model is done; `None` if it is not.
+    pub(crate) fn answer(&self) -> Option<String> {
+        let last = self.messages.last().filter(|_| self.answered)?;
+        Some(text_of(&last.message))
+    }
+
+    /// Returns the last words of the model.
+    pub(crate) fn last_answer(&self) -> String {
+        let mut said = self.messages.iter().rev();
+        let last = said.find(|said| said.message.role == MessageRole::Assistant);
+        last.map(|said| text_of(&said.message)).unwrap_or_default()
+    }
+
+    /// Returns the number of questions, those that came within turns included.
+    pub const fn questions(&self) -> u32 {
+        self.questions
+    }
+
+    /// Whether a letter of the inbox was taken before.
+    pub(crate) fn has_taken(&self, letter: &str) -> bool {
+        self.letters.contains(letter)
+    }
+
+    /// Returns the agent's list of tasks.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
     }
 
     /// Returns the number of calls.
@@ -321,7 +427,7 @@ impl History {
             && self
                 .messages
                 .last()
-                .is_some_and(|last| last.role == MessageRole::Assistant);
+                .is_some_and(|last| last.message.role == MessageRole::Assistant);
         self.turn > 0
             && match self.end {
                 Some(end) => end.reason != TurnEnd::Completed,
@@ -349,8 +455,22 @@ impl History {
         self.name.as_deref()
     }
 
+    /// Returns the schedule that began the session; none if a person did.
+    pub const fn trigger(&self) -> Option<&Trigger> {
+        self.trigger.as_ref()
+    }
+
     /// Returns the stage of the step.
     pub const fn breakpoint(&self) -> Breakpoint {
         self.breakpoint
     }
+}
+
+/// The words of a message.
+pub(crate) fn text_of(message: &Message) -> String {
+    let texts = message.content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }

@@ -1,28 +1,35 @@
 //! A conversation that outlives its process.
 
+mod between;
+mod elsewhere;
 mod error;
 mod order;
 mod subscription;
+mod turns;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use ktx_llm_runtime::{Message, MessageRole};
 use ktx_project_store::Failpoints;
-use ktx_session_log::{Durability, Entry, Inbox, SessionId, SessionLog};
+use ktx_session_log::{Durability, Entry, Inbox, LogError, SessionId, SessionLog};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::agent::Agent;
 use crate::event::{
-    AgentState, Breakpoint, Call, CallState, Cause, Decision, DecisionRecord, Effect, Event,
-    Origin, Phase, Severity, TurnEnd,
+    Breakpoint, Call, CallState, Decision, DecisionRecord, Effect, Event, Origin, Phase, Severity,
 };
 use crate::history::History;
 use order::EndOrder;
 
+pub(crate) use between::Sending;
 pub use error::SessionError;
-pub use subscription::{Channels, Subscription};
+pub use subscription::{Channels, Subscription, envelope};
+
+/// Who decides about calls that no one has decided about in time.
+const EXPIRY: &str = "the expiry of its approval";
 
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -46,6 +53,8 @@ pub struct Session {
     surroundings: Surroundings,
     history: Mutex<History>,
     ends: Mutex<EndOrder>,
+    /// Calls that wait for a decision about a call of another agent.
+    elsewhere: Mutex<BTreeSet<String>>,
     sealed: Vec<Call>,
     /// The last record, for subscribers.
     written: watch::Sender<u64>,
@@ -75,6 +84,7 @@ impl Session {
             surroundings,
             history: Mutex::new(history),
             ends: Mutex::default(),
+            elsewhere: Mutex::default(),
             sealed: Vec::new(),
             written,
         }
@@ -131,39 +141,12 @@ impl Session {
         self.written.subscribe()
     }
 
-    /// Begins a turn with a question. When this returns, the question is on the disk.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
-    pub fn begin_turn(&self, text: &str) -> Result<(), SessionError> {
-        let message = Message::text(MessageRole::User, text);
-        self.say(message, Origin::User)?;
-        self.enter(AgentState::Working)
-    }
-
-    /// Ends the turn.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
-    pub fn end_turn(&self, reason: TurnEnd, cause: Option<Cause>) -> Result<(), SessionError> {
-        self.record(&Event::Done { reason, cause })?;
-        if cause == Some(Cause::Parked) {
-            return self.enter(AgentState::Paused);
-        }
-        self.reach(Breakpoint::Ready)?;
-        self.enter(AgentState::Ready)?;
-        Ok(self.log.flush()?)
-    }
-
-    pub(crate) fn enter(&self, state: AgentState) -> Result<(), SessionError> {
-        self.record(&Event::StateChanged { state })
-    }
-
     /// Keeps a message of the conversation.
     pub(crate) fn say(&self, message: Message, origin: Origin) -> Result<(), SessionError> {
         self.record(&Event::Message {
             message,
             origin,
+            room: None,
             interrupted: false,
         })
     }
@@ -173,6 +156,7 @@ impl Session {
         self.record(&Event::Message {
             message: Message::text(MessageRole::Assistant, text),
             origin: Origin::Model,
+            room: None,
             interrupted: true,
         })
     }
@@ -180,10 +164,13 @@ impl Session {
     /// Marks a stage of the step before its work begins (KODE-51).
     pub(crate) fn reach(&self, current: Breakpoint) -> Result<(), SessionError> {
         let previous = self.lock().breakpoint();
-        if previous != current {
-            self.record(&Event::BreakpointChanged { previous, current })?;
-            self.surroundings.failpoints.reached(current.failpoint());
+        if previous == current {
+            return Ok(());
         }
+        let failpoints = &self.surroundings.failpoints;
+        failpoints.reached(&format!("before-{}", current.failpoint()));
+        self.record(&Event::BreakpointChanged { previous, current })?;
+        failpoints.reached(current.failpoint());
         Ok(())
     }
 
@@ -220,6 +207,8 @@ impl Session {
                 input,
                 result: None,
                 duration_ms: None,
+                preview: None,
+                expires: None,
             };
             // Two calls of one moment must not get one id.
             history.take(0, &Event::Call(call.clone()));
@@ -251,22 +240,23 @@ impl Session {
     }
 
     fn tell_ends(&self, calls: &[Call]) -> Result<(), SessionError> {
+        let mut told = Ok(());
         for call in calls {
             let view = call.view();
             if view.is_error == Some(true) {
-                self.record(&Event::ToolError {
+                told = told.and(self.record(&Event::ToolError {
                     call: view.clone(),
                     error: view.result_preview.clone().unwrap_or_default(),
-                })?;
+                }));
             }
-            self.record(&Event::ToolEnd { call: view.clone() })?;
+            told = told.and(self.record(&Event::ToolEnd { call: view.clone() }));
             let approval = self.lock().decision(&call.id).cloned();
-            self.record(&Event::ToolExecuted {
+            told = told.and(self.record(&Event::ToolExecuted {
                 call: view,
                 approval,
-            })?;
+            }));
         }
-        Ok(())
+        told
     }
 
     /// Decides about a call that waits (KODE-41, KODE-62). The decision is on the disk when this returns.
@@ -274,6 +264,36 @@ impl Session {
     /// # Errors
     /// [`SessionError::NoWaitingCall`], [`SessionError::AlreadyDecided`], [`SessionError::Log`].
     pub fn decide(&self, record: DecisionRecord) -> Result<(), SessionError> {
+        self.expire()?;
+        self.rule(record)
+    }
+
+    /// Denies the calls that have waited too long for a decision.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`].
+    pub fn expire(&self) -> Result<(), SessionError> {
+        let now = self.now();
+        let waiting = self.lock().waiting_calls();
+        for call in waiting {
+            if call.has_expired(now) {
+                self.rule(DecisionRecord {
+                    call_id: call.id,
+                    decision: Decision::Deny,
+                    decided_by: EXPIRY.to_owned(),
+                    note: Some("the approval expired".to_owned()),
+                    session: None,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.surroundings.clock)()
+    }
+
+    fn rule(&self, record: DecisionRecord) -> Result<(), SessionError> {
         let mut call = self.lock().check_decision(&self.id, &record)?;
         let decision = record.decision;
         let note = record.note.clone();
@@ -349,6 +369,11 @@ impl Session {
     }
 
     pub(crate) fn record(&self, event: &Event) -> Result<(), SessionError> {
+        self.record_at(event).map(|_| ())
+    }
+
+    /// Records an event and returns its place and its time.
+    fn record_at(&self, event: &Event) -> Result<(u64, Timestamp), SessionError> {
         let durability = durability(event);
         let value = serde_json::to_value(event).map_err(|source| self.not_an_event(source))?;
         let value = match &self.surroundings.redact {
@@ -361,19 +386,27 @@ impl Session {
         let turn = history.turn() + u32::from(begins_turn(event));
         let step = history.step();
         drop(history);
+        let at = self.now();
         let entry = Entry {
-            at: (self.surroundings.clock)(),
+            at,
             channel: event.channel(),
             turn: (turn > 0).then_some(turn),
             step: (step > 0).then_some(step),
             event: fields,
         };
-        let seq = self.log.append(entry, durability)?;
+        let appended = self.log.append(entry, durability);
+        let seq = match &appended {
+            Ok(seq) => *seq,
+            // It has its place and waits for room (KODE-46).
+            Err(LogError::Write { .. }) => self.log.last(),
+            Err(_) => return Ok((appended?, at)),
+        };
         history = self.lock();
         history.take(seq, event);
         drop(history);
         self.written.send_replace(seq);
-        Ok(())
+        appended?;
+        Ok((seq, at))
     }
 
     fn not_an_event(&self, source: serde_json::Error) -> SessionError {
@@ -417,10 +450,12 @@ fn durability(event: &Event) -> Durability {
     match event {
         Event::SessionOpened { .. }
         | Event::Message {
-            origin: Origin::User | Origin::Model,
+            origin: Origin::User | Origin::Queued | Origin::Model,
             ..
         }
         | Event::PermissionDecided(_)
+        | Event::Queued { .. }
+        | Event::StructuredOutput { .. }
         | Event::Done { .. } => Durability::Synced,
         Event::Call(call) => match (call.effect, call.state) {
             (_, CallState::ApprovalRequired | CallState::Approved | CallState::Denied) => {

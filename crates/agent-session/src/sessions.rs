@@ -87,6 +87,11 @@ impl Sessions {
         self
     }
 
+    /// Who opens the sessions.
+    pub(crate) const fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
     /// Returns the logs.
     pub const fn store(&self) -> &SessionStore {
         &self.store
@@ -97,6 +102,25 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Log`].
     pub fn create(&self, id: &SessionId, agent: &Agent) -> Result<Session, SessionError> {
+        self.created(id, agent, None)
+    }
+
+    /// Begins the session of an agent that another one asks.
+    pub(crate) fn create_for(
+        &self,
+        id: &SessionId,
+        agent: &Agent,
+        parent: Parent,
+    ) -> Result<Session, SessionError> {
+        self.created(id, agent, Some(parent))
+    }
+
+    fn created(
+        &self,
+        id: &SessionId,
+        agent: &Agent,
+        parent: Option<Parent>,
+    ) -> Result<Session, SessionError> {
         let not_json = |source| SessionError::Event {
             session: id.clone(),
             seq: 1,
@@ -106,7 +130,7 @@ impl Sessions {
             name: agent.name.clone(),
             digest: agent.digest().map_err(not_json)?,
             snapshot: agent.snapshot().map_err(not_json)?,
-            parent: None,
+            parent,
         };
         let log = self.store.create(id, &self.holder)?;
         self.begin(log, id, agent)
@@ -286,7 +310,7 @@ impl Sessions {
             });
         }
         let agent = AgentRecord {
-            parent: Some(Parent {
+            parent: Some(Parent::Copy {
                 session: report.id.clone(),
                 seq: at,
             }),
@@ -296,7 +320,7 @@ impl Sessions {
         let session = self.begin(log, id, agent)?;
         for record in report.records.iter().filter(|record| record.seq <= at) {
             let event = serde_json::from_value(Value::Object(record.event.clone()));
-            if let Ok(event @ Event::Message { .. }) = event {
+            if let Ok(event @ (Event::Message { .. } | Event::TodoChanged { .. })) = event {
                 session.record(&event)?;
             }
         }

@@ -2,26 +2,30 @@
 
 mod chunks;
 mod follower;
+mod structured;
+mod work;
 
 use std::sync::Arc;
 
-use ktx_llm_runtime::{
-    CallLabel, Deltas, LlmError, LlmErrorKind, LlmRuntime, RunFinal, RunHandle, RunRequest,
-};
-use ktx_tool_descriptors::ToolSet;
-use ktx_vocabulary::{ModelRole, RunId};
+use ktx_llm_runtime::{ContentBlock, Deltas, LlmError, LlmRuntime};
+use ktx_session_log::SessionId;
+use ktx_tool_descriptors::{ToolSet, ToolSetError};
+use ktx_vocabulary::RunId;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
-use crate::asking::{Desk, Halt, OnAsk};
-use crate::calls::Calls;
-use crate::event::{AgentState, Breakpoint, Call, CallState, Cause, Phase, Severity, TurnEnd};
-use crate::execution::{ExecutionResult, Seen};
+use crate::approvals::OnAsk;
+use crate::delegation::Delegation;
+use crate::event::{AgentState, Call};
+use crate::execution::ExecutionResult;
 use crate::inbox::take_letters;
+use crate::monitor::monitored;
+use crate::previews::Previews;
+use crate::room::RoomOrigin;
 use crate::session::{Session, SessionError};
-use follower::Follower;
+use work::Work;
 
-/// The longest message, in characters (HOLO-45).
+/// The longest message of an agent that says nothing else, in characters (HOLO-45).
 pub const LONGEST_MESSAGE: usize = 10_000;
 
 /// One turn of a session.
@@ -41,6 +45,35 @@ pub struct Turn {
     pub run_id: RunId,
     /// Stops the turn.
     pub cancel: CancellationToken,
+    /// How the agent reaches others; it asks none if absent.
+    pub delegation: Option<Delegation>,
+    /// Knows what calls would change.
+    pub previews: Option<Arc<dyn Previews>>,
+    /// The room that the question was said in.
+    pub room: Option<RoomOrigin>,
+}
+
+/// What a turn begins with.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub text: &'a str,
+    /// Images and documents that come with it.
+    pub attachments: &'a [ContentBlock],
+}
+
+impl<'a> From<&'a str> for Question<'a> {
+    fn from(text: &'a str) -> Self {
+        Self {
+            text,
+            attachments: &[],
+        }
+    }
+}
+
+impl<'a> From<&'a String> for Question<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::from(text.as_str())
+    }
 }
 
 /// Why there is no result.
@@ -50,10 +83,12 @@ pub enum AskError {
     #[error("the message is empty")]
     Empty,
     /// Too much was asked at once.
-    #[error("the message has {length} characters, at most {LONGEST_MESSAGE} are taken")]
+    #[error("the message has {length} characters, at most {most} are taken")]
     TooLong {
         /// Its characters.
         length: usize,
+        /// The most that the agent takes.
+        most: usize,
     },
     /// The session is full.
     #[error("this session has its {messages} messages")]
@@ -63,25 +98,55 @@ pub enum AskError {
     },
     /// Calls wait for a decision; the turn continues when they have one.
     #[error("{} for a decision", waiting(.calls))]
-    Waiting { calls: Vec<Call> },
+    Waiting { calls: Vec<WaitingCall> },
     /// A call needs a decision, and the turn was asked to end then.
     #[error("a call needs a decision, and nobody is asked")]
     Unasked,
+    /// No one has decided about a call in time, and the agent's rules end the turn then.
+    #[error("the approval of a call expired")]
+    Expired,
     /// There is no turn to continue.
     #[error("the last turn has its answer")]
     NothingToContinue,
     /// The model failed.
     #[error("the model failed")]
     Model(#[source] LlmError),
+    /// The tools of the agent cannot be offered together.
+    #[error(transparent)]
+    Tools(#[from] ToolSetError),
     /// The session cannot go on.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-fn waiting(calls: &[Call]) -> String {
+/// A call that waits for a decision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WaitingCall {
+    /// The session of the sub-agent that makes it; the session of the turn if absent.
+    pub session: Option<SessionId>,
+    pub call: Call,
+}
+
+impl WaitingCall {
+    pub(crate) const fn own(call: Call) -> Self {
+        Self {
+            session: None,
+            call,
+        }
+    }
+}
+
+fn waiting(calls: &[WaitingCall]) -> String {
     let named: Vec<String> = calls
         .iter()
-        .map(|call| format!("`{}` ({})", call.id, call.name))
+        .map(|waiting| {
+            let WaitingCall { session, call } = waiting;
+            let named = format!("`{}` ({})", call.id, call.name);
+            match session {
+                Some(session) => format!("{named} of the session `{session}`"),
+                None => named,
+            }
+        })
         .collect();
     let waits = if named.len() == 1 { "waits" } else { "wait" };
     format!("{} {waits}", named.join(", "))
@@ -98,19 +163,27 @@ pub async fn ask(
     session: &Arc<Session>,
     runtime: &dyn LlmRuntime,
     turn: Turn,
-    message: &str,
+    question: impl Into<Question<'_>>,
 ) -> Result<ExecutionResult, AskError> {
-    check_message(message)?;
+    let question = question.into();
+    check_message(question.text, &turn.agent)?;
+    session.expire()?;
     let history = session.history();
     let calls = history.waiting_calls();
     if !calls.is_empty() {
+        let calls = calls.into_iter().map(WaitingCall::own).collect();
         return Err(AskError::Waiting { calls });
     }
-    if history.turn() >= turn.agent.max_messages {
+    if history.questions() >= turn.agent.max_messages {
         let messages = turn.agent.max_messages;
         return Err(AskError::Full { messages });
     }
-    session.begin_turn(message)?;
+    // An allowed call that has not begun belongs to an abandoned turn.
+    session.cancel_waiting()?;
+    session.begin_turn_in(question, turn.room.clone())?;
+    if turn.agent.todo.is_some() {
+        session.remind_of_tasks()?;
+    }
     take(session, runtime, turn).await
 }
 
@@ -124,8 +197,13 @@ pub async fn go_on(
     runtime: &dyn LlmRuntime,
     turn: Turn,
 ) -> Result<ExecutionResult, AskError> {
-    if !session.history().is_unfinished() {
-        return Err(AskError::NothingToContinue);
+    let history = session.history();
+    if !history.is_unfinished() {
+        // A message that came when the last turn had ended begins the next one.
+        let Some(waiting) = history.queued().first() else {
+            return Err(AskError::NothingToContinue);
+        };
+        return ask(session, runtime, turn, waiting.as_str()).await;
     }
     session.enter(AgentState::Working)?;
     take(session, runtime, turn).await
@@ -138,147 +216,26 @@ async fn take(
     turn: Turn,
 ) -> Result<ExecutionResult, AskError> {
     let stop = turn.cancel.child_token();
+    let _listening = monitored(session, runtime);
+    let work = Work::new(session, runtime, turn, stop.clone())?;
     tokio::select! {
-        result = take_steps(session, runtime, turn, stop.clone()) => result,
+        result = work.take_steps() => result,
         never = take_letters(session, session.inbox(), &stop) => match never {},
     }
 }
 
-async fn take_steps(
-    session: &Arc<Session>,
-    runtime: &dyn LlmRuntime,
-    turn: Turn,
-    stop: CancellationToken,
-) -> Result<ExecutionResult, AskError> {
-    let permissions = turn.agent.permissions.clone();
-    let desk = Arc::new(Desk::new(permissions, turn.on_ask.clone(), stop.clone()));
-    let calls = Calls::new(session, Arc::clone(&desk));
-    let open = session.history();
-    let left: Vec<Call> = open.open_calls().cloned().collect();
-    for call in left {
-        if call.state == CallState::ApprovalRequired {
-            calls.ask_again(call.clone(), &stop).await;
-        }
-        let now = session.history();
-        if let Some(call) = now.call(&call.id)
-            && call.state == CallState::Approved
-        {
-            calls.go_on(call.clone(), &turn.tools, &stop).await;
-        }
-    }
-    if desk.halted().is_some() {
-        return ended(session, &desk, Err(LlmError::cancelled()));
-    }
-    session.close_step()?;
-    session.reach(Breakpoint::PreModel)?;
-    let follower = Arc::new(Follower::new(session, stop.clone()));
-    let run = runtime.start_run(RunRequest {
-        role: ModelRole::Default,
-        system: turn.agent.instructions,
-        messages: session.messages(),
-        tools: calls.wrap(&turn.tools),
-        step_budget: turn.agent.max_turns,
-        deltas: turn.deltas,
-        settings: ktx_llm_runtime::CallSettings::default(),
-        hook: Some(Arc::clone(&follower) as _),
-        cancel: stop,
-        label: CallLabel {
-            run_id: turn.run_id.clone(),
-            stage: turn.stage,
-            unit: None,
-            connection: None,
-        },
-        trace_id: turn.run_id.trace_id(),
-        // Nobody stands between who asks and the run.
-        ingress_request_id: Some(turn.run_id.to_string()),
-    });
-    session.reach(Breakpoint::StreamingModel)?;
-    let mut seen = Seen::default();
-    let last = follow(run, &follower, &mut seen).await;
-    if let Some(error) = follower.close(last.result.as_deref().ok(), &seen) {
-        // The answer was paid for; the log that should hold it cannot take it.
-        drop(session.end_turn(TurnEnd::Interrupted, Some(Cause::Failed)));
-        return Err(error.into());
-    }
-    ended(session, &desk, seen.closed_by(last))
-}
-
-/// Hands the events of a run on until its end.
-async fn follow(mut run: RunHandle, follower: &Follower, seen: &mut Seen) -> RunFinal {
-    loop {
-        let next = match follower.due() {
-            Some(due) => tokio::time::timeout_at(due, run.next_event()).await,
-            None => Ok(run.next_event().await),
-        };
-        match next {
-            Ok(Some(event)) => {
-                seen.take(&event);
-                follower.hear(event);
-            }
-            Ok(None) => return run.finish().await,
-            Err(_) => follower.flush(),
-        }
-    }
-}
-
-fn ended(
-    session: &Session,
-    desk: &Desk,
-    result: Result<ExecutionResult, LlmError>,
-) -> Result<ExecutionResult, AskError> {
-    if let Some(halt) = desk.halted() {
-        session.tell_waiting_ends()?;
-        let cause = match halt {
-            Halt::Parked => Cause::Parked,
-            Halt::Unasked => Cause::Failed,
-        };
-        if halt == Halt::Unasked {
-            session.cancel_waiting()?;
-        }
-        session.end_turn(TurnEnd::Interrupted, Some(cause))?;
-        return Err(match halt {
-            Halt::Parked => AskError::Waiting {
-                calls: session.history().waiting_calls(),
-            },
-            Halt::Unasked => AskError::Unasked,
-        });
-    }
-    session.cancel_waiting()?;
-    match result {
-        Ok(result) if !result.is_error => {
-            session.end_turn(TurnEnd::Completed, None)?;
-            Ok(result)
-        }
-        Ok(result) => {
-            session.end_turn(TurnEnd::Interrupted, Some(Cause::Budget))?;
-            Ok(result)
-        }
-        Err(error) => {
-            let cause = cause_of(error.kind);
-            if cause != Cause::User {
-                session.complain(Severity::Error, Phase::Model, &error.message)?;
-            }
-            session.end_turn(TurnEnd::Interrupted, Some(cause))?;
-            Err(AskError::Model(error))
-        }
-    }
-}
-
-const fn cause_of(kind: LlmErrorKind) -> Cause {
-    match kind {
-        LlmErrorKind::Cancelled => Cause::User,
-        LlmErrorKind::Budget | LlmErrorKind::MaxTurns => Cause::Budget,
-        _ => Cause::Failed,
-    }
-}
-
-fn check_message(message: &str) -> Result<(), AskError> {
+/// Refuses messages that cannot be asked.
+///
+/// # Errors
+/// [`AskError::Empty`], [`AskError::TooLong`].
+pub fn check_message(message: &str, agent: &Agent) -> Result<(), AskError> {
     let length = message.chars().count();
     if message.trim().is_empty() {
         return Err(AskError::Empty);
     }
-    if length > LONGEST_MESSAGE {
-        return Err(AskError::TooLong { length });
+    let most = agent.max_message_chars;
+    if length > most {
+        return Err(AskError::TooLong { length, most });
     }
     Ok(())
 }

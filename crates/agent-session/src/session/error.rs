@@ -21,7 +21,7 @@ pub enum SessionError {
         source: serde_json::Error,
     },
     /// The conversation is not complete at the record.
-    #[error("a copy cannot begin behind record {at}{}", nearest(.before.as_ref(), .after.as_ref()))]
+    #[error("a copy cannot begin after record {at}{}", nearest(.before.as_ref(), .after.as_ref()))]
     NoForkPoint {
         at: u64,
         /// The last fork point before it.
@@ -40,8 +40,11 @@ pub enum SessionError {
         turns: u32,
     },
     /// The bookmark is after the last record.
-    #[error("the session has {last} records; there is nothing after record {since}")]
+    #[error("the session ends with record {last}; there is nothing after record {since}")]
     Bookmark { since: u64, last: u64 },
+    /// Too many messages wait.
+    #[error("{most} messages wait in the session `{session}` already")]
+    Queue { session: SessionId, most: usize },
     /// The call does not wait for a decision.
     #[error("no call `{call}` of the session `{session}` waits for a decision{}", others(.waiting))]
     NoWaitingCall {
@@ -57,8 +60,8 @@ pub enum SessionError {
 
 fn nearest(before: Option<&u64>, after: Option<&u64>) -> String {
     match (before, after) {
-        (Some(before), Some(after)) => format!("; it can behind {before} and {after}"),
-        (Some(one), None) | (None, Some(one)) => format!("; it can behind {one}"),
+        (Some(before), Some(after)) => format!("; it can after {before} and {after}"),
+        (Some(one), None) | (None, Some(one)) => format!("; it can after {one}"),
         (None, None) => "; the conversation is empty".to_owned(),
     }
 }
@@ -90,6 +93,7 @@ impl Hints for SessionError {
             Self::Event { .. }
             | Self::NoForkPoint { .. }
             | Self::Bookmark { .. }
+            | Self::Queue { .. }
             | Self::AlreadyDecided(_) => Vec::new(),
         }
     }

@@ -1,9 +1,22 @@
 //! Following the events of a session (KODE-43, KODE-44).
 
-use ktx_session_log::{Channel, LogReader, Record};
+use ktx_session_log::{Channel, LogReader, Record, SessionId};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{Session, SessionError};
+
+/// Returns a record as subscribers get it (KODE-44).
+pub fn envelope(session: &SessionId, record: &Record) -> Value {
+    json!({
+        "cursor": record.seq,
+        "bookmark": { "seq": record.seq, "timestamp": record.ts.as_millisecond() },
+        "session": session,
+        "turn": record.turn,
+        "channel": record.channel,
+        "event": record.event,
+    })
+}
 
 /// The channels that a subscriber hears.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,37 +2,60 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_trait::async_trait;
 use ktx_llm_runtime::{
     ContentBlock, LlmError, LlmErrorKind, Message, MessageRole, RunEvent, StepPlan, TurnHook,
     UsageFact, UsageKind,
 };
+use ktx_tool_descriptors::ToolSet;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::chunks::{Chunks, Stream};
 use crate::event::{Breakpoint, CallState, Effect, Event, MessageTokens, Origin};
 use crate::execution::Seen;
+use crate::history::text_of;
+use crate::reminders::Reminders;
 use crate::session::{Session, SessionError};
 
 /// Follows one run of a session. The backend calls it as the hook of the run, the turn hands it the events.
 pub(super) struct Follower {
     session: Arc<Session>,
     state: Mutex<State>,
+    between: Between,
     /// Fires when the run is stopped: results that come afterwards are those of stopped calls.
     stop: CancellationToken,
 }
+
+/// What may be said to the model between two steps.
+#[derive(Debug, Default)]
+pub(super) struct Between {
+    /// The questions of a session.
+    pub(super) most_questions: u32,
+    pub(super) reminders: Option<Arc<Reminders>>,
+    /// What the agent may have read of files that others change.
+    pub(super) tools: Option<ToolSet>,
+    /// Asks the turn to compress the conversation if it has become too long.
+    pub(super) compress: Option<mpsc::UnboundedSender<Compress>>,
+}
+
+/// A request to compress the conversation; the answer says whether it is another one now.
+pub(super) type Compress = oneshot::Sender<Result<bool, LlmError>>;
 
 #[derive(Default)]
 struct State {
     chunks: Chunks,
     /// The last step whose end was told.
     told_step: u32,
+    /// Whether the model has said something since the last results of calls.
+    has_answer: bool,
     /// Why the log could not take a record.
     failed: Option<SessionError>,
 }
 
 impl Follower {
-    pub(super) fn new(session: &Arc<Session>, stop: CancellationToken) -> Self {
+    pub(super) fn new(session: &Arc<Session>, stop: CancellationToken, between: Between) -> Self {
         let state = State {
             told_step: session.history().step().saturating_sub(1),
             ..State::default()
@@ -40,6 +63,7 @@ impl Follower {
         Self {
             session: Arc::clone(session),
             state: Mutex::new(state),
+            between,
             stop,
         }
     }
@@ -88,12 +112,9 @@ impl Follower {
         let unfinished = state.chunks.unfinished_text().map(str::to_owned);
         let events = state.chunks.end();
         self.tell(&mut state, events);
-        let history = self.session.history();
-        let is_kept = history.messages().last().is_some_and(|message| {
-            message.role == MessageRole::Assistant && text_of(message) == answer.unwrap_or_default()
-        });
         let kept = match (answer, unfinished) {
-            (Some(_), _) if is_kept => Ok(()),
+            // The backend has handed it over, in one message or in several.
+            (Some(_), _) if state.has_answer => Ok(()),
             // A backend that tells no messages.
             (Some(answer), _) if !answer.is_empty() => self
                 .session
@@ -130,13 +151,37 @@ impl Follower {
             let events = state.chunks.whole(Stream::Thought, &thought, now);
             self.tell(state, events);
         }
-        let events = state.chunks.whole(Stream::Text, &text_of(message), now);
+        let text = text_of(message);
+        state.has_answer |= !text.is_empty();
+        let events = state.chunks.whole(Stream::Text, &text, now);
         self.tell(state, events);
         self.session.say(message.clone(), Origin::Model)?;
         if uses_tools(message) {
             self.session.reach(Breakpoint::ToolPending)?;
         }
         Ok(())
+    }
+
+    /// Records the messages that the model gets before its next step.
+    fn said_between(&self) -> Result<StepPlan, SessionError> {
+        let mut messages = Vec::new();
+        let steps = self.session.history().step().saturating_sub(1);
+        if let Some(reminders) = &self.between.reminders
+            && let Some(note) = reminders.due(&self.session, steps)?
+        {
+            let message = Message::text(MessageRole::User, note);
+            self.session.say(message.clone(), Origin::Reminder)?;
+            messages.push(message);
+        }
+        if let Some(tools) = &self.between.tools {
+            messages.extend(self.session.remind_of_files(tools)?);
+        }
+        messages.extend(self.session.join_queued(self.between.most_questions)?);
+        Ok(if messages.is_empty() {
+            StepPlan::Continue
+        } else {
+            StepPlan::Append(messages)
+        })
     }
 
     /// Keeps the results of calls, those of calls that had no handler included.
@@ -152,6 +197,7 @@ impl Follower {
                 self.answered_elsewhere(tool_use_id, content, *is_error)?;
             }
         }
+        state.has_answer = false;
         self.session.say(message.clone(), Origin::Tools)?;
         if self.session.history().is_answered() {
             self.session.reach(Breakpoint::PostTool)?;
@@ -188,9 +234,28 @@ impl Follower {
     }
 }
 
+#[async_trait]
 impl TurnHook for Follower {
-    fn before_step(&self, _messages: &[Message]) -> StepPlan {
-        StepPlan::Continue
+    async fn before_step(&self) -> Result<StepPlan, LlmError> {
+        let said = self.said_between().map_err(|error| {
+            let told = not_kept(&error);
+            note(&mut self.lock(), Err(error));
+            told
+        })?;
+        let Some(compress) = &self.between.compress else {
+            return Ok(said);
+        };
+        let (reply, answer) = oneshot::channel();
+        if compress.send(reply).is_err() {
+            return Ok(said);
+        }
+        // A turn that has ended compresses no more.
+        let is_shorter = answer.await.unwrap_or(Ok(false))?;
+        Ok(if is_shorter {
+            StepPlan::Replace(self.session.messages())
+        } else {
+            said
+        })
     }
 
     fn after_message(&self, message: &Message) -> Result<(), LlmError> {
@@ -204,12 +269,16 @@ impl TurnHook for Follower {
         note(&mut state, kept);
         match &state.failed {
             None => Ok(()),
-            Some(error) => Err(LlmError::new(
-                LlmErrorKind::Internal,
-                format!("the session cannot keep the conversation: {error}"),
-            )),
+            Some(error) => Err(not_kept(error)),
         }
     }
+}
+
+fn not_kept(error: &SessionError) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Internal,
+        format!("the session cannot keep the conversation: {error}"),
+    )
 }
 
 /// Remembers the first failure of the log.
@@ -232,14 +301,6 @@ fn tokens(fact: UsageFact) -> MessageTokens {
     }
 }
 
-fn text_of(message: &Message) -> String {
-    let texts = message.content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
-}
-
 fn thought_of(message: &Message) -> String {
     let thoughts = message.content.iter().filter_map(|block| match block {
         ContentBlock::Reasoning { reasoning, .. } => Some(reasoning.as_str()),
@@ -252,3 +313,6 @@ fn uses_tools(message: &Message) -> bool {
     let is_use = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
     message.content.iter().any(is_use)
 }
+
+#[cfg(test)]
+mod tests;

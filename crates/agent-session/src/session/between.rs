@@ -1,0 +1,179 @@
+//! Messages to the model besides questions: those that arrive during a turn, and reminders.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use ktx_llm_runtime::{Message, MessageRole};
+use ktx_tool_descriptors::ToolSet;
+
+use super::{Session, SessionError};
+use crate::event::{Event, Origin};
+use crate::pool::{Accepted, PoolError};
+use crate::schedule::Trigger;
+use crate::todo::Task;
+use crate::{reminders, todo};
+
+/// The most messages that wait at once.
+const MOST_QUEUED: usize = 20;
+
+/// Whether a message was sent before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sending {
+    New,
+    Repeated,
+}
+
+impl Session {
+    /// Takes a message while a turn runs: it joins at the next step, or when the model has answered. It is on the disk
+    /// when this returns.
+    ///
+    /// # Errors
+    /// [`SessionError::Queue`] if too many wait, [`SessionError::Log`].
+    pub fn queue(&self, text: &str) -> Result<(), SessionError> {
+        self.queue_as(text, None, None).map(|_| ())
+    }
+
+    /// As [`Self::queue`], and says which turn answers. A key that was given before names the message of then.
+    pub(crate) fn accept(
+        &self,
+        text: &str,
+        key: Option<&str>,
+    ) -> Result<(Accepted, Sending), PoolError> {
+        let history = self.history();
+        if let Some(sent) = key.and_then(|key| history.sent_with(key)) {
+            if sent.text != reminders::escaped(text) {
+                return Err(PoolError::KeyUsed);
+            }
+            let accepted = Accepted {
+                turn: sent.turn,
+                seq: sent.seq,
+                at: self.time_of(sent.seq)?,
+            };
+            return Ok((accepted, Sending::Repeated));
+        }
+        let turn = if history.is_unfinished() {
+            history.turn()
+        } else {
+            // Each message that waits already begins a turn or joins the one before.
+            history.turn() + 1
+        };
+        let (seq, at) = self.queue_as(text, key, Some(turn))?;
+        Ok((Accepted { turn, seq, at }, Sending::New))
+    }
+
+    fn time_of(&self, seq: u64) -> Result<Timestamp, SessionError> {
+        let mut reader = self.log().reader()?;
+        while let Some(record) = reader.next_record()? {
+            if record.seq == seq {
+                return Ok(record.ts);
+            }
+        }
+        Ok(self.now())
+    }
+
+    fn queue_as(
+        &self,
+        text: &str,
+        key: Option<&str>,
+        turn: Option<u32>,
+    ) -> Result<(u64, Timestamp), SessionError> {
+        if self.lock().queued().len() >= MOST_QUEUED {
+            return Err(SessionError::Queue {
+                session: self.id.clone(),
+                most: MOST_QUEUED,
+            });
+        }
+        self.record_at(&Event::Queued {
+            message: reminders::escaped(text),
+            key: key.map(str::to_owned),
+            turn,
+        })
+    }
+
+    /// Makes the messages that wait part of the conversation, as long as the session takes more questions.
+    pub(crate) fn join_queued(&self, most: u32) -> Result<Vec<Message>, SessionError> {
+        let mut joined = Vec::new();
+        loop {
+            let next = {
+                let history = self.lock();
+                let next = history.queued().first().cloned();
+                next.filter(|_| history.questions() < most)
+            };
+            let Some(text) = next else {
+                return Ok(joined);
+            };
+            let message = Message::text(MessageRole::User, text);
+            self.say(message.clone(), Origin::Queued)?;
+            joined.push(message);
+        }
+    }
+
+    /// Records which schedule began the session.
+    pub(crate) fn begin_by(&self, trigger: Trigger) -> Result<(), SessionError> {
+        self.record(&Event::SchedulerTriggered(trigger))
+    }
+
+    /// Keeps the agent's list of tasks.
+    pub(crate) fn write_tasks(&self, current: Vec<Task>) -> Result<(), SessionError> {
+        let previous = self.lock().tasks().to_vec();
+        self.record(&Event::TodoChanged { current, previous })
+    }
+
+    /// Records that the model gets a note, and returns its text.
+    pub(crate) fn tell_reminder(
+        &self,
+        category: &str,
+        content: &str,
+    ) -> Result<String, SessionError> {
+        self.record(&Event::ReminderSent {
+            category: category.to_owned(),
+            content: content.to_owned(),
+        })?;
+        Ok(reminders::note(category, &reminders::escaped(content)))
+    }
+
+    /// Records that the agent is reminded of its tasks.
+    pub(crate) fn tell_of_tasks(&self) -> Result<(), SessionError> {
+        let tasks = self.lock().tasks().to_vec();
+        self.record(&Event::TodoReminder { tasks })
+    }
+
+    /// Records which manuals the model reads, if they are other ones than before.
+    pub(crate) fn tell_manuals(&self, tools: &[String]) -> Result<(), SessionError> {
+        if self.lock().manuals() == tools {
+            return Ok(());
+        }
+        self.record(&Event::ToolManualUpdated {
+            tools: tools.to_vec(),
+        })
+    }
+
+    /// Tells the model which files that it has read were changed by others, once for each change.
+    pub(crate) fn remind_of_files(&self, tools: &ToolSet) -> Result<Option<Message>, SessionError> {
+        let changed = tools.iter().flat_map(|tool| tool.handler.changed_files());
+        let changed: BTreeSet<String> = changed.collect();
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let mut list = String::new();
+        for path in changed {
+            list.extend(["\n- ", &path]);
+            self.record(&Event::FileChanged { path })?;
+        }
+        let content = format!(
+            "These files have changed since you read them; read them again before you use or write them:{list}"
+        );
+        let note = self.tell_reminder(reminders::FILE, &content)?;
+        let message = Message::text(MessageRole::User, note);
+        self.say(message.clone(), Origin::Reminder)?;
+        Ok(Some(message))
+    }
+
+    /// Reminds the model of the agent's tasks.
+    pub(crate) fn remind_of_tasks(&self) -> Result<(), SessionError> {
+        self.tell_of_tasks()?;
+        let content = todo::reminder(self.lock().tasks());
+        let note = self.tell_reminder(reminders::TODO, &content)?;
+        self.say(Message::text(MessageRole::User, note), Origin::Reminder)
+    }
+}

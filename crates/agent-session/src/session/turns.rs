@@ -1,0 +1,56 @@
+//! The begin and the end of a turn.
+
+use ktx_llm_runtime::{Message, MessageRole};
+
+use super::{Session, SessionError};
+use crate::event::{AgentState, Breakpoint, Cause, Event, Origin, TurnEnd};
+use crate::reminders;
+use crate::room::RoomOrigin;
+use crate::turn::Question;
+
+impl Session {
+    /// Begins a turn with a question. When this returns, the question is on the disk.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`].
+    pub fn begin_turn<'q>(&self, question: impl Into<Question<'q>>) -> Result<(), SessionError> {
+        self.begin_turn_in(question.into(), None)
+    }
+
+    /// As [`Self::begin_turn`], with a question that was said in a room.
+    pub(crate) fn begin_turn_in(
+        &self,
+        question: Question<'_>,
+        room: Option<RoomOrigin>,
+    ) -> Result<(), SessionError> {
+        let mut message = Message::text(MessageRole::User, reminders::escaped(question.text));
+        message.content.extend_from_slice(question.attachments);
+        self.record(&Event::Message {
+            message,
+            origin: Origin::User,
+            room,
+            interrupted: false,
+        })?;
+        self.enter(AgentState::Working)
+    }
+
+    /// Ends the turn.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`].
+    pub fn end_turn(&self, reason: TurnEnd, cause: Option<Cause>) -> Result<(), SessionError> {
+        let done = self.record(&Event::Done { reason, cause });
+        if cause == Some(Cause::Parked) {
+            return done.and(self.enter(AgentState::Paused));
+        }
+        // A full disk takes none of them now; all of them wait for room (KODE-46).
+        let ready = self.reach(Breakpoint::Ready);
+        let entered = self.enter(AgentState::Ready);
+        done.and(ready).and(entered)?;
+        Ok(self.log.flush()?)
+    }
+
+    pub(crate) fn enter(&self, state: AgentState) -> Result<(), SessionError> {
+        self.record(&Event::StateChanged { state })
+    }
+}
