@@ -5,24 +5,34 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use ktx_tool_descriptors::{
-    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
+    CallContext, ProgressSink, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet,
+    WriteEffect,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::asking::{Desk, Refusal};
-use crate::event::{Breakpoint, Call, CallState, Effect};
+use crate::agent::Agent;
+use crate::approvals::{Approvals, Halt, Refusal, others_settled};
+use crate::delegation::{ASK_AGENT, Asked, Others};
+use crate::event::{Breakpoint, Call, CallState, Effect, Event};
+use crate::reminders::{Reminders, escaped};
 use crate::session::{Session, SessionError, denied};
 
 /// The most calls that run at once.
 pub const MOST_AT_ONCE: usize = 3;
 
-/// The longest that a call may take.
+/// The longest result that a conversation keeps, in bytes.
+const LONGEST_RESULT: usize = 2 * 1024 * 1024;
+
+/// The longest that a call of a tool without a limit of its own may take.
 pub const LONGEST_CALL: Duration = Duration::from_mins(1);
 
 const NOT_RECORDED: &str = "the call was not begun: the log of the session cannot be written";
+
+const CHANGED: &str =
+    "the call was not begun: the files have changed since it was allowed; call it again";
 
 const CANCELLED: &str = "the call was cancelled";
 
@@ -30,15 +40,46 @@ const CANCELLED: &str = "the call was cancelled";
 #[derive(Clone)]
 pub(crate) struct Calls {
     session: Arc<Session>,
-    desk: Arc<Desk>,
+    agent: Arc<Agent>,
+    approvals: Arc<Approvals>,
     room: Arc<Semaphore>,
+    /// Appended to results, for a backend that takes no message between steps.
+    reminders: Option<Arc<Reminders>>,
+    /// The agents that may be asked.
+    others: Option<Arc<Others>>,
+}
+
+/// What became of calls that an earlier process had left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settled {
+    Over,
+    /// A call of another agent waits for a decision.
+    Waits,
+}
+
+impl Settled {
+    pub(crate) const fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Over, Self::Over) => Self::Over,
+            _ => Self::Waits,
+        }
+    }
 }
 
 impl Calls {
-    pub(crate) fn new(session: &Arc<Session>, desk: Arc<Desk>) -> Self {
+    pub(crate) fn new(
+        session: &Arc<Session>,
+        agent: Arc<Agent>,
+        approvals: Arc<Approvals>,
+        reminders: Option<Arc<Reminders>>,
+        others: Option<Arc<Others>>,
+    ) -> Self {
         Self {
             session: Arc::clone(session),
-            desk,
+            agent,
+            approvals,
+            reminders,
+            others,
             room: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         }
     }
@@ -56,22 +97,42 @@ impl Calls {
     }
 
     /// Begins a call that was allowed in an earlier process, with the recorded arguments (KODE-62).
-    pub(crate) async fn go_on(&self, call: Call, tools: &ToolSet, cancel: &CancellationToken) {
+    pub(crate) async fn go_on(
+        &self,
+        call: Call,
+        tools: &ToolSet,
+        cancel: &CancellationToken,
+    ) -> Settled {
         let mut context = CallContext::detached(call.tool_use.clone());
         context.cancel = cancel.child_token();
         let tool = tools.get(&call.name).cloned();
+        let asks = self.agents_for(&call.name);
         let mut open = OpenCall::new(&self.session, call);
         let Some(tool) = tool else {
-            return open.close(CallState::Failed, "the agent has no such tool any more");
+            open.close(CallState::Failed, "the agent has no such tool any more");
+            return Settled::Over;
         };
         // The result is in the log, where the model's next message takes it from.
-        drop(self.run(&mut open, tool.handler.as_ref(), context).await);
+        if let Some(others) = asks {
+            if matches!(self.delegate(&mut open, &others).await, Ok(Asked::Waits)) {
+                drop(self.park(&mut open));
+                return Settled::Waits;
+            }
+        } else {
+            drop(self.run(&mut open, tool.handler.as_ref(), context).await);
+        }
+        Settled::Over
+    }
+
+    /// The agents that calls of a tool ask; none if it is another tool.
+    fn agents_for(&self, tool: &str) -> Option<Arc<Others>> {
+        self.others.clone().filter(|_| tool == ASK_AGENT)
     }
 
     /// Asks about a call that has waited since an earlier process.
     pub(crate) async fn ask_again(&self, call: Call, cancel: &CancellationToken) {
         let mut open = OpenCall::new(&self.session, call);
-        drop(self.desk.ask(&self.session, &mut open, cancel).await);
+        drop(self.approvals.ask(&self.session, &mut open, cancel).await);
         open.leave();
     }
 
@@ -80,12 +141,16 @@ impl Calls {
         open: &mut OpenCall<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), ToolError> {
-        match self.desk.permit(&self.session, open, cancel).await {
+        match self.approvals.permit(&self.session, open, cancel).await {
             Ok(()) => Ok(()),
             Err(Refusal::Denied(reason)) => {
                 let told = denied(reason.as_deref());
                 open.close(CallState::Denied, &told);
                 Err(ToolError::new(told))
+            }
+            Err(Refusal::Invalid(reason)) => {
+                open.close(CallState::Failed, &reason);
+                Err(ToolError::new(reason))
             }
             Err(Refusal::Decided(reason)) => Err(ToolError::new(denied(reason.as_deref()))),
             Err(Refusal::Stopped) => Err(ToolError::new(CANCELLED)),
@@ -102,6 +167,41 @@ impl Calls {
         let Ok(_permit) = self.room.acquire().await else {
             return Err(ToolError::broke_down());
         };
+        if let Some(call) = &open.call
+            && !self.approvals.is_as_shown(call).await
+        {
+            open.close(CallState::Failed, CHANGED);
+            return Err(ToolError::new(CHANGED));
+        }
+        let call = self.mark_begun(open)?;
+        let input = call.input.clone();
+        let context = CallContext {
+            progress: Arc::new(Telling {
+                session: Arc::clone(&self.session),
+                call_id: call.id.clone(),
+                heard: Arc::clone(&context.progress),
+            }),
+            ..context
+        };
+        let stop = context.cancel.clone();
+        let limit = self.agent.call_limit(&call.name);
+        let begun = Instant::now();
+        let work = handler.call(input, context).with_cancellation_token(&stop);
+        let result = match tokio::time::timeout(limit, work).await {
+            Ok(Some(result)) => result,
+            Ok(None) => Err(ToolError::new(CANCELLED)),
+            Err(_) => {
+                stop.cancel();
+                Err(ToolError::too_late(limit))
+            }
+        };
+        let result = harmless(result);
+        open.finish(begun, &result);
+        result
+    }
+
+    /// Records that a call begins.
+    fn mark_begun(&self, open: &mut OpenCall<'_>) -> Result<Call, ToolError> {
         let Some(call) = open.call.as_mut() else {
             return Err(ToolError::broke_down());
         };
@@ -113,28 +213,106 @@ impl Calls {
         self.session
             .reach(Breakpoint::ToolExecuting)
             .map_err(not_recorded)?;
-        let input = call.input.clone();
-        let stop = context.cancel.clone();
-        let begun = Instant::now();
-        let work = handler.call(input, context).with_cancellation_token(&stop);
-        let result = match tokio::time::timeout(LONGEST_CALL, work).await {
-            Ok(Some(result)) => result,
-            Ok(None) => Err(ToolError::new(CANCELLED)),
-            Err(_) => {
-                stop.cancel();
-                Err(ToolError::too_late(LONGEST_CALL))
-            }
-        };
-        let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if let Some(call) = open.call.as_mut() {
-            call.duration_ms = Some(took);
-        }
-        match &result {
-            Ok(output) => open.close(CallState::Completed, &output.markdown),
-            Err(error) => open.close(CallState::Failed, &error.message),
-        }
-        result
+        Ok(call.clone())
     }
+
+    /// Asks another agent, which has its own limits. A call that waits stays open.
+    async fn delegate(
+        &self,
+        open: &mut OpenCall<'_>,
+        others: &Arc<Others>,
+    ) -> Result<Asked, ToolError> {
+        let call = self.mark_begun(open)?;
+        let begun = Instant::now();
+        Ok(match others.ask(&call).await {
+            Asked::Over(result) => {
+                let result = harmless(result);
+                open.finish(begun, &result);
+                Asked::Over(result)
+            }
+            Asked::Waits => {
+                self.session.wait_elsewhere(&call.id);
+                Asked::Waits
+            }
+        })
+    }
+
+    /// Leaves a call for a later process, which begins it again: the session of the other agent knows what is done.
+    fn park(&self, open: &mut OpenCall<'_>) -> Result<(), SessionError> {
+        let Some(mut call) = open.call.take() else {
+            return Ok(());
+        };
+        call.state = CallState::Approved;
+        self.session.record_call(&call)?;
+        self.session.reach(Breakpoint::AwaitingApproval)
+    }
+
+    /// Asks another agent in a turn that parks if that agent has to wait.
+    async fn delegate_or_park(
+        &self,
+        open: &mut OpenCall<'_>,
+        others: &Arc<Others>,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, ToolError> {
+        if let Asked::Over(result) = self.delegate(open, others).await? {
+            return result;
+        }
+        let settled = others_settled(&self.session).with_cancellation_token(cancel);
+        if settled.await.is_some() {
+            self.park(open).map_err(not_recorded)?;
+            self.approvals.halt(Halt::Parked);
+        }
+        Err(ToolError::new(CANCELLED))
+    }
+}
+
+/// Tells the progress of a call to those who follow the session.
+struct Telling {
+    session: Arc<Session>,
+    call_id: String,
+    heard: Arc<dyn ProgressSink>,
+}
+
+impl ProgressSink for Telling {
+    fn report(&self, fraction: f64, message: &str) {
+        let told = self.session.record(&Event::ToolCustomEvent {
+            call_id: self.call_id.clone(),
+            event: "progress".to_owned(),
+            data: json!({ "fraction": fraction, "message": message }),
+        });
+        if let Err(error) = told {
+            tracing::debug!(%error, "the progress of a call is not kept");
+        }
+        self.heard.report(fraction, message);
+    }
+}
+
+/// A result that is not endless, and in which nothing looks like a note of ktx.
+fn harmless(result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
+    match result {
+        Ok(mut output) => {
+            output.markdown = escaped(&bounded(output.markdown));
+            Ok(output)
+        }
+        Err(mut error) => {
+            error.message = escaped(&bounded(error.message));
+            Err(error)
+        }
+    }
+}
+
+/// What a conversation can hold of a text. Tools have limits of their own; this one holds whatever a tool does.
+fn bounded(text: String) -> String {
+    if text.len() <= LONGEST_RESULT {
+        return text;
+    }
+    let end = text.floor_char_boundary(LONGEST_RESULT);
+    let left_out = text.len() - end;
+    let beginning = text.get(..end).unwrap_or_default();
+    format!(
+        "{beginning}\n\n[{left_out} of {} bytes are left out: ask for less]",
+        text.len()
+    )
 }
 
 struct Recorded {
@@ -152,9 +330,19 @@ impl ToolHandler for Recorded {
         let mut open = OpenCall::new(session, begun.map_err(not_recorded)?);
         let cancel = context.cancel.clone();
         self.calls.permitted(&mut open, &cancel).await?;
-        self.calls
-            .run(&mut open, self.handler.as_ref(), context)
-            .await
+        let calls = &self.calls;
+        let mut output = match calls.agents_for(&self.name) {
+            Some(others) => calls.delegate_or_park(&mut open, &others, &cancel).await?,
+            None => calls.run(&mut open, self.handler.as_ref(), context).await?,
+        };
+        if let Some(reminders) = &self.calls.reminders {
+            let steps = session.history().step();
+            let due = reminders.due(session, steps).map_err(not_recorded)?;
+            output
+                .markdown
+                .extend(due.map(|note| format!("\n\n{note}")));
+        }
+        Ok(output)
     }
 }
 
@@ -183,6 +371,17 @@ impl<'a> OpenCall<'a> {
         Self {
             session,
             call: Some(call),
+        }
+    }
+
+    fn finish(&mut self, begun: Instant, result: &Result<ToolOutput, ToolError>) {
+        let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if let Some(call) = self.call.as_mut() {
+            call.duration_ms = Some(took);
+        }
+        match result {
+            Ok(output) => self.close(CallState::Completed, &output.markdown),
+            Err(error) => self.close(CallState::Failed, &error.message),
         }
     }
 

@@ -18,8 +18,11 @@ pub struct ExecutionResult {
     /// The trace of the run (COG-23).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// The answer. What was said so far when the turns were used up before one.
+    /// The answer; for a structured answer, its JSON text. If the turns ran out before an answer, the text so far.
     pub response: String,
+    /// The answer in the form that the agent asks for, if it asks for one (HOLO-31).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_output: Option<Value>,
     /// The tool calls, in call order.
     pub tool_calls: Vec<ToolCall>,
     /// Their results, in the order in which they came.
@@ -71,6 +74,18 @@ pub struct TokenCounts {
     pub cache_read_tokens: u64,
 }
 
+impl ExecutionResult {
+    /// This result with everything that was done and used before it, in the same turn.
+    #[must_use]
+    pub(crate) fn following(mut self, before: Self) -> Self {
+        self.tool_calls.splice(0..0, before.tool_calls);
+        self.tool_results.splice(0..0, before.tool_results);
+        self.token_usage += before.token_usage;
+        self.num_turns = self.num_turns.saturating_add(before.num_turns);
+        self
+    }
+}
+
 impl From<TokenUsage> for TokenCounts {
     fn from(usage: TokenUsage) -> Self {
         Self {
@@ -79,6 +94,20 @@ impl From<TokenUsage> for TokenCounts {
             total_tokens: usage.total(),
             cache_creation_tokens: usage.cache_write_5m.saturating_add(usage.cache_write_1h),
             cache_read_tokens: usage.cache_read,
+        }
+    }
+}
+
+impl std::ops::AddAssign for TokenCounts {
+    fn add_assign(&mut self, other: Self) {
+        for (sum, more) in [
+            (&mut self.prompt_tokens, other.prompt_tokens),
+            (&mut self.completion_tokens, other.completion_tokens),
+            (&mut self.total_tokens, other.total_tokens),
+            (&mut self.cache_creation_tokens, other.cache_creation_tokens),
+            (&mut self.cache_read_tokens, other.cache_read_tokens),
+        ] {
+            *sum = sum.saturating_add(more);
         }
     }
 }
@@ -141,6 +170,7 @@ impl Seen {
             trace_id: last.run_id.trace_id(),
             run_id: last.run_id,
             response,
+            structured_output: None,
             tool_calls: self.calls,
             tool_results: self.results,
             token_usage: last.usage.into(),

@@ -22,6 +22,8 @@ pub enum Request {
     Decide(DecisionRecord),
     /// Ends the turn.
     Interrupt,
+    /// Says something, within the turn that runs.
+    Message { text: String },
 }
 
 /// What became of a request.
@@ -69,6 +71,25 @@ impl Sessions {
         }
     }
 
+    /// Sends a message to the process that has a session open; none has it if this returns `None`.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`].
+    pub fn send(
+        &self,
+        id: &SessionId,
+        text: &str,
+        name: &str,
+    ) -> Result<Option<Delivered>, SessionError> {
+        if !self.store().is_open(id) {
+            return Ok(None);
+        }
+        let request = Request::Message {
+            text: text.to_owned(),
+        };
+        self.post(id, &request, name).map(Some)
+    }
+
     fn post(
         &self,
         id: &SessionId,
@@ -109,6 +130,10 @@ fn take_letter(
     letter: Letter,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
+    if session.history().has_taken(&letter.name) {
+        // Its process died before it had removed the letter.
+        return Ok(inbox.remove(&letter.name).map_err(LogError::from)?);
+    }
     let request = letter.body.map(serde_json::from_value::<Request>);
     match request {
         Some(Ok(Request::Decide(record))) => match session.decide(record) {
@@ -118,6 +143,7 @@ fn take_letter(
             Err(error) => return Err(error),
         },
         Some(Ok(Request::Interrupt)) => stop.cancel(),
+        Some(Ok(Request::Message { text })) => session.queue(&text)?,
         Some(Err(_)) | None => tracing::warn!(name = letter.name, "a letter has no meaning"),
     }
     session.record(&Event::InboxTaken {
