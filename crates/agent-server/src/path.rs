@@ -1,0 +1,89 @@
+//! What a path asks for.
+
+use http::Method;
+use ktx_session_log::SessionId;
+
+/// A thing that has an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Sessions,
+    Session(SessionId),
+    Messages(SessionId),
+    Events(SessionId),
+    Interrupt(SessionId),
+    Fork(SessionId),
+    Decision(SessionId, String),
+    Approvals,
+    Agents,
+}
+
+/// Why a path has no place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    /// There is nothing.
+    Unknown,
+    /// This text cannot be the id of a session.
+    Id(String),
+}
+
+impl Place {
+    pub(crate) fn parse(path: &str) -> Result<Self, NoPlace> {
+        let rest = path.strip_prefix("/v1/").ok_or(NoPlace::Unknown)?;
+        let parts: Vec<&str> = rest.split('/').collect();
+        let id =
+            |text: &str| SessionId::parse(text).map_err(|error| NoPlace::Id(error.to_string()));
+        match parts.as_slice() {
+            ["sessions"] => Ok(Self::Sessions),
+            ["sessions", session] => Ok(Self::Session(id(session)?)),
+            ["sessions", session, "messages"] => Ok(Self::Messages(id(session)?)),
+            ["sessions", session, "events"] => Ok(Self::Events(id(session)?)),
+            ["sessions", session, "interrupt"] => Ok(Self::Interrupt(id(session)?)),
+            ["sessions", session, "fork"] => Ok(Self::Fork(id(session)?)),
+            ["sessions", session, "approvals", call] => {
+                Ok(Self::Decision(id(session)?, (*call).to_owned()))
+            }
+            ["approvals"] => Ok(Self::Approvals),
+            ["agents"] => Ok(Self::Agents),
+            _ => Err(NoPlace::Unknown),
+        }
+    }
+
+    /// The methods that it takes.
+    pub(crate) const fn methods(&self) -> &'static [Method] {
+        match self {
+            Self::Sessions => &[Method::GET, Method::POST],
+            Self::Session(_) => &[Method::GET, Method::DELETE],
+            Self::Messages(_) | Self::Interrupt(_) | Self::Fork(_) | Self::Decision(..) => {
+                &[Method::POST]
+            }
+            Self::Events(_) | Self::Approvals | Self::Agents => &[Method::GET],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path names one place, and no id leaves its folder.
+    #[test]
+    fn paths_have_one_meaning() {
+        let one = SessionId::parse("one").unwrap();
+        for (path, place) in [
+            ("/v1/sessions", Ok(Place::Sessions)),
+            ("/v1/sessions/one", Ok(Place::Session(one.clone()))),
+            (
+                "/v1/sessions/one/approvals/call-1",
+                Ok(Place::Decision(one, "call-1".to_owned())),
+            ),
+            ("/v1/approvals", Ok(Place::Approvals)),
+            ("/v1/sessions/one/other", Err(NoPlace::Unknown)),
+            ("/v1/sessions/", Err(NoPlace::Id("`` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`".to_owned()))),
+            ("/v1/sessions/../../etc", Err(NoPlace::Unknown)),
+            ("/v1/sessions/..%2f/events", Err(NoPlace::Id("`..%2f` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`".to_owned()))),
+            ("/v2/sessions", Err(NoPlace::Unknown)),
+        ] {
+            assert_eq!(Place::parse(path), place, "{path}");
+        }
+    }
+}
