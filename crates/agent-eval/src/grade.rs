@@ -21,6 +21,8 @@ pub enum FailureClass {
     WrongTool,
     /// A call of a tool that the case forbids.
     ForbiddenTool,
+    /// A search did not find what the case names.
+    NotFound,
     /// The agent gave no value.
     Refused,
     /// The agent gave a value where it had to say what is missing.
@@ -42,6 +44,7 @@ impl FailureClass {
             Self::WrongOrder => "wrong_order",
             Self::WrongTool => "wrong_tool",
             Self::ForbiddenTool => "forbidden_tool",
+            Self::NotFound => "not_found",
             Self::Refused => "refused",
             Self::AnsweredInsteadOfRefusing => "answered_instead_of_refusing",
             Self::OverLimit => "over_limit",

@@ -14,27 +14,29 @@ mod matching;
 mod report;
 mod rows;
 mod run;
+mod sources;
 mod statistics;
 mod text;
 mod tools;
 
 pub use grade::{EvaluationError, FailureClass, Grade};
 pub use judge::{
-    Criteria, Expectation, Judge, JudgeError, JudgedPart, Material, Question, RagMeasure,
-    judge_context, judge_criteria, judge_refusal,
+    Criteria, Expectation, Judge, JudgeError, JudgedObject, JudgedPart, Material, Question,
+    RagMeasure, judge_context, judge_criteria, judge_refusal,
 };
 pub use limits::{Measure, grade_measure};
 pub use report::{
-    AblationArm, AblationReport, AgentInfo, ArmReport, Attempt, CaseKey, CaseReport, Changes,
-    Header, LayerInfo, MetricResult, PlannedCase, Report, Totals, Usage, Verdict, changes, html,
-    junit, markdown, report,
+    AblationArm, AblationReport, AgentInfo, ArmReport, Attempt, CaseKey, CaseReport, Changes, Grid,
+    Header, LayerInfo, MetricResult, PlannedCase, Report, Totals, Usage, Verdict, arm_grid,
+    changes, html, junit, markdown, report, side_by_side, verdicts,
 };
 pub use rows::{Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, sql_result};
 pub use run::{
-    AgentRunner, AskError, Case, CaseTurn, Conversation, End, Evaluation, Gold, GoldRows,
-    JournalError, Limits, Metric, Oracle, OracleError, Plan, Ports, Resumed, RunJournal, Truth,
-    TurnRecord, run,
+    AgentRunner, AskEffect, AskError, AttemptRequest, Case, CaseTurn, Conversation, End,
+    Evaluation, Gold, GoldRows, JournalEntry, JournalError, Limits, Metric, Oracle, OracleError,
+    Plan, Ports, RecordedAnswers, RecordedRun, RunJournal, RunOutcome, Truth, TurnRecord, run,
 };
+pub use sources::grade_sources;
 pub use statistics::{
     AblationResult, AblationVerdict, Accuracy, Interval, Pair, Side, Tally, accuracy, bootstrap,
     compare_arms, mcnemar, wilson,
@@ -44,7 +46,7 @@ pub use text::{
     answer_line, bleu, contains_any, contains_none, equals, f1_score, matches, meteor, numeric,
     rouge, stem, tokens,
 };
-pub use tools::{ArgumentMatcher, ExpectedCall, ToolCall, ToolsMode, WholeText, grade_tools};
+pub use tools::{ExpectedCall, ToolCall, ToolsMode, grade_tools};
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ mod wire;
 
 pub use build::{Header, PlannedCase, report};
 pub use compare::{CaseKey, Changes, changes};
+pub use grid::{Grid, arms as arm_grid, side_by_side, verdicts};
 pub use html::html;
 pub use junit::junit;
 pub use markdown::markdown;

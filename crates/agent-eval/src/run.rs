@@ -4,11 +4,13 @@ mod case;
 mod grading;
 mod journal;
 mod metric;
+mod recorded;
 mod runner;
 
 pub use case::{
-    AgentRunner, AskError, Case, CaseTurn, Conversation, End, Evaluation, Gold, GoldRows, Limits,
-    Metric, Oracle, OracleError, Truth, TurnRecord,
+    AgentRunner, AskEffect, AskError, AttemptRequest, Case, CaseTurn, Conversation, End,
+    Evaluation, Gold, GoldRows, Limits, Metric, Oracle, OracleError, Truth, TurnRecord,
 };
-pub use journal::{JournalError, Resumed, RunJournal};
-pub use runner::{Plan, Ports, run};
+pub use journal::{JournalEntry, JournalError, RecordedRun, RunJournal};
+pub use recorded::RecordedAnswers;
+pub use runner::{Plan, Ports, RunOutcome, run};

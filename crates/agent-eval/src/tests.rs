@@ -1,5 +1,6 @@
 //! The evaluators through the functions that callers use.
 
+mod continued;
 mod judges;
 mod numbers;
 mod reports;

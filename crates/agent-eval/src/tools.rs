@@ -1,5 +1,7 @@
 //! The evaluator of tool calls.
 
+use ktx_tool_descriptors::{ArgumentMatcher, matches_name};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::count::share;
@@ -7,12 +9,8 @@ use crate::matching::maximum_matching;
 use crate::text::longest_sequence;
 use crate::{FailureClass, Grade};
 
-mod argument;
-
-pub use argument::{ArgumentMatcher, WholeText};
-
 /// A call that the agent made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The tool.
     pub name: String,
@@ -155,26 +153,4 @@ fn fault(
         }
         _ => None,
     }
-}
-
-/// Whether `name` is `pattern`, in which `*` stands for any characters.
-fn matches_name(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
-        return false;
-    };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
 }

@@ -61,6 +61,7 @@ impl Prompt {
             instructions: INSTRUCTIONS.to_owned(),
             prompt: self.text,
             schema,
+            model: None,
         }
     }
 }

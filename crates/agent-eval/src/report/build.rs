@@ -73,7 +73,7 @@ pub fn report(
         layer: header.layer,
         model: header.model,
         started: header.started,
-        totals: totals(&arm_reports),
+        totals: totals(&arm_reports, attempts),
         ablation: ablation(arms, &sides),
         arms: arm_reports,
         cases: case_reports,
@@ -270,16 +270,24 @@ fn ablation(arms: &[String], sides: &[Vec<Side>]) -> Option<AblationReport> {
     })
 }
 
-fn totals(arms: &[ArmReport]) -> Totals {
-    let costs: Option<Vec<f64>> = arms.iter().map(|arm| arm.cost_usd).collect();
+fn totals(arms: &[ArmReport], attempts: &[Attempt]) -> Totals {
+    let judging = attempts.iter().filter_map(|it| it.judging);
+    let judging = judging.reduce(Usage::plus);
+    let agents = arms.iter().map(|arm| Usage {
+        tokens: arm.tokens,
+        cost_usd: arm.cost_usd,
+        steps: arm.steps,
+    });
+    let all = agents.chain(judging).fold(Usage::NOTHING, Usage::plus);
     Totals {
         cases: arms.iter().map(|arm| arm.cases).sum(),
         passed: arms.iter().map(|arm| arm.passed).sum(),
         failed: arms.iter().map(|arm| arm.failed).sum(),
         errors: arms.iter().map(|arm| arm.errors).sum(),
         skipped: arms.iter().map(|arm| arm.skipped).sum(),
-        tokens: arms.iter().map(|arm| arm.tokens).sum(),
-        cost_usd: costs.map(|costs| costs.iter().sum::<f64>() + 0.0),
+        tokens: all.tokens,
+        cost_usd: all.cost_usd,
+        judging,
         seconds: arms.iter().map(|arm| arm.seconds).sum::<f64>() + 0.0,
     }
 }

@@ -4,9 +4,21 @@ use super::wire::{ArmReport, CaseReport, MetricResult, Report, Verdict};
 use crate::Interval;
 
 /// A table of texts.
-pub(super) struct Grid {
-    pub head: Vec<&'static str>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grid {
+    /// The names of the columns.
+    pub head: Vec<String>,
+    /// A text for each column.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    fn of(head: &[&str], rows: Vec<Vec<String>>) -> Self {
+        Self {
+            head: head.iter().map(|name| (*name).to_owned()).collect(),
+            rows,
+        }
+    }
 }
 
 /// The lines above the tables: a name and a value each.
@@ -23,7 +35,8 @@ pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub(super) fn arms(report: &Report) -> Grid {
+/// The arms with what each came to.
+pub fn arms(report: &Report) -> Grid {
     let row = |arm: &ArmReport| {
         vec![
             arm.name.clone(),
@@ -40,8 +53,8 @@ pub(super) fn arms(report: &Report) -> Grid {
             format!("{:.1}", arm.seconds),
         ]
     };
-    Grid {
-        head: vec![
+    Grid::of(
+        &[
             "arm",
             "cases",
             "passed",
@@ -55,21 +68,61 @@ pub(super) fn arms(report: &Report) -> Grid {
             "tokens",
             "seconds",
         ],
-        rows: report.arms.iter().map(row).collect(),
-    }
+        report.arms.iter().map(row).collect(),
+    )
 }
 
-/// For each other arm the verdict of the ablation.
-pub(super) fn verdicts(report: &Report) -> Vec<(String, String)> {
+/// For each other arm its name beside that of the base, and the verdict of the ablation.
+pub fn verdicts(report: &Report) -> Vec<(String, String)> {
     let Some(ablation) = &report.ablation else {
         return Vec::new();
     };
-    let arms = ablation.arms.iter();
-    arms.map(|arm| {
-        let names = format!("{} against {}", ablation.base, arm.name);
-        (names, format!("{} (p = {:.4})", arm.line, arm.p_value))
-    })
-    .collect()
+    let others = report.arms.iter().filter(|arm| arm.name != ablation.base);
+    others
+        .map(|other| {
+            let found = ablation.arms.iter().find(|arm| arm.name == other.name);
+            let verdict = found.map_or_else(
+                || "cannot be told: no case was judged in both arms".to_owned(),
+                |arm| format!("{} (p = {:.4})", arm.line, arm.p_value),
+            );
+            (format!("{} against {}", ablation.base, other.name), verdict)
+        })
+        .collect()
+}
+
+/// The cases with one column for each arm.
+pub fn side_by_side(report: &Report) -> Grid {
+    let names = report.arms.iter().map(|arm| arm.name.clone());
+    let first = report.arms.first().map(|arm| arm.name.as_str());
+    let in_arm = |name: &str, arm: &str| {
+        let found = report.cases.iter();
+        let mut found = found.filter(|case| case.name == name && case.arm == arm);
+        found.next().map(at_a_glance).unwrap_or_default()
+    };
+    let cases = report.cases.iter();
+    let rows = cases
+        .filter(|case| Some(case.arm.as_str()) == first)
+        .map(|case| {
+            let arms = report.arms.iter();
+            let cells = arms.map(|arm| in_arm(&case.name, &arm.name));
+            [case.name.clone()].into_iter().chain(cells).collect()
+        });
+    Grid {
+        head: ["case".to_owned()].into_iter().chain(names).collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// The verdict, with the number of passes where there are several repeats.
+fn at_a_glance(case: &CaseReport) -> String {
+    let verdict = match case.class {
+        Some(class) => format!("{}: {}", case.verdict.as_str(), class.as_str()),
+        None => case.verdict.as_str().to_owned(),
+    };
+    match case.repeats {
+        0 | 1 => verdict,
+        repeats => format!("{verdict} {}/{repeats}", case.passes),
+    }
 }
 
 pub(super) fn cases(report: &Report) -> Grid {
@@ -84,12 +137,12 @@ pub(super) fn cases(report: &Report) -> Grid {
             format!("{:.1}", case.seconds),
         ]
     };
-    Grid {
-        head: vec![
+    Grid::of(
+        &[
             "case", "arm", "verdict", "passes", "reason", "cost", "seconds",
         ],
-        rows: report.cases.iter().map(row).collect(),
-    }
+        report.cases.iter().map(row).collect(),
+    )
 }
 
 /// The evaluators of one case.
@@ -117,10 +170,10 @@ pub(super) fn metrics(case: &CaseReport) -> Grid {
                 .unwrap_or_default(),
         ]
     };
-    Grid {
-        head: vec!["metric", "score", "threshold", "verdict", "reason"],
-        rows: case.metrics.iter().map(row).collect(),
-    }
+    Grid::of(
+        &["metric", "score", "threshold", "verdict", "reason"],
+        case.metrics.iter().map(row).collect(),
+    )
 }
 
 /// Cases with something to look at.

@@ -50,7 +50,7 @@ fn table(grid: &Grid, classes: &[&str]) -> String {
             row + &format!("<{tag}>{text}</{tag}>")
         })
     };
-    let head = cells("th", &mut grid.head.iter().map(|cell| (*cell).to_owned()));
+    let head = cells("th", &mut grid.head.iter().cloned());
     let mut lines = vec!["<table>".to_owned(), format!("<tr>{head}</tr>")];
     for (index, row) in grid.rows.iter().enumerate() {
         let class = classes

@@ -34,7 +34,7 @@ pub fn markdown(report: &Report) -> String {
 
 fn table(grid: &Grid) -> String {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-    let head = grid.head.iter().map(|cell| (*cell).to_owned()).collect();
+    let head = grid.head.clone();
     let rule = grid.head.iter().map(|_| "---".to_owned()).collect();
     let rows = grid
         .rows

@@ -50,6 +50,26 @@ pub struct Usage {
     pub steps: u64,
 }
 
+impl Usage {
+    /// A usage that is known and nothing.
+    pub const NOTHING: Self = Self {
+        tokens: 0,
+        cost_usd: Some(0.0),
+        steps: 0,
+    };
+
+    /// Both together; the cost is known when both are.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let costs = self.cost_usd.zip(other.cost_usd);
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            cost_usd: costs.map(|(one, other)| one + other),
+            steps: self.steps.saturating_add(other.steps),
+        }
+    }
+}
+
 /// One evaluator's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricResult {
@@ -103,8 +123,18 @@ pub struct Attempt {
     pub session: Option<String>,
     /// What it cost.
     pub usage: Usage,
+    /// What its judges cost; absent when none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judging: Option<Usage>,
     /// Wall clock.
     pub seconds: f64,
+}
+
+impl Attempt {
+    /// Whether both are of one case, arm and repeat.
+    pub(crate) fn has_place_of(&self, other: &Self) -> bool {
+        self.case == other.case && self.arm == other.arm && self.repeat == other.repeat
+    }
 }
 
 /// The agent of a run.
@@ -263,10 +293,13 @@ pub struct Totals {
     pub errors: usize,
     /// No repeat was asked.
     pub skipped: usize,
-    /// Input and output.
+    /// Input and output, of agents and judges.
     pub tokens: u64,
-    /// US dollars; absent when one of the costs is not known.
+    /// US dollars for agents and judges; absent when one of the costs is not known.
     pub cost_usd: Option<f64>,
+    /// The part that judges have used; absent when none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judging: Option<Usage>,
     /// Seconds of all answers.
     pub seconds: f64,
 }

@@ -66,16 +66,22 @@ const NULL: u32 = 0;
 const FALSE: u32 = 1;
 const TRUE: u32 = 2;
 
+/// The numbers among some cells, in order. 0 and -0 are one number.
+pub(super) fn ordered_numbers<'t>(cells: impl Iterator<Item = &'t Cell>) -> Vec<f64> {
+    let mut numbers: Vec<f64> = cells
+        .filter_map(|cell| match cell {
+            Cell::Number(number) => Some(number + 0.0),
+            _ => None,
+        })
+        .collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers
+}
+
 impl Coder<'_> {
     fn of(tables: &[&Table], tolerance: Tolerance) -> Self {
         let cells = tables.iter().flat_map(|table| table.rows.iter().flatten());
-        let mut numbers: Vec<f64> = cells
-            .filter_map(|cell| match cell {
-                Cell::Number(number) => Some(number + 0.0),
-                _ => None,
-            })
-            .collect();
-        numbers.sort_unstable_by(f64::total_cmp);
+        let mut numbers = ordered_numbers(cells);
         numbers.dedup_by(|left, right| left.total_cmp(right).is_eq());
         let mut coder = Self {
             number_codes: Vec::with_capacity(numbers.len()),

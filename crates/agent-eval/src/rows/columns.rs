@@ -1,6 +1,7 @@
 //! Which column of the agent is which column of the reference.
 
-use super::coding::{Coding, extended, fingerprint};
+use super::coding::{Coding, Tolerance, extended, fingerprint, mixed, ordered_numbers};
+use super::table::{Cell, Table};
 
 /// How many pairs of columns are tried.
 pub(crate) const MOST_TRIES: usize = 10_000;
@@ -19,17 +20,30 @@ pub(crate) enum Found {
     OutOfTries,
 }
 
+/// What confirming a mapping counts for among the tries: it may look at each pair of rows.
+const CONFIRMATION: usize = MOST_TRIES / 20;
+
+/// Both tables with their codes.
+#[derive(Clone, Copy)]
+pub(crate) struct Sides<'a> {
+    pub gold: &'a Table,
+    pub actual: &'a Table,
+    pub coding: &'a Coding,
+    pub tolerance: Tolerance,
+}
+
 /// Looks for a mapping under which the rows of both sides are equal multisets. `blocks` numbers the rows by place: rows
 /// are equal only within one block. `confirm` says whether the rows are equal not only by their codes.
 pub(crate) fn search(
-    coding: &Coding,
+    sides: Sides<'_>,
     blocks: &[u64],
     confirm: &mut dyn FnMut(&Mapping) -> bool,
 ) -> Found {
+    let coding = sides.coding;
     if coding.gold.rows != coding.actual.rows {
         return Found::Nothing;
     }
-    let candidates = candidates(coding);
+    let candidates = candidates(sides);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_key(|column| candidates[*column].len());
     let mut rows = blocks.to_vec();
@@ -43,6 +57,7 @@ pub(crate) fn search(
         candidates,
         order,
         prints,
+        contents: contents(sides),
         chosen: vec![None; coding.gold.columns.len()],
         is_used: vec![false; coding.actual.columns.len()],
         tries: 0,
@@ -62,20 +77,53 @@ fn add(rows: &mut [u64], column: &[u32]) {
 }
 
 /// For each column of the reference the columns of the agent with the same values, the one at its own place first.
-fn candidates(coding: &Coding) -> Vec<Vec<usize>> {
+fn candidates(sides: Sides<'_>) -> Vec<Vec<usize>> {
+    let coding = sides.coding;
     let prints = |columns: &[Vec<u32>]| -> Vec<u128> {
         let print = |column: &Vec<u32>| fingerprint(column.iter().map(|code| u64::from(*code)));
         columns.iter().map(print).collect()
     };
     let (gold, actual) = (prints(&coding.gold.columns), prints(&coding.actual.columns));
+    let numbers = coding
+        .has_chains
+        .then(|| (sorted_numbers(sides.gold), sorted_numbers(sides.actual)));
+    let fits = |one: usize, two: usize| {
+        numbers.as_ref().is_none_or(|(left, right)| {
+            let mut pairs = left[one].iter().zip(&right[two]);
+            pairs.all(|(left, right)| sides.tolerance.accepts(*left, *right))
+        })
+    };
     let of = |(place, print): (usize, &u128)| {
         let mut same: Vec<usize> = (0..actual.len())
-            .filter(|column| actual[*column] == *print)
+            .filter(|column| actual[*column] == *print && fits(place, *column))
             .collect();
         same.sort_by_key(|column| *column != place);
         same
     };
     gold.iter().enumerate().map(of).collect()
+}
+
+/// The numbers of each column in order. If the numbers of two columns can be paired within a tolerance, then in this
+/// order.
+fn sorted_numbers(table: &Table) -> Vec<Vec<f64>> {
+    let of = |column: usize| ordered_numbers(table.rows.iter().map(|row| &row[column]));
+    (0..table.columns.len()).map(of).collect()
+}
+
+/// A hash for each column of the agent: columns that are equal row by row share it. Codes alone do not say so where
+/// numbers are only linked.
+fn contents(sides: Sides<'_>) -> Vec<u64> {
+    let of = |(column, codes): (usize, &Vec<u32>)| {
+        let rows = codes.iter().zip(&sides.actual.rows);
+        rows.fold(0, |hash, (code, row)| match row[column] {
+            Cell::Number(number) if sides.coding.has_chains => {
+                mixed(extended(hash, *code) ^ (number + 0.0).to_bits())
+            }
+            _ => extended(hash, *code),
+        })
+    };
+    let columns = sides.coding.actual.columns.iter().enumerate();
+    columns.map(of).collect()
 }
 
 struct Search<'a> {
@@ -85,6 +133,8 @@ struct Search<'a> {
     order: Vec<usize>,
     /// The fingerprint of the rows of the reference after each of them.
     prints: Vec<u128>,
+    /// What each column of the agent holds.
+    contents: Vec<u64>,
     chosen: Vec<Option<usize>>,
     is_used: Vec<bool>,
     tries: usize,
@@ -96,22 +146,20 @@ impl Search<'_> {
     /// are used up.
     fn extend(&mut self, depth: usize, rows: &[u64]) -> Option<bool> {
         let Some(column) = self.order.get(depth).copied() else {
+            if self.coding.has_chains {
+                self.pay(CONFIRMATION)?;
+            }
             let mapping = Mapping(self.chosen.iter().flatten().copied().collect());
             return Some((self.confirm)(&mapping));
         };
-        let mut tried: Vec<usize> = Vec::new();
+        let mut tried: Vec<u64> = Vec::new();
         for candidate in self.candidates[column].clone() {
-            let is_same = |it: &usize| {
-                self.coding.actual.columns[*it] == self.coding.actual.columns[candidate]
-            };
-            if self.is_used[candidate] || tried.iter().any(is_same) {
+            let content = self.contents[candidate];
+            if self.is_used[candidate] || tried.contains(&content) {
                 continue;
             }
-            tried.push(candidate);
-            if self.tries == MOST_TRIES {
-                return None;
-            }
-            self.tries += 1;
+            tried.push(content);
+            self.pay(1)?;
             let mut next = rows.to_vec();
             add(&mut next, &self.coding.actual.columns[candidate]);
             if fingerprint(next.iter().copied()) != self.prints[depth] {
@@ -126,6 +174,11 @@ impl Search<'_> {
             self.chosen[column] = None;
         }
         Some(false)
+    }
+
+    fn pay(&mut self, tries: usize) -> Option<()> {
+        self.tries += tries;
+        (self.tries <= MOST_TRIES).then_some(())
     }
 }
 

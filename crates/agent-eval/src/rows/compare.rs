@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::coding::{Coding, Tolerance};
-use super::columns::{Found, MOST_TRIES, Mapping, nearest, search};
+use super::columns::{Found, MOST_TRIES, Mapping, Sides, nearest, search};
 use super::fan_out;
 use super::pairing::Pairing;
 use super::table::{Cell, Extent, Table};
@@ -191,7 +191,13 @@ impl Comparison<'_> {
                 pairs.iter().all(Option::is_some)
             }
         };
-        match search(&self.coding, blocks, &mut confirm) {
+        let sides = Sides {
+            gold: self.gold,
+            actual: self.actual,
+            coding: &self.coding,
+            tolerance: self.options.tolerance(),
+        };
+        match search(sides, blocks, &mut confirm) {
             Found::Mapping(mapping) => Ok(Some(mapping)),
             Found::Nothing => Ok(None),
             Found::OutOfTries => Err(EvaluationError::AmbiguousColumns(MOST_TRIES)),

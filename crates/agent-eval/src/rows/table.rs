@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -60,6 +61,19 @@ impl Cell {
     }
 }
 
+/// As a report shows it; what is read back compares as the cell does.
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.shown().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cell {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self::json(&Value::deserialize(from)?))
+    }
+}
+
 /// A whole number without `.0`; what JSON cannot spell as a text.
 fn shown_number(number: f64) -> Value {
     let spelled = number.to_string();
@@ -85,7 +99,8 @@ fn time_of(text: &str) -> Option<DateTime> {
 }
 
 /// Whether a table is all of the query's rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// All rows.
     Whole,
@@ -94,7 +109,7 @@ pub enum Extent {
 }
 
 /// The rows of a query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// Names, which are never compared.
     pub columns: Vec<String>,

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Criteria, EqualityOptions, Expectation, ExpectedCall, ExtraColumns, LetterCase, NumericOptions,
@@ -44,6 +46,26 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Whether any answer can be wrong: something compares it, and does not only inform.
+    pub fn can_fail(&self) -> bool {
+        let limits = self.limits != Limits::default();
+        limits || !self.forbidden_tools.is_empty() || self.turns.iter().any(CaseTurn::can_fail)
+    }
+}
+
+impl CaseTurn {
+    fn can_fail(&self) -> bool {
+        let decides = |it: &Evaluation| it.threshold.is_some() || !it.metric.only_informs();
+        let is_compared = if self.evaluations.is_empty() {
+            !self.truths.is_empty()
+        } else {
+            self.evaluations.iter().any(decides)
+        };
+        is_compared || !self.expected_tools.is_empty()
+    }
+}
+
 /// One question.
 #[derive(Debug, Clone)]
 pub struct CaseTurn {
@@ -57,8 +79,8 @@ pub struct CaseTurn {
     pub evaluations: Vec<Evaluation>,
     /// Background that the case gives.
     pub context: Vec<String>,
-    /// Texts that a judge takes as found.
-    pub retrieved: Vec<String>,
+    /// Texts that a judge takes as found; what the calls have found when absent.
+    pub retrieved: Option<Vec<String>>,
 }
 
 /// A right answer.
@@ -92,6 +114,8 @@ pub enum Gold {
         query: Value,
         /// Where it runs; the only connection when absent.
         connection: Option<String>,
+        /// The day that relative dates count from; the day of the run when absent.
+        as_of: Option<String>,
     },
 }
 
@@ -119,6 +143,8 @@ pub struct Evaluation {
     pub threshold: Option<f64>,
     /// A path with dots into the structured answer, which is judged in place of the text.
     pub response_path: Option<String>,
+    /// The model that judges, under the name that the caller's judge knows; its usual one when absent.
+    pub judge: Option<String>,
 }
 
 /// A metric with its parameters.
@@ -149,6 +175,8 @@ pub enum Metric {
     },
     /// The expected calls were made; as the case says when there is no mode.
     Tools(Option<ToolsMode>),
+    /// Each of these names is among the found ones.
+    Sources(Vec<String>),
     /// The agent refused, or did not, as the truth says.
     Refusal,
     /// At most these dollars.
@@ -174,7 +202,7 @@ pub enum Metric {
 }
 
 /// What the agent did.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
     /// The session.
     pub session: Option<String>,
@@ -184,10 +212,13 @@ pub struct Conversation {
     pub usage: Usage,
     /// How it ended.
     pub end: End,
+    /// Wall clock of all turns.
+    pub seconds: f64,
 }
 
 /// How a conversation ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum End {
     /// With an answer to each turn.
     #[default]
@@ -197,26 +228,45 @@ pub enum End {
 }
 
 /// What the agent did in one turn.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnRecord {
     /// The text.
     pub answer: String,
     /// The structured answer; absent when the agent has no schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
     /// All calls, in order.
     pub calls: Vec<ToolCall>,
+    /// What the calls have found, as the model saw it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
     /// The rows of the last query that succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Table>,
 }
 
 /// Asks the agent.
 #[async_trait]
 pub trait AgentRunner: Send + Sync {
-    /// Asks the turns of `case` in one fresh session, with the tools of `arm`.
+    /// Asks the turns of a case in one fresh session, with the tools of an arm. When the token of the attempt is
+    /// cancelled, it ends soon, with what it has cost.
     ///
     /// # Errors
     /// What kept the agent from answering: it is never a wrong answer.
-    async fn ask(&self, case: &Case, arm: &str, repeat: u32) -> Result<Conversation, AskError>;
+    async fn ask(&self, attempt: AttemptRequest<'_>) -> Result<Conversation, AskError>;
+}
+
+/// One attempt that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptRequest<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The arm.
+    pub arm: &'a str,
+    /// From 1.
+    pub repeat: u32,
+    /// Ends the attempt.
+    pub stop: &'a CancellationToken,
 }
 
 /// Why there is no answer.
@@ -225,8 +275,32 @@ pub trait AgentRunner: Send + Sync {
 pub struct AskError {
     /// What failed.
     pub message: String,
+    /// What that means for the run.
+    pub effect: AskEffect,
     /// What it cost all the same.
     pub usage: Usage,
+}
+
+/// What a failed attempt means for the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskEffect {
+    /// Another try may succeed.
+    Retry,
+    /// Another try would fail alike.
+    Lasting,
+    /// The budget is used up: the run ends.
+    Budget,
+    /// Someone has stopped the run: it ends.
+    Cancelled,
+    /// No attempt can succeed, such as without a login: the run ends.
+    Unusable,
+}
+
+impl AskEffect {
+    /// Whether the run ends.
+    pub const fn ends_run(self) -> bool {
+        matches!(self, Self::Budget | Self::Cancelled | Self::Unusable)
+    }
 }
 
 /// Runs the queries of truths.

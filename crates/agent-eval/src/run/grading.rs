@@ -2,7 +2,8 @@
 
 use super::case::{Case, Conversation, End, Evaluation, Metric};
 use super::metric::{KnownTruth, Turn, inferred};
-use crate::{EvaluationError, FailureClass, Grade, Judge, MetricResult, Verdict};
+use crate::judge::MeteredJudge;
+use crate::{EvaluationError, FailureClass, Grade, Judge, MetricResult, Usage, Verdict};
 
 /// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +12,8 @@ pub(super) struct Graded {
     pub class: Option<FailureClass>,
     pub reason: Option<String>,
     pub metrics: Vec<MetricResult>,
+    /// What judges were paid.
+    pub judging: Option<Usage>,
 }
 
 impl Graded {
@@ -20,6 +23,7 @@ impl Graded {
             class: None,
             reason: Some(reason.into()),
             metrics: Vec::new(),
+            judging: None,
         }
     }
 }
@@ -30,13 +34,25 @@ struct Judged {
     class: Option<FailureClass>,
 }
 
-/// Judges a conversation. `truths` has those of each turn, `seconds` is what the conversation took.
+/// Judges a conversation. `truths` has those of each turn.
 pub(super) async fn grade(
     case: &Case,
     conversation: &Conversation,
     truths: &[Vec<KnownTruth>],
     judge: Option<&dyn Judge>,
-    seconds: f64,
+) -> Graded {
+    let metered = judge.map(MeteredJudge::new);
+    let judge = metered.as_ref().map(|judge| judge as &dyn Judge);
+    let mut graded = grade_with(case, conversation, truths, judge).await;
+    graded.judging = metered.and_then(|judge| judge.spent());
+    graded
+}
+
+async fn grade_with(
+    case: &Case,
+    conversation: &Conversation,
+    truths: &[Vec<KnownTruth>],
+    judge: Option<&dyn Judge>,
 ) -> Graded {
     if conversation.end == End::OutOfSteps {
         return Graded {
@@ -44,6 +60,7 @@ pub(super) async fn grade(
             class: Some(FailureClass::MaxTurns),
             reason: Some("max_turns limit reached".to_owned()),
             metrics: Vec::new(),
+            judging: None,
         };
     }
     let (wanted, given) = (case.turns.len(), conversation.turns.len());
@@ -65,7 +82,7 @@ pub(super) async fn grade(
             tools_mode: case.tools_mode,
             forbidden: &case.forbidden_tools,
             usage: conversation.usage,
-            seconds,
+            seconds: conversation.seconds,
             judge,
         };
         judged.extend(
@@ -82,6 +99,26 @@ pub(super) async fn grade(
         }
     }
     verdict(judged)
+}
+
+/// Why no answer can be compared, whatever it is: the only truth of a turn has no rows, and no evaluator takes that.
+pub(super) fn unusable(case: &Case, truths: &[Vec<KnownTruth>]) -> Option<Graded> {
+    for (turn, truths) in case.turns.iter().zip(truths) {
+        let [KnownTruth::Rows(gold)] = truths.as_slice() else {
+            continue;
+        };
+        let allows = |it: &Evaluation| match it.metric {
+            Metric::SqlResult { allow_empty, .. } => allow_empty,
+            _ => false,
+        };
+        let compares = |it: &Evaluation| matches!(it.metric, Metric::SqlResult { .. });
+        let is_compared = turn.evaluations.is_empty() || turn.evaluations.iter().any(compares);
+        if gold.table.rows.is_empty() && is_compared && !turn.evaluations.iter().any(allows) {
+            let error = EvaluationError::EmptyReference;
+            return Some(Graded::error(format!("oracle: {}: {error}", error.code())));
+        }
+    }
+    None
 }
 
 async fn judge_turn(turn: &Turn<'_>, case: &Case, index: usize) -> Vec<Judged> {
@@ -149,6 +186,7 @@ fn of_case(name: &str, metric: Metric) -> Evaluation {
         name: Some(name.to_owned()),
         threshold: None,
         response_path: None,
+        judge: None,
     }
 }
 
@@ -218,6 +256,7 @@ fn verdict(judged: Vec<Judged>) -> Graded {
         class,
         reason,
         metrics: judged.into_iter().map(|it| it.result).collect(),
+        judging: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The journal of a run: a log with one record for each finished attempt.
+//! The journal of a run: a log with one record for each finished attempt and what the agent answered.
 
 use std::fmt;
 
@@ -10,9 +10,13 @@ use ktx_session_log::{
 };
 use serde_json::{Map, Value};
 
-use crate::Attempt;
+use crate::{Attempt, Conversation};
 
 const ATTEMPT: &str = "attempt";
+
+const CONVERSATION: &str = "conversation";
+
+const LOST: &str = "lost";
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -45,15 +49,24 @@ impl fmt::Debug for RunJournal {
     }
 }
 
-/// A journal that was opened again.
-#[derive(Debug)]
-pub struct Resumed {
-    /// The journal, which takes further attempts.
-    pub journal: RunJournal,
+/// What a journal holds.
+#[derive(Debug, Default)]
+pub struct RecordedRun {
     /// What the run was begun with.
     pub plan: Value,
-    /// Its finished attempts, in the order in which they ended.
-    pub attempts: Vec<Attempt>,
+    /// Its finished attempts, in the order in which they ended. Of two of one place the later one counts.
+    pub entries: Vec<JournalEntry>,
+    /// Attempts that cost something and that the end of the run cut off; none that was finished later.
+    pub lost: Vec<Attempt>,
+}
+
+/// A finished attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JournalEntry {
+    /// The verdict.
+    pub attempt: Attempt,
+    /// What the agent did; absent when it did not answer.
+    pub conversation: Option<Conversation>,
 }
 
 impl RunJournal {
@@ -89,33 +102,48 @@ impl RunJournal {
         run: &SessionId,
         holder: &Holder,
         clock: fn() -> Timestamp,
-    ) -> Result<Resumed, JournalError> {
+    ) -> Result<(Self, RecordedRun), JournalError> {
         let mut records: Vec<Record> = Vec::new();
         let log = store.open(run, holder, |record| records.push(record))?;
-        let mut plan = Value::Null;
-        let mut attempts = Vec::new();
-        for mut record in records {
-            if record.kind() == ATTEMPT {
-                attempts.push(attempt(record)?);
-            } else if record.kind() == OPENED {
-                plan = record.event.remove("plan").unwrap_or_default();
-            }
-        }
-        Ok(Resumed {
-            journal: Self { log, clock },
-            plan,
-            attempts,
-        })
+        Ok((Self { log, clock }, recorded(records)?))
+    }
+
+    /// Reads the journal of `run` without opening it.
+    ///
+    /// # Errors
+    /// Those of the log, and [`JournalError::Record`].
+    pub fn read(store: &SessionStore, run: &SessionId) -> Result<RecordedRun, JournalError> {
+        recorded(store.read(run)?.read_all()?)
     }
 
     /// Appends an attempt; it is on the disk when this returns.
     ///
     /// # Errors
     /// Those of the log.
-    pub fn record(&self, attempt: &Attempt) -> Result<(), JournalError> {
+    pub fn record(
+        &self,
+        attempt: &Attempt,
+        conversation: Option<&Conversation>,
+    ) -> Result<(), JournalError> {
         let value = serde_json::to_value(attempt).map_err(JournalError::Attempt)?;
         let mut event = Map::new();
         event.insert("type".to_owned(), ATTEMPT.into());
+        event.insert(ATTEMPT.to_owned(), value);
+        if let Some(conversation) = conversation {
+            let value = serde_json::to_value(conversation).map_err(JournalError::Attempt)?;
+            event.insert(CONVERSATION.to_owned(), value);
+        }
+        self.append(event)
+    }
+
+    /// Appends what an attempt has cost that the end of the run cut off: it is not finished, and yet is on the bill.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn lose(&self, attempt: &Attempt) -> Result<(), JournalError> {
+        let value = serde_json::to_value(attempt).map_err(JournalError::Attempt)?;
+        let mut event = Map::new();
+        event.insert("type".to_owned(), LOST.into());
         event.insert(ATTEMPT.to_owned(), value);
         self.append(event)
     }
@@ -133,10 +161,32 @@ impl RunJournal {
     }
 }
 
-fn attempt(mut record: Record) -> Result<Attempt, JournalError> {
-    let value = record.event.remove(ATTEMPT).unwrap_or_default();
-    serde_json::from_value(value).map_err(|source| JournalError::Record {
-        seq: record.seq,
-        source,
+fn recorded(records: Vec<Record>) -> Result<RecordedRun, JournalError> {
+    let mut run = RecordedRun::default();
+    for mut record in records {
+        if record.kind() == ATTEMPT {
+            let entry = entry(record)?;
+            run.lost.retain(|it| !it.has_place_of(&entry.attempt));
+            run.entries.push(entry);
+        } else if record.kind() == LOST {
+            let attempt = entry(record)?.attempt;
+            // Each says what was paid for its place in all.
+            run.lost.retain(|it| !it.has_place_of(&attempt));
+            run.lost.push(attempt);
+        } else if record.kind() == OPENED {
+            run.plan = record.event.remove("plan").unwrap_or_default();
+        }
+    }
+    Ok(run)
+}
+
+fn entry(mut record: Record) -> Result<JournalEntry, JournalError> {
+    let seq = record.seq;
+    let wrong = |source| JournalError::Record { seq, source };
+    let attempt = record.event.remove(ATTEMPT).unwrap_or_default();
+    let conversation = record.event.remove(CONVERSATION).unwrap_or_default();
+    Ok(JournalEntry {
+        attempt: serde_json::from_value(attempt).map_err(wrong)?,
+        conversation: serde_json::from_value(conversation).map_err(wrong)?,
     })
 }

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::case::{CaseTurn, Evaluation, Metric, Truth, TurnRecord};
+use crate::judge::AssignedJudge;
 use crate::{
-    Criteria, EqualityOptions, EvaluationError, Expectation, ExtraColumns, GoldRows, Grade, Judge,
-    Material, Measure, NumericOptions, SqlResultOptions, ToolsMode, Usage, bleu, contains_any,
-    contains_none, equals, f1_score, grade_measure, grade_tools, judge_context, judge_criteria,
+    EqualityOptions, EvaluationError, Expectation, ExtraColumns, GoldRows, Grade, Judge, Material,
+    Measure, NumericOptions, SqlResultOptions, ToolsMode, Usage, bleu, contains_any, contains_none,
+    equals, f1_score, grade_measure, grade_sources, grade_tools, judge_context, judge_criteria,
     judge_refusal, matches, meteor, numeric, rouge, sql_result,
 };
 
@@ -50,6 +51,7 @@ pub(super) fn inferred(truth: &Truth) -> Evaluation {
         name: None,
         threshold: None,
         response_path: None,
+        judge: None,
     }
 }
 
@@ -64,6 +66,7 @@ impl Metric {
             Self::Numeric(_) => "numeric",
             Self::SqlResult { .. } => "sql_result",
             Self::Tools(_) => "tools",
+            Self::Sources(_) => "sources",
             Self::Refusal => "refusal",
             Self::Cost(_) => "cost",
             Self::Tokens(_) => "tokens",
@@ -109,6 +112,7 @@ impl Turn<'_> {
                 mode.unwrap_or(self.tools_mode),
                 self.forbidden,
             )),
+            Metric::Sources(wanted) => Ok(grade_sources(&self.record.found, wanted)),
             Metric::Cost(max) => grade_measure(Measure::Cost, self.usage.cost_usd, *max),
             Metric::Tokens(max) => {
                 grade_measure(Measure::Tokens, Some(whole(self.usage.tokens)), *max)
@@ -124,18 +128,21 @@ impl Turn<'_> {
                 } else {
                     Expectation::Answer
                 };
-                judge_refusal(self.judge()?, &self.material(answer), expectation).await
+                judge_refusal(
+                    &self.judge(evaluation)?,
+                    &self.material(answer),
+                    expectation,
+                )
+                .await
             }
-            Metric::Geval(criteria) => self.geval(answer, criteria).await,
+            Metric::Geval(criteria) => {
+                judge_criteria(&self.judge(evaluation)?, &self.material(answer), criteria).await
+            }
             Metric::Rag(measure) => {
-                judge_context(self.judge()?, &self.material(answer), *measure).await
+                judge_context(&self.judge(evaluation)?, &self.material(answer), *measure).await
             }
             _ => self.best(&answer, &evaluation.metric),
         }
-    }
-
-    async fn geval(&self, answer: String, criteria: &Criteria) -> Result<Grade, EvaluationError> {
-        judge_criteria(self.judge()?, &self.material(answer), criteria).await
     }
 
     /// The best grade over the truths of the kind that the metric compares with. One that passes counts, whatever the
@@ -245,10 +252,17 @@ impl Turn<'_> {
         Ok(truths)
     }
 
-    fn judge(&self) -> Result<&dyn Judge, EvaluationError> {
-        self.judge.ok_or_else(|| {
+    fn judge<'e>(
+        &'e self,
+        evaluation: &'e Evaluation,
+    ) -> Result<AssignedJudge<'e>, EvaluationError> {
+        let judge = self.judge.ok_or_else(|| {
             let message = "the run has no model that judges".to_owned();
             EvaluationError::Missing(message)
+        })?;
+        Ok(AssignedJudge {
+            judge,
+            model: evaluation.judge.as_deref(),
         })
     }
 
@@ -258,7 +272,10 @@ impl Turn<'_> {
             answer,
             truth: self.truths.iter().find_map(in_words),
             context: self.asked.context.clone(),
-            retrieved: self.asked.retrieved.clone(),
+            retrieved: match &self.asked.retrieved {
+                Some(given) => given.clone(),
+                None => self.record.found.clone(),
+            },
         }
     }
 }

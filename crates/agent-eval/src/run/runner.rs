@@ -2,17 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::OnceCell;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
-use super::case::{AgentRunner, AskError, Case, Conversation, Oracle, OracleError, Truth};
-use super::grading::{Graded, grade};
+use super::case::{
+    AgentRunner, AskEffect, AskError, AttemptRequest, Case, Conversation, Oracle, OracleError,
+    Truth,
+};
+use super::grading::{Graded, grade, unusable};
 use super::journal::{JournalError, RunJournal};
 use super::metric::KnownTruth;
 use crate::{Attempt, GoldRows, Judge, RowOrder, Usage, Verdict};
+
+/// How long an attempt that is out of time may take to say what it has cost.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What a run asks.
 #[derive(Debug, Clone, Default)]
@@ -25,10 +32,10 @@ pub struct Plan {
     pub parallel: usize,
     /// How often an error is tried again. A failure never is.
     pub retries: u32,
-    /// Dollars after which nothing more is asked.
-    pub budget_usd: Option<f64>,
     /// Attempts of an earlier process, which are not asked again.
     pub finished: Vec<Attempt>,
+    /// Attempts of an earlier process that are asked again. What they cost is a part of what the new ones cost.
+    pub lost: Vec<Attempt>,
 }
 
 /// What a run needs.
@@ -42,6 +49,8 @@ pub struct Ports<'a> {
     pub judge: Option<&'a dyn Judge>,
     /// Takes each finished attempt.
     pub journal: &'a RunJournal,
+    /// Hears of each finished attempt.
+    pub notify: &'a (dyn Fn(&Attempt) + Send + Sync),
 }
 
 impl std::fmt::Debug for Ports<'_> {
@@ -50,12 +59,21 @@ impl std::fmt::Debug for Ports<'_> {
     }
 }
 
-/// Asks what is not finished, case by case and arm by arm, and returns all attempts in the order of the plan. What the
-/// budget stops is an error with the reason `budget`, which the journal does not keep.
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOutcome {
+    /// All attempts, in the order of the plan.
+    pub attempts: Vec<Attempt>,
+    /// Why the run ended before all were asked. Those that were not are errors in `attempts`, and not in the journal.
+    pub stopped: Option<AskError>,
+}
+
+/// Asks what is not finished, case by case and arm by arm. What the budget, a person or an unusable model stops is an
+/// error that the journal does not keep.
 ///
 /// # Errors
 /// Those of the journal: an attempt that cannot be kept ends the run.
-pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<Vec<Attempt>, JournalError> {
+pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<RunOutcome, JournalError> {
     let places = plan.jobs();
     let mut finished: BTreeMap<Place, Attempt> = BTreeMap::new();
     for attempt in &plan.finished {
@@ -63,11 +81,13 @@ pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<Vec<Attempt>, JournalE
             finished.insert(place, attempt.clone());
         }
     }
-    let spent = finished.values().filter_map(|it| it.usage.cost_usd).sum();
+    let lost = plan.lost.iter();
+    let lost = lost.filter_map(|attempt| Some((plan.place(attempt)?, attempt.usage)));
     let run = Run {
         plan,
         ports,
-        spent: Mutex::new(spent),
+        lost: lost.collect(),
+        stopped: Mutex::default(),
         truths: plan.cases.iter().map(|_| OnceCell::new()).collect(),
     };
     let open = places.iter().filter(|place| !finished.contains_key(place));
@@ -77,7 +97,10 @@ pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<Vec<Attempt>, JournalE
         .try_collect()
         .await?;
     finished.extend(asked.into_iter().flatten());
-    Ok(finished.into_values().collect())
+    Ok(RunOutcome {
+        attempts: finished.into_values().collect(),
+        stopped: run.stop(),
+    })
 }
 
 /// The places of a case, a repeat (from 1) and an arm; in this order they are asked.
@@ -120,36 +143,29 @@ type Truths = Vec<Vec<KnownTruth>>;
 struct Run<'a> {
     plan: &'a Plan,
     ports: Ports<'a>,
-    /// Dollars.
-    spent: Mutex<f64>,
+    /// What earlier attempts at the cases that run again have cost.
+    lost: BTreeMap<Place, Usage>,
+    /// Why the run asks no further attempts; absent while it does.
+    stopped: Mutex<Option<AskError>>,
     truths: Vec<OnceCell<Truths>>,
 }
 
 /// What an attempt came to.
-struct Asked {
+struct AttemptResult {
     graded: Graded,
-    session: Option<String>,
     usage: Usage,
-    seconds: f64,
+    conversation: Option<Conversation>,
 }
 
-impl Asked {
+impl AttemptResult {
     fn without_answer(graded: Graded, usage: Usage) -> Self {
         Self {
             graded,
-            session: None,
             usage,
-            seconds: 0.0,
+            conversation: None,
         }
     }
 }
-
-/// A usage that is known and nothing.
-const NOTHING: Usage = Usage {
-    tokens: 0,
-    cost_usd: Some(0.0),
-    steps: 0,
-};
 
 impl Run<'_> {
     async fn attempt(&self, place: Place) -> Result<Option<(Place, Attempt)>, JournalError> {
@@ -159,74 +175,109 @@ impl Run<'_> {
         let Some(arm) = self.plan.arms.get(place.arm) else {
             return Ok(None);
         };
-        if case.skip.is_none() && self.is_spent() {
-            let asked = Asked::without_answer(Graded::error("budget"), NOTHING);
-            return Ok(Some((place, written(case, arm, place.repeat, asked))));
-        }
-        let asked = match &case.skip {
-            Some(reason) => {
+        let asked = match (&case.skip, self.stop()) {
+            (Some(reason), _) => {
                 let skipped = Graded {
                     verdict: Verdict::Skipped,
                     ..Graded::error(reason.clone())
                 };
-                Asked::without_answer(skipped, NOTHING)
+                AttemptResult::without_answer(skipped, Usage::NOTHING)
             }
-            None => self.ask(case, arm, place).await,
+            (None, Some(stop)) => {
+                let graded = Graded::error(reason_of(&stop));
+                let asked = AttemptResult::without_answer(graded, self.paid_before(place));
+                return Ok(Some((place, written(case, arm, place.repeat, &asked))));
+            }
+            (None, None) => match self.ask(case, arm, place).await {
+                Ok(asked) => asked,
+                Err(stop) => {
+                    let asked =
+                        AttemptResult::without_answer(Graded::error(reason_of(&stop)), stop.usage);
+                    let attempt = written(case, arm, place.repeat, &asked);
+                    self.lock().get_or_insert(stop);
+                    if attempt.usage != Usage::NOTHING {
+                        self.ports.journal.lose(&attempt)?;
+                    }
+                    return Ok(Some((place, attempt)));
+                }
+            },
         };
-        self.spend(asked.usage);
-        let attempt = written(case, arm, place.repeat, asked);
-        self.ports.journal.record(&attempt)?;
+        let attempt = written(case, arm, place.repeat, &asked);
+        self.ports
+            .journal
+            .record(&attempt, asked.conversation.as_ref())?;
+        (self.ports.notify)(&attempt);
         Ok(Some((place, attempt)))
     }
 
-    fn is_spent(&self) -> bool {
-        let spent = *self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        self.plan.budget_usd.is_some_and(|budget| spent >= budget)
+    fn paid_before(&self, place: Place) -> Usage {
+        self.lost.get(&place).copied().unwrap_or(Usage::NOTHING)
     }
 
-    fn spend(&self, usage: Usage) {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        *spent += usage.cost_usd.unwrap_or(0.0);
+    fn stop(&self) -> Option<AskError> {
+        self.lock().clone()
     }
 
-    async fn ask(&self, case: &Case, arm: &str, place: Place) -> Asked {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<AskError>> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks and judges; the error is one that ends the run.
+    async fn ask(&self, case: &Case, arm: &str, place: Place) -> Result<AttemptResult, AskError> {
         // The reference first: without it the answer would be paid for nothing.
         let truths = match self.truths(case, place.case).await {
             Ok(truths) => truths,
             Err(error) => {
                 let graded = Graded::error(format!("oracle: the reference failed: {error}"));
-                return Asked::without_answer(graded, NOTHING);
+                return Ok(AttemptResult::without_answer(
+                    graded,
+                    self.paid_before(place),
+                ));
             }
         };
-        let mut lost = NOTHING;
+        if let Some(graded) = unusable(case, truths) {
+            return Ok(AttemptResult::without_answer(
+                graded,
+                self.paid_before(place),
+            ));
+        }
+        let mut lost = self.paid_before(place);
         let mut tries = 0;
-        let (conversation, seconds) = loop {
-            let begun = Instant::now();
+        let mut conversation = loop {
             match self.converse(case, arm, place.repeat).await {
-                Ok(conversation) => break (conversation, begun.elapsed().as_secs_f64()),
+                Ok(conversation) => break conversation,
                 Err(error) => {
-                    lost = sum(lost, error.usage);
-                    if tries == self.plan.retries {
-                        return Asked::without_answer(Graded::error(error.message), lost);
+                    lost = lost.plus(error.usage);
+                    if error.effect.ends_run() {
+                        return Err(AskError {
+                            usage: lost,
+                            ..error
+                        });
+                    }
+                    if error.effect == AskEffect::Lasting || tries == self.plan.retries {
+                        let graded = Graded::error(error.message);
+                        return Ok(AttemptResult::without_answer(graded, lost));
                     }
                     tries += 1;
                 }
             }
         };
         let judge = self.ports.judge;
-        let mut graded = grade(case, &conversation, truths, judge, seconds).await;
+        let mut graded = grade(case, &conversation, truths, judge).await;
         for _ in 0..self.plan.retries {
-            if graded.verdict != Verdict::Error {
+            if graded.verdict != Verdict::Error || graded.judging.is_none() {
                 break;
             }
-            graded = grade(case, &conversation, truths, judge, seconds).await;
+            let before = graded.judging;
+            graded = grade(case, &conversation, truths, judge).await;
+            graded.judging = before.into_iter().chain(graded.judging).reduce(Usage::plus);
         }
-        Asked {
+        conversation.usage = lost.plus(conversation.usage);
+        Ok(AttemptResult {
             graded,
-            session: conversation.session,
-            usage: sum(lost, conversation.usage),
-            seconds,
-        }
+            usage: conversation.usage,
+            conversation: Some(conversation),
+        })
     }
 
     async fn converse(
@@ -235,12 +286,31 @@ impl Run<'_> {
         arm: &str,
         repeat: u32,
     ) -> Result<Conversation, AskError> {
-        let asking = self.ports.agent.ask(case, arm, repeat);
-        timeout(case.timeout, asking).await.unwrap_or_else(|_| {
-            Err(AskError {
-                message: format!("timeout after {} s", case.timeout.as_secs_f64()),
-                usage: Usage::default(),
-            })
+        let stop = CancellationToken::new();
+        let asking = self.ports.agent.ask(AttemptRequest {
+            case,
+            arm,
+            repeat,
+            stop: &stop,
+        });
+        tokio::pin!(asking);
+        tokio::select! {
+            answered = &mut asking => return answered,
+            () = sleep(case.timeout) => stop.cancel(),
+        }
+        let usage = match timeout(LAST_WORDS, asking).await {
+            // What ends the run does so whenever it is known.
+            Ok(Err(error)) if error.effect.ends_run() && error.effect != AskEffect::Cancelled => {
+                return Err(error);
+            }
+            Ok(Err(error)) => error.usage,
+            Ok(Ok(conversation)) => conversation.usage,
+            Err(_) => Usage::default(),
+        };
+        Err(AskError {
+            message: format!("timeout after {} s", case.timeout.as_secs_f64()),
+            effect: AskEffect::Retry,
+            usage,
         })
     }
 
@@ -280,28 +350,28 @@ impl Run<'_> {
     }
 }
 
-fn sum(one: Usage, other: Usage) -> Usage {
-    Usage {
-        tokens: one.tokens + other.tokens,
-        cost_usd: one
-            .cost_usd
-            .zip(other.cost_usd)
-            .map(|(one, other)| one + other),
-        steps: one.steps + other.steps,
+/// What a report says about an attempt that was not made.
+fn reason_of(stop: &AskError) -> String {
+    match stop.effect {
+        AskEffect::Budget => "budget".to_owned(),
+        AskEffect::Cancelled => "cancelled".to_owned(),
+        _ => stop.message.clone(),
     }
 }
 
-fn written(case: &Case, arm: &str, repeat: u32, asked: Asked) -> Attempt {
+fn written(case: &Case, arm: &str, repeat: u32, asked: &AttemptResult) -> Attempt {
+    let conversation = asked.conversation.as_ref();
     Attempt {
         case: case.name.clone(),
         arm: arm.to_owned(),
         repeat,
         verdict: asked.graded.verdict,
         class: asked.graded.class,
-        reason: asked.graded.reason,
-        metrics: asked.graded.metrics,
-        session: asked.session,
+        reason: asked.graded.reason.clone(),
+        metrics: asked.graded.metrics.clone(),
+        session: conversation.and_then(|it| it.session.clone()),
         usage: asked.usage,
-        seconds: asked.seconds,
+        judging: asked.graded.judging,
+        seconds: conversation.map_or(0.0, |it| it.seconds),
     }
 }

@@ -45,11 +45,11 @@ pub struct Pair {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AblationVerdict {
-    /// The interval of the gain is above 0.
+    /// The interval of the gain is above 0, and more cases are better than chance explains.
     Helps,
-    /// It is below 0.
+    /// The interval is below 0, and more cases are worse than chance explains.
     Hurts,
-    /// It holds 0.
+    /// Neither.
     CannotBeTold,
 }
 
@@ -101,9 +101,13 @@ pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
         .collect();
     let interval = bootstrap(&gains)?;
     let gain = mean(&gains);
-    let verdict = if whole.len() > 1 && interval.low > 0.0 {
+    let better = gains.iter().filter(|gain| **gain > 0.0).count();
+    let worse = gains.iter().filter(|gain| **gain < 0.0).count();
+    // The bootstrap draws only what was seen: with a few cases that all agree, its interval has no width.
+    let is_chance = mcnemar(better, worse) >= SIGNIFICANCE;
+    let verdict = if !is_chance && interval.low > 0.0 {
         AblationVerdict::Helps
-    } else if whole.len() > 1 && interval.high < 0.0 {
+    } else if !is_chance && interval.high < 0.0 {
         AblationVerdict::Hurts
     } else {
         AblationVerdict::CannotBeTold
@@ -128,8 +132,8 @@ pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
         gain,
         interval,
         p_value: mcnemar(base_only, arm_only),
-        better: gains.iter().filter(|gain| **gain > 0.0).count(),
-        worse: gains.iter().filter(|gain| **gain < 0.0).count(),
+        better,
+        worse,
         verdict,
         cases_needed: (verdict == AblationVerdict::CannotBeTold)
             .then(|| cases_needed(&gains))
@@ -158,16 +162,24 @@ pub fn mcnemar(one: usize, other: usize) -> f64 {
     (2.0 * sum).min(1.0)
 }
 
-/// ((1.96+0.84)·s/d)² with the deviation s and the mean d of the differences: 80 % power at 5 %.
+/// The chance at which a difference counts.
+const SIGNIFICANCE: f64 = 0.05;
+
+/// ((1.96+0.84)·s/d)² with the deviation s and the mean d of the differences: 80 % power at 5 %. With as many cases as
+/// that, at least six differ: 2/2⁵ is no proof yet.
 fn cases_needed(gains: &[f64]) -> Option<usize> {
     const MOST: f64 = 1e9;
+    const LEAST: f64 = 6.0;
     let gain = mean(gains);
-    if gains.len() < 2 || gain.abs() < f64::EPSILON {
+    if gain.abs() < f64::EPSILON {
         return None;
     }
     let squares: f64 = gains.iter().map(|it| (it - gain).powi(2)).sum();
-    let deviation = (squares / float(gains.len() - 1)).sqrt();
-    let needed = ((1.96 + 0.84) * deviation / gain).powi(2).ceil().min(MOST);
+    let deviation = (squares / float((gains.len() - 1).max(1))).sqrt();
+    let needed = ((1.96 + 0.84) * deviation / gain).powi(2).ceil();
+    let differing = gains.iter().filter(|gain| **gain != 0.0).count();
+    let least = (LEAST * float(gains.len()) / float(differing)).ceil();
+    let needed = needed.max(least).min(MOST);
     let needed: usize = needed.to_string().parse().ok()?;
     Some(needed.max(gains.len() + 1))
 }

@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 
 use super::line;
 use crate::{
-    Criteria, Expectation, Judge, JudgeError, JudgedPart, Material, Question, RagMeasure,
-    judge_context, judge_criteria, judge_refusal,
+    Criteria, Expectation, Judge, JudgeError, JudgedObject, JudgedPart, Material, Question,
+    RagMeasure, Usage, judge_context, judge_criteria, judge_refusal,
 };
 
 /// Replies in order and keeps the questions.
 struct Script {
-    replies: Mutex<Vec<Result<Value, JudgeError>>>,
+    replies: Mutex<Vec<Value>>,
     asked: Mutex<Vec<Question>>,
 }
 
 impl Script {
     fn of(replies: impl IntoIterator<Item = Value>) -> Self {
-        let mut replies: Vec<_> = replies.into_iter().map(Ok).collect();
+        let mut replies: Vec<_> = replies.into_iter().collect();
         replies.reverse();
         Self {
             replies: Mutex::new(replies),
@@ -35,10 +35,17 @@ impl Script {
 
 #[async_trait]
 impl Judge for Script {
-    async fn object(&self, question: &Question) -> Result<Value, JudgeError> {
+    async fn object(&self, question: &Question) -> Result<JudgedObject, JudgeError> {
         self.asked.lock().unwrap().push(question.clone());
         let reply = self.replies.lock().unwrap().pop();
-        reply.unwrap_or_else(|| Err(JudgeError("no reply is left".to_owned())))
+        let value = reply.ok_or_else(|| JudgeError {
+            message: "no reply is left".to_owned(),
+            usage: Usage::NOTHING,
+        })?;
+        Ok(JudgedObject {
+            value,
+            usage: Usage::NOTHING,
+        })
     }
 }
 

@@ -41,6 +41,7 @@ fn attempt(case: &str, arm: &str, repeat: u32, verdict: Verdict) -> Attempt {
             cost_usd: Some(0.25),
             steps: 2,
         },
+        judging: None,
         seconds: 0.5,
     }
 }
@@ -240,12 +241,13 @@ fn arms_are_counted_and_compared() {
             "worse": 0,
             "cases": 3,
             "left_out": 1,
-            "verdict": "helps",
+            "verdict": "cannot_be_told",
+            "cases_needed": 6,
             "cost_difference_usd": 0.0,
             "cost_per_gain_usd": 0.0,
             "token_difference": 0.0,
             "second_difference": 0.0,
-            "line": "the layer helps: +67 points (95 %: +50…+100), 3 cases better, 0 worse, $0.000 more a question; 1 case with errors left out"
+            "line": "cannot be told with 3 cases: about 6 are needed; 1 case with errors left out"
           }
         ]
       }
@@ -347,7 +349,7 @@ fn markdown_shows_texts_as_they_are() {
 
     ## Does the layer help?
 
-    - full against bare: the layer helps: +67 points (95 %: +50…+100), 3 cases better, 0 worse, $0.000 more a question; 1 case with errors left out (p = 0.5000)
+    - full against bare: cannot be told with 3 cases: about 6 are needed; 1 case with errors left out (p = 0.5000)
 
     ## Cases
 
@@ -377,7 +379,6 @@ fn html_runs_nothing() {
     let page = html(&whole());
     let body = page.split_once("<body>").unwrap().1;
     assert_snapshot!(body, @r#"
-
     <h1>Tests of analyst</h1>
     <dl>
     <dt>Run</dt><dd>run-1</dd>
@@ -393,7 +394,7 @@ fn html_runs_nothing() {
     </table>
     <h2>Does the layer help?</h2>
     <ul>
-    <li>full against bare: the layer helps: +67 points (95 %: +50…+100), 3 cases better, 0 worse, $0.000 more a question; 1 case with errors left out (p = 0.5000)</li>
+    <li>full against bare: cannot be told with 3 cases: about 6 are needed; 1 case with errors left out (p = 0.5000)</li>
     </ul>
     <h2>Cases</h2>
     <table>

@@ -304,6 +304,88 @@ fn the_search_for_columns_is_bounded() {
     "#);
 }
 
+/// Numbers above a million that follow each other are within the tolerance of the next one: all of them share a code.
+#[test]
+fn turned_columns_of_dense_numbers_are_found() {
+    let row = |first: u32, second: u32| -> Vec<Cell> {
+        [first, second]
+            .map(|number| Cell::Number(f64::from(5_000_000 + number)))
+            .to_vec()
+    };
+    let side = |rows: Vec<Vec<Cell>>| Table {
+        columns: vec![String::new(); 2],
+        rows,
+        extent: Extent::Whole,
+    };
+    let gold = side((0..400).map(|it| row(it, it + 100)).collect());
+    let turned = side((0..400).rev().map(|it| row(it + 100, it)).collect());
+    let shifted = side((0..400).map(|it| row(it + 100, it + 200)).collect());
+    let lines = [&gold, &turned, &shifted].map(|actual| {
+        let grade = sql_result(Some(actual), &gold, &DEFAULT).unwrap();
+        format!("{} {}", grade.score, grade.details["matched"])
+    });
+    assert_eq!(lines, ["1 400", "1 400", "0 305"]);
+}
+
+/// Columns of which each has the same values, equal row by row or each in an order of its own.
+#[test]
+fn many_columns_with_the_same_values_are_told_apart() {
+    const COLUMNS: usize = 60;
+    let side = |cell: &dyn Fn(usize, usize) -> usize| Table {
+        columns: vec![String::new(); COLUMNS],
+        rows: (0..500)
+            .map(|row| {
+                let cells = (0..COLUMNS).map(|column| {
+                    let value = u32::try_from(cell(row, column)).unwrap();
+                    Cell::Number(f64::from(value))
+                });
+                cells.collect()
+            })
+            .collect(),
+        extent: Extent::Whole,
+    };
+    let equal = side(&|row, _| row);
+    let turned = side(&|row, column| (row * (2 * column + 3)) % 499);
+    let mirrored = side(&|row, column| (row * (2 * (COLUMNS - 1 - column) + 3)) % 499);
+    let lines = [
+        (&equal, &equal),
+        (&turned, &turned),
+        (&turned, &mirrored),
+        (&equal, &turned),
+    ]
+    .map(
+        |(gold, actual)| match sql_result(Some(actual), gold, &DEFAULT) {
+            Ok(grade) => grade.score.to_string(),
+            Err(error) => error.code().to_owned(),
+        },
+    );
+    assert_eq!(lines, ["1", "1", "1", "0"]);
+}
+
+/// Each mapping fits by its codes and none by its numbers: only so many are looked at.
+#[test]
+fn the_search_among_linked_numbers_is_bounded() {
+    // In each column the numbers are the same, and each is within the tolerance of the next one.
+    let side = |turn: usize| Table {
+        columns: vec![String::new(); 12],
+        rows: (0..61)
+            .map(|row| {
+                let cells = (0..12).map(|column| {
+                    let place = u32::try_from((row * (column + turn)) % 61).unwrap();
+                    Cell::Number(1.0 + f64::from(place) * 0.9e-6)
+                });
+                cells.collect()
+            })
+            .collect(),
+        extent: Extent::Whole,
+    };
+    let found = sql_result(Some(&side(17)), &side(1), &DEFAULT);
+    assert_eq!(
+        line(&found),
+        "error ambiguous_columns: no match of the columns was found in 10000 tries"
+    );
+}
+
 #[test]
 fn large_results_are_compared_whole() {
     let row = |row: u32, turn: u32| -> Vec<Cell> {

@@ -1,7 +1,6 @@
 //! Runs with an agent and an oracle in memory and a journal on disk.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -11,31 +10,32 @@ use insta::assert_snapshot;
 use jiff::Timestamp;
 use ktx_project_store::Holder;
 use ktx_session_log::{SessionId, SessionStore};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
-    AgentRunner, AskError, Attempt, Case, CaseTurn, Cell, Conversation, End, Evaluation,
-    ExpectedCall, Extent, Gold, GoldRows, Limits, Metric, Oracle, OracleError, Plan, Ports,
-    RowOrder, RunJournal, Table, ToolCall, ToolsMode, Truth, TurnRecord, Usage, run,
+    AgentRunner, AskEffect, AskError, Attempt, AttemptRequest, Case, CaseTurn, Cell, Conversation,
+    End, Evaluation, ExpectedCall, Extent, Gold, GoldRows, Limits, Metric, Oracle, OracleError,
+    Plan, Ports, RowOrder, RunJournal, Table, ToolCall, ToolsMode, Truth, TurnRecord, Usage, run,
 };
 
-fn clock() -> Timestamp {
+pub(super) fn clock() -> Timestamp {
     Timestamp::UNIX_EPOCH
 }
 
-fn holder() -> Holder {
+pub(super) fn holder() -> Holder {
     Holder {
         pid: 7,
         command: "ktx agent test".to_owned(),
         since: None,
+        begun: None,
     }
 }
 
-fn id() -> SessionId {
+pub(super) fn id() -> SessionId {
     SessionId::parse("run-1").unwrap()
 }
 
-fn journal(folder: &Path) -> RunJournal {
+pub(super) fn journal(folder: &Path) -> RunJournal {
     let store = SessionStore::new(folder);
     RunJournal::create(
         &store,
@@ -56,22 +56,59 @@ fn table(cells: &[f64]) -> Table {
 }
 
 /// Answers by the name of the case, and counts how often it is asked.
-#[derive(Default)]
-struct Agent {
-    asked: Mutex<BTreeMap<String, u32>>,
+pub(super) struct Agent {
+    /// How many attempts are paid for.
+    pub(super) budget: Option<usize>,
+    /// What the attempt has cost that the budget cut off.
+    pub(super) cut_off: Usage,
+    pub(super) asked: Mutex<BTreeMap<String, u32>>,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            budget: None,
+            cut_off: Usage::NOTHING,
+            asked: Mutex::default(),
+        }
+    }
 }
 
 impl Agent {
-    fn asked(&self) -> BTreeMap<String, u32> {
+    pub(super) fn asked(&self) -> BTreeMap<String, u32> {
         self.asked.lock().unwrap().clone()
     }
 }
 
 #[async_trait]
 impl AgentRunner for Agent {
-    async fn ask(&self, case: &Case, arm: &str, repeat: u32) -> Result<Conversation, AskError> {
+    async fn ask(&self, attempt: AttemptRequest<'_>) -> Result<Conversation, AskError> {
+        let AttemptRequest {
+            case,
+            arm,
+            repeat,
+            stop,
+        } = attempt;
+        let failed = |message: &str, effect| {
+            Err(AskError {
+                message: message.to_owned(),
+                effect,
+                usage: if effect == AskEffect::Budget {
+                    self.cut_off
+                } else {
+                    Usage {
+                        tokens: 10,
+                        cost_usd: Some(0.5),
+                        steps: 2,
+                    }
+                },
+            })
+        };
         let times = {
             let mut asked = self.asked.lock().unwrap();
+            if self.budget == Some(asked.len()) {
+                return failed("too much", AskEffect::Budget);
+            }
             let times = asked
                 .entry(format!("{} {arm} {repeat}", case.name))
                 .or_default();
@@ -89,14 +126,15 @@ impl AgentRunner for Agent {
         };
         let text = match case.name.as_str() {
             "shaky" if times == 1 => {
-                let message = "overloaded".to_owned();
-                return Err(AskError { message, usage });
+                return failed("overloaded", AskEffect::Retry);
             }
             "down" => {
-                let message = "no connection".to_owned();
-                return Err(AskError { message, usage });
+                return failed("no connection", AskEffect::Retry);
             }
-            "slow" => std::future::pending().await,
+            "slow" => {
+                stop.cancelled().await;
+                return failed("stopped", AskEffect::Cancelled);
+            }
             "value" if arm == "bare" => "Answer: 41",
             "value" | "shaky" => "Answer: 42",
             "either" => "about forty",
@@ -109,6 +147,7 @@ impl AgentRunner for Agent {
                 name: "sl_query".to_owned(),
                 arguments: json!({}),
             }],
+            found: Vec::new(),
             rows: Some(table(&[2.0, 1.0])),
         };
         Ok(Conversation {
@@ -120,13 +159,14 @@ impl AgentRunner for Agent {
             } else {
                 End::Answered
             },
+            seconds: 2.5,
         })
     }
 }
 
 /// Knows one query, and counts how often it runs.
 #[derive(Default)]
-struct Warehouse {
+pub(super) struct Warehouse {
     ran: Mutex<u32>,
 }
 
@@ -145,18 +185,18 @@ impl Oracle for Warehouse {
     }
 }
 
-fn turn(truths: Vec<Truth>) -> CaseTurn {
+pub(super) fn turn(truths: Vec<Truth>) -> CaseTurn {
     CaseTurn {
         input: "How many?".to_owned(),
         truths,
         expected_tools: Vec::new(),
         evaluations: Vec::new(),
         context: Vec::new(),
-        retrieved: Vec::new(),
+        retrieved: None,
     }
 }
 
-fn case(name: &str, turns: Vec<CaseTurn>) -> Case {
+pub(super) fn case(name: &str, turns: Vec<CaseTurn>) -> Case {
     Case {
         name: name.to_owned(),
         skip: None,
@@ -182,10 +222,11 @@ fn evaluation(metric: Metric, threshold: Option<f64>) -> Evaluation {
         name: None,
         threshold,
         response_path: None,
+        judge: None,
     }
 }
 
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let value = || vec![turn(vec![Truth::Value(42.0)])];
     let ordered = || vec![turn(vec![sql("SELECT n FROM t ORDER BY n")])];
     let mut repeated = case("value", value());
@@ -238,26 +279,18 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn plan(parallel: usize) -> Plan {
+pub(super) fn plan(parallel: usize) -> Plan {
     Plan {
         cases: cases(),
         arms: vec!["full".to_owned(), "bare".to_owned()],
         parallel,
         retries: 1,
-        budget_usd: None,
         finished: Vec::new(),
+        lost: Vec::new(),
     }
 }
 
-/// Attempts without what a clock says.
-fn timeless(mut attempts: Vec<Attempt>) -> Vec<Attempt> {
-    for attempt in &mut attempts {
-        attempt.seconds = 0.0;
-    }
-    attempts
-}
-
-fn lines(attempts: &[Attempt]) -> String {
+pub(super) fn lines(attempts: &[Attempt]) -> String {
     let line = |it: &Attempt| {
         let mut words = vec![format!(
             "{} {} {}: {}",
@@ -294,8 +327,9 @@ async fn a_run_has_the_same_verdicts_one_by_one_and_in_parallel() {
             oracle: &oracle,
             judge: None,
             journal: &journal,
+            notify: &|_| (),
         };
-        let attempts = run(&plan(parallel), ports).await.unwrap();
+        let attempts = run(&plan(parallel), ports).await.unwrap().attempts;
         // `rows` runs its query once for both arms; `unknown` tries twice in each.
         assert_eq!(*oracle.ran.lock().unwrap(), 5);
         let asked = agent.asked();
@@ -308,7 +342,7 @@ async fn a_run_has_the_same_verdicts_one_by_one_and_in_parallel() {
             [1, 2, 2]
         );
         assert!(!asked.contains_key("later full 1") && !asked.contains_key("unknown full 1"));
-        results.push(timeless(attempts));
+        results.push(attempts);
     }
     assert_eq!(results[0], results[1]);
     let full: Vec<Attempt> = results[0]
@@ -354,70 +388,8 @@ async fn a_run_has_the_same_verdicts_one_by_one_and_in_parallel() {
     "#);
 }
 
-/// What an earlier process finished is not paid for again.
 #[tokio::test]
-async fn a_run_that_was_killed_continues_with_what_is_not_finished() {
-    let folder = tempfile::tempdir().unwrap();
-    let (agent, oracle) = (Agent::default(), Warehouse::default());
-    let stopped = Plan {
-        // Enough for three attempts of `value`.
-        budget_usd: Some(1.5),
-        ..plan(1)
-    };
-    let first = {
-        let journal = journal(folder.path());
-        let ports = Ports {
-            agent: &agent,
-            oracle: &oracle,
-            judge: None,
-            journal: &journal,
-        };
-        run(&stopped, ports).await.unwrap()
-    };
-    assert_eq!(
-        lines(&first[3..5]),
-        "value bare 2: error · budget · $0\nshaky full 1: error · budget · $0"
-    );
-    assert_eq!(agent.asked().len(), 3);
-
-    // The process is killed while it writes the next record.
-    let log = SessionStore::new(folder.path()).path(&id());
-    let mut file = std::fs::File::options().append(true).open(log).unwrap();
-    file.write_all(b"{\"seq\":9,\"ts\":").unwrap();
-    drop(file);
-
-    let store = SessionStore::new(folder.path());
-    let resumed = RunJournal::resume(&store, &id(), &holder(), clock).unwrap();
-    assert_eq!(resumed.plan, json!({ "cases": "digest" }));
-    // Three answers and the skipped case in both arms.
-    assert_eq!(resumed.attempts.len(), 5);
-    let rest = Plan {
-        finished: resumed.attempts,
-        ..plan(8)
-    };
-    let ports = Ports {
-        agent: &agent,
-        oracle: &oracle,
-        judge: None,
-        journal: &resumed.journal,
-    };
-    let continued = timeless(run(&rest, ports).await.unwrap());
-    assert_eq!(agent.asked()["value full 1"], 1);
-    assert_eq!(agent.asked()["value bare 2"], 1);
-
-    let other = tempfile::tempdir().unwrap();
-    let journal = journal(other.path());
-    let ports = Ports {
-        agent: &Agent::default(),
-        oracle: &Warehouse::default(),
-        judge: None,
-        journal: &journal,
-    };
-    assert_eq!(continued, timeless(run(&plan(1), ports).await.unwrap()));
-}
-
-#[tokio::test]
-async fn an_attempt_that_takes_too_long_is_an_error_whose_cost_is_not_known() {
+async fn an_attempt_that_takes_too_long_is_an_error_with_its_cost() {
     let folder = tempfile::tempdir().unwrap();
     let journal = journal(folder.path());
     let mut slow = case("slow", vec![turn(vec![Truth::Value(1.0)])]);
@@ -432,35 +404,11 @@ async fn an_attempt_that_takes_too_long_is_an_error_whose_cost_is_not_known() {
         oracle: &Warehouse::default(),
         judge: None,
         journal: &journal,
+        notify: &|_| (),
     };
-    let attempts = run(&plan, ports).await.unwrap();
+    let attempts = run(&plan, ports).await.unwrap().attempts;
     assert_eq!(
         lines(&attempts),
-        "slow full 1: error · timeout after 0.02 s · $NaN"
-    );
-}
-
-#[test]
-fn a_journal_names_the_record_that_is_not_an_attempt() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = SessionStore::new(folder.path());
-    {
-        drop(journal(folder.path()));
-        let log = store.open(&id(), &holder(), |_| ()).unwrap();
-        let event = |value: Value| value.as_object().cloned().unwrap();
-        let entry = ktx_session_log::Entry {
-            at: clock(),
-            channel: ktx_session_log::Channel::State,
-            turn: None,
-            step: None,
-            event: event(json!({ "type": "attempt", "attempt": { "case": "a" } })),
-        };
-        log.append(entry, ktx_session_log::Durability::Synced)
-            .unwrap();
-    }
-    let error = RunJournal::resume(&store, &id(), &holder(), clock).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "record 2 of the journal is not an attempt"
+        "slow full 1: error · timeout after 0.02 s · $0.5"
     );
 }

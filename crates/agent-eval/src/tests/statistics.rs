@@ -124,18 +124,24 @@ fn an_ablation_helps_hurts_or_cannot_be_told() {
         pairs(3, 2, 7),
         pairs(2, 2, 0),
         pairs(1, 0, 0),
+        pairs(5, 0, 0),
+        pairs(6, 0, 0),
+        pairs(0, 5, 15),
         with_errors,
         unpriced,
     ]
     .iter()
     .map(|pairs| compare_arms(pairs).unwrap().to_string())
     .collect();
-    assert_snapshot!(lines.join("\n"), @r"
+    assert_snapshot!(lines.join("\n"), @"
     the layer helps: +31 points (95 %: +14…+49), 12 cases better, 1 worse, $0.004 more a question
     the layer hurts: -45 points (95 %: -65…-25), 0 cases better, 9 worse, $0.004 more a question
     cannot be told with 12 cases: about 505 are needed
     cannot be told with 4 cases: no difference was seen
-    cannot be told with 1 case: no difference was seen
+    cannot be told with 1 case: about 6 are needed
+    cannot be told with 5 cases: about 6 are needed
+    the layer helps: +100 points (95 %: +100…+100), 6 cases better, 0 worse, $0.004 more a question
+    cannot be told with 20 cases: about 25 are needed
     the layer helps: +27 points (95 %: +9…+45), 10 cases better, 1 worse, $0.004 more a question; 2 cases with errors left out
     the layer helps: +90 points (95 %: +70…+100), 9 cases better, 0 worse
     ");

@@ -1,10 +1,11 @@
 //! Tool calls.
 
 use insta::assert_snapshot;
+use ktx_tool_descriptors::ArgumentMatcher;
 use serde_json::{Value, json};
 
 use super::line;
-use crate::{ArgumentMatcher, ExpectedCall, ToolCall, ToolsMode, WholeText, grade_tools};
+use crate::{ExpectedCall, ToolCall, ToolsMode, grade_tools};
 
 fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall {
@@ -126,41 +127,17 @@ fn a_forbidden_call_fails_whatever_else_was_called() {
     );
 }
 
-/// HOLO-51: literal, fuzzy and regex arguments.
 #[test]
-fn arguments_match_literally_fuzzily_or_by_pattern() {
-    let literal =
-        |expected: Value, given: Value| ArgumentMatcher::Literal(expected).matches(&given);
-    assert!(literal(json!(1), json!(1.0)));
-    assert!(!literal(json!(1), json!(true)));
-    assert!(!literal(json!("1"), json!(1)));
-    assert!(literal(
-        json!({ "a": [1, 2.5] }),
-        json!({ "a": [1.0, 2.5] })
-    ));
-    assert!(!literal(json!({ "a": 1 }), json!({ "a": 1, "b": 2 })));
-    assert!(!literal(json!([1, 2]), json!([2, 1])));
-    assert!(!literal(
-        json!(9_007_199_254_740_993_i64),
-        json!(9_007_199_254_740_992_i64)
-    ));
-
-    let fuzzy =
-        |expected: &str, given: Value| ArgumentMatcher::Fuzzy(expected.to_owned()).matches(&given);
-    assert!(fuzzy("Net Revenue", json!("net_revenue")));
-    assert!(fuzzy("1,000", json!(1000)));
-    assert!(fuzzy("50 %", json!(0.5)));
-    assert!(fuzzy("0.1", json!(0.100_000_000_05)));
-    assert!(!fuzzy("0.1", json!(0.100_000_01)));
-    assert!(!fuzzy("net", json!("net revenue")));
-    assert!(!fuzzy("inf", json!("infinity")));
-
-    let pattern = |pattern: &str, given: Value| {
-        ArgumentMatcher::Pattern(WholeText::compile(pattern).unwrap()).matches(&given)
+fn names_are_looked_for_among_the_found_ones() {
+    let found = ["main.orders", "orders.revenue", "Net-Revenue"].map(str::to_owned);
+    let graded = |wanted: &[&str]| {
+        let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let grade = crate::grade_sources(&found, &wanted);
+        (grade.score, grade.reason)
     };
-    assert!(pattern("orders|items", json!("items")));
-    assert!(!pattern("orders|items", json!("order_items")));
-    assert!(pattern("[0-9]+", json!(42)));
-    assert!(!pattern("[a-z]+", json!("a\n")));
-    assert!(WholeText::compile("a)|(b").is_err());
+    assert_eq!(graded(&["orders", "net-revenue"]), (1.0, None));
+    assert_eq!(graded(&[]), (1.0, None));
+    let (score, reason) = graded(&["rders", "orders.revenue"]);
+    assert!((score - 0.5).abs() < f64::EPSILON);
+    assert_eq!(reason.as_deref(), Some("`rders` is not among the first 3"));
 }
