@@ -1,17 +1,33 @@
 //! The agents of a project.
 
+mod delegates;
+mod documents;
+mod foreign;
 mod from_file;
+mod layer;
+mod prompts;
+mod toolbox;
 mod tools;
+mod workspace;
 
-use ktx_agent_session::{Agent, AgentTool, MOST_MESSAGES, Permissions, RESEARCH, Spending};
+use std::collections::BTreeMap;
+
+use ktx_agent_session::{
+    Agent, AgentSettings, AgentTool, ContextSettings, LONGEST_MESSAGE, MOST_ASKED_AT_ONCE,
+    MOST_MESSAGES, Permissions, RESEARCH, Spending,
+};
 use ktx_diagnostics::{Code, Failure};
 
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-pub(super) use from_file::use_model;
-pub(super) use tools::tools;
+pub(super) use delegates::{Colleagues, equipped, left_for};
+pub(super) use from_file::{agent_of, load, use_model, with_model};
+pub(super) use layer::WRITES;
+pub(super) use toolbox::Toolbox;
+pub(super) use tools::{project_tools, tools_among};
+pub(super) use workspace::check_hides_layer;
 
 /// The name of the built-in agent.
 const NAME: &str = "research";
@@ -44,9 +60,18 @@ fn research(project: &OpenProject) -> Outcome<Agent> {
             .map(|name| AgentTool::named(name))
             .collect(),
         max_turns: u32::try_from(research.max_iterations).unwrap_or(u32::MAX),
+        sources: Vec::new(),
         max_messages: MOST_MESSAGES,
+        max_message_chars: LONGEST_MESSAGE,
+        call_limits: BTreeMap::new(),
         spending: Spending::default(),
         permissions: Permissions::default(),
+        settings: AgentSettings::default(),
+        context: ContextSettings::default(),
+        todo: None,
+        agents: Vec::new(),
+        max_parallel: MOST_ASKED_AT_ONCE,
+        response_format: None,
     })
 }
 

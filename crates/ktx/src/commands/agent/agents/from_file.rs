@@ -1,22 +1,29 @@
 //! Agents of `agents/<name>.yaml`, as sessions run them.
 
+use std::collections::BTreeMap;
+
 use ktx_agent_file::{
-    AgentFile, ArgumentMatcher, Capabilities, Model, PermissionMode, ToolKind, ToolPermission,
-    ToolRule,
+    AgentFile, ArgumentMatcher, Capabilities, Model, PermissionMode, Tool, ToolKind,
+    ToolPermission, ToolRule,
 };
-use ktx_agent_session::{Agent, AgentModel, AgentTool, Mode, Permissions, Rule, Spending};
+use ktx_agent_session::{
+    Agent, AgentModel, AgentSettings, AgentThinking, AgentTool, ContextSettings,
+    MOST_ASKED_AT_ONCE, Mode, OnExpiry, Permissions, Rule, Spending, ToolSource,
+};
 use ktx_diagnostics::{Code, Diagnostics, Failure};
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::{Map, Value, json};
 
-use super::Place;
+use super::documents::without_meaning;
+use super::layer::notes;
+use super::{Place, workspace};
 use crate::commands::agent::files;
-use crate::invocation::OpenProject;
-use crate::report::Outcome;
+use crate::invocation::{self, CommandContext, OpenProject};
+use crate::report::{Outcome, Report as _};
 
 /// Loads the agent of a name or a file, and prints its warnings.
-pub(super) fn load(name: &str, place: Place<'_>) -> Outcome<Agent> {
+pub(in crate::commands::agent) fn load(name: &str, place: Place<'_>) -> Outcome<Agent> {
     let Place {
         invocation,
         project,
@@ -31,40 +38,24 @@ pub(super) fn load(name: &str, place: Place<'_>) -> Outcome<Agent> {
     for warning in &checked.faults {
         printer.note(&format!("warning: {warning}"));
     }
-    let backend = file.model.backend(project.config.llm.backend);
-    for key in unused(&file, backend) {
+    let agent = agent_of(&file)?;
+    for search in without_meaning(&agent) {
         printer.note(&format!(
-            "warning: {}: `{key}` has no effect on a run yet",
+            "warning: {}: `{search}` searches by words: ktx compares no meaning yet",
             file.path.display()
         ));
     }
-    agent_of(&file)
+    Ok(agent)
 }
 
-/// The keys that this version of ktx checks and does not follow.
-fn unused(file: &AgentFile, backend: Backend) -> Vec<&'static str> {
-    let model = &file.model;
-    // A backend that takes no such setting has its own warning.
-    let sampling = backend.takes_sampling();
-    let keys = [
-        ("model.temperature", sampling && model.temperature.is_some()),
-        ("model.top_p", sampling && model.top_p.is_some()),
-        ("model.max_tokens", sampling && model.max_tokens.is_some()),
-        ("response_format", file.response_format.is_some()),
-        ("todo", file.todo.enabled),
-        ("agents", !file.agents.is_empty()),
-        ("workspace", file.workspace.is_some()),
-        ("permissions.expires", file.permissions.expires.is_some()),
-    ];
-    let set = keys.into_iter().filter(|(_, is_set)| *is_set);
-    set.map(|(key, _)| key).collect()
-}
-
-fn agent_of(file: &AgentFile) -> Outcome<Agent> {
+/// Returns the agent of a checked file.
+pub(in crate::commands::agent) fn agent_of(file: &AgentFile) -> Outcome<Agent> {
     let mut permissions = permissions(file);
     let mut tools = Vec::new();
+    let mut sources = Vec::new();
+    let mut call_limits = BTreeMap::new();
     for tool in &file.tools {
-        let rule = || Rule::Tool(tool.name.clone());
+        let rule = || Rule::Tool(tool_pattern(tool));
         match tool.permission {
             Some(ToolPermission::Deny) => permissions.deny.push(rule()),
             Some(ToolPermission::Allow) => permissions.allow.push(rule()),
@@ -75,13 +66,28 @@ fn agent_of(file: &AgentFile) -> Outcome<Agent> {
             }
             None => {}
         }
+        if tool.timeout_s != Tool::usual_timeout() {
+            call_limits.insert(first_part(tool), tool.timeout_s);
+        }
+        let ktx_name = match &tool.kind {
+            ToolKind::Function { tool, .. } => tool.as_str(),
+            _ => tool.name.as_str(),
+        };
+        if ktx_name == notes::NAME {
+            call_limits
+                .entry(first_part(tool))
+                .or_insert(notes::LONGEST);
+        }
         let (ktx, arguments) = match &tool.kind {
             ToolKind::Ktx => (&tool.name, Map::new()),
             ToolKind::Function { tool, arguments } => (tool, arguments.clone()),
             ToolKind::Mcp(_)
             | ToolKind::Prompt { .. }
             | ToolKind::Vectorstore(_)
-            | ToolKind::HierarchicalDocument(_) => return Err(not_run(file, &tool.name)),
+            | ToolKind::HierarchicalDocument(_) => {
+                sources.push(source(tool)?);
+                continue;
+            }
         };
         tools.push(AgentTool {
             name: tool.name.clone(),
@@ -90,32 +96,76 @@ fn agent_of(file: &AgentFile) -> Outcome<Agent> {
             arguments,
         });
     }
+    sources.extend(workspace::source(file)?);
     Ok(Agent {
         name: file.name.clone(),
         instructions: file.instructions.text.clone(),
         file: Some(file.path.display().to_string()),
         model: model(&file.model),
         tools,
+        sources,
         max_turns: file.limits.max_turns,
         max_messages: file.limits.messages,
+        max_message_chars: file.limits.message_chars,
+        call_limits,
         spending: Spending {
             usd: file.limits.max_usd,
             tokens: file.limits.max_tokens,
             minutes: file.limits.max_minutes,
         },
         permissions,
+        settings: settings(file),
+        context: ContextSettings {
+            compress_at: file.context.compress_at,
+            target: file.context.target,
+            role: file.context.role,
+            window: file.context.window,
+        },
+        todo: file.todo.enabled.then_some(file.todo.remind_every_steps),
+        agents: file.agents.clone(),
+        max_parallel: usize::try_from(file.max_parallel).unwrap_or(MOST_ASKED_AT_ONCE),
+        response_format: file.response_format.clone(),
     })
 }
 
-fn not_run(file: &AgentFile, tool: &str) -> Failure {
-    Failure::new(
-        Code::AgentSettings,
-        format!(
-            "{}: the tool `{tool}` has a type that `ktx agent run` does not run yet",
-            file.path.display()
-        ),
-    )
-    .hint("leave it out, or name a tool of ktx")
+fn settings(file: &AgentFile) -> AgentSettings {
+    let thinking = file.claude.as_ref().and_then(|it| it.extended_thinking);
+    AgentSettings {
+        temperature: file.model.temperature,
+        top_p: file.model.top_p,
+        max_tokens: file.model.max_tokens,
+        thinking: thinking.map(|thinking| {
+            if thinking.enabled {
+                AgentThinking::Budget(thinking.budget_tokens)
+            } else {
+                AgentThinking::Off
+            }
+        }),
+    }
+}
+
+/// The tools that an entry is about.
+fn tool_pattern(tool: &Tool) -> String {
+    match tool.kind {
+        ToolKind::Mcp(_) => format!("@mcp:{}", tool.name),
+        _ => tool.name.clone(),
+    }
+}
+
+fn source(tool: &Tool) -> Outcome<ToolSource> {
+    let settings = serde_json::to_value(tool);
+    Ok(ToolSource {
+        name: tool.name.clone(),
+        settings: settings.map_err(|error| Failure::from_error(Code::Internal, &error))?,
+    })
+}
+
+/// How the names of a tool's calls begin.
+fn first_part(tool: &Tool) -> String {
+    match tool.kind {
+        ToolKind::Mcp(_) => format!("mcp__{}__", tool.name),
+        _ => tool.name.clone(),
+    }
 }
 
 fn is_group(rule: &Rule) -> bool {
@@ -134,6 +184,11 @@ fn permissions(file: &AgentFile) -> Permissions {
         deny: rules(&given.deny),
         allow: rules(&given.allow),
         ask: rules(&given.ask),
+        expires: given.expires,
+        on_expiry: match given.on_expiry {
+            ktx_agent_file::OnExpiry::Deny => OnExpiry::Deny,
+            ktx_agent_file::OnExpiry::Fail => OnExpiry::Fail,
+        },
     }
 }
 
@@ -165,11 +220,31 @@ fn model(model: &Model) -> Option<AgentModel> {
     (named != AgentModel::default()).then_some(named)
 }
 
+/// Returns the project with this model as the one that its settings reach.
+pub(in crate::commands::agent) fn with_model(
+    named: &Model,
+    context: CommandContext<'_>,
+) -> Outcome<OpenProject> {
+    let CommandContext {
+        invocation,
+        project,
+        ..
+    } = context;
+    let mut project = invocation::load(&project.dir, &invocation.environment)?;
+    if let Some(named) = model(named) {
+        use_named(&mut project, &named);
+    }
+    Ok(project)
+}
+
 /// Makes the model of an agent the one that the project's settings reach.
 pub(in crate::commands::agent) fn use_model(project: &mut OpenProject, agent: &Agent) {
-    let Some(named) = &agent.model else {
-        return;
-    };
+    if let Some(named) = &agent.model {
+        use_named(project, named);
+    }
+}
+
+fn use_named(project: &mut OpenProject, named: &AgentModel) {
     let llm = &mut project.config.llm;
     let block = Model {
         provider: named.provider.clone(),

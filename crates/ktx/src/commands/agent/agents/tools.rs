@@ -1,34 +1,56 @@
-//! The tools of an agent as its model sees them.
+//! The tools of ktx as the model of an agent sees them.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_agent_session::{Agent, AgentTool};
+use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::{Code, Failure, nearest};
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet,
 };
 use serde_json::{Map, Value};
 
-use crate::context;
+use super::layer::Layer;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
+use crate::{context, custom_tools};
 
-/// Returns the tools of an agent.
-pub(in crate::commands::agent) fn tools(
+/// Returns the tools of ktx that an agent names.
+pub(super) fn context_tools(
     agent: &Agent,
+    layer: &Layer,
     invocation: &Invocation,
     project: &OpenProject,
 ) -> Outcome<ToolSet> {
     let context = context::open_for_agent(invocation, project)?;
-    let all = ktx_context_tools::context_tools(&context)
-        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
+    let all = project_tools(&context, project)?;
+    let all = ToolSet::new(all.iter().cloned().chain(layer.tools()).collect());
+    tools_among(
+        agent,
+        &all.map_err(|error| Failure::from_error(Code::Internal, &error))?,
+    )
+}
+
+/// Returns the tools of ktx and those of `tools/*.yaml`.
+pub(in crate::commands::agent) fn project_tools(
+    context: &Arc<dyn ProjectContext>,
+    project: &OpenProject,
+) -> Outcome<ToolSet> {
+    let internal = |error| Failure::from_error(Code::Internal, &error);
+    let all = ktx_context_tools::context_tools(context).map_err(internal)?;
+    let own = ktx_context_tools::custom_tools(context, &custom_tools::read(project)?);
+    ToolSet::new(all.iter().cloned().chain(own).collect()).map_err(internal)
+}
+
+/// Returns the tools of ktx that an agent names, taken from these.
+pub(in crate::commands::agent) fn tools_among(agent: &Agent, all: &ToolSet) -> Outcome<ToolSet> {
     let chosen = agent
         .tools
         .iter()
         .map(|tool| match all.get(&tool.tool) {
             Some(known) => Ok(adapted(known, tool)),
-            None => Err(unknown(tool, agent, &all)),
+            None => Err(unknown(tool, agent, all)),
         })
         .collect::<Outcome<Vec<ToolDescriptor>>>()?;
     ToolSet::new(chosen).map_err(|error| Failure::from_error(Code::AgentSettings, &error))
@@ -94,5 +116,9 @@ impl ToolHandler for Fixed {
         };
         whole.extend(self.arguments.clone());
         self.handler.call(Value::Object(whole), context).await
+    }
+
+    fn manual(&self) -> Option<&str> {
+        self.handler.manual()
     }
 }

@@ -1,0 +1,146 @@
+//! The agents of a project that other agents ask.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ktx_agent_session::{Agent, Delegate, Delegates, Previews, ToolsRequest};
+use ktx_diagnostics::{Code, Failure};
+use ktx_llm_runtime::LlmRuntime;
+use ktx_session_log::SessionId;
+use ktx_tool_descriptors::ToolSet;
+use ktx_usage_ledger::{Limits, Meter, Money};
+use ktx_vocabulary::ModelRole;
+
+use super::{Place, Toolbox, from_file, use_model, with_model};
+use crate::commands::agent::turns::lower_limits;
+use crate::compose::{self, LedgerSink, RecordingSink as _, Spending};
+use crate::invocation::{CommandContext, Invocation, OpenProject, load};
+use crate::printer::Printer;
+use crate::report::{Outcome, Report as _};
+
+/// Opens the agents that a command's agent asks, within the rest of the command's budget.
+pub(in crate::commands::agent) struct Colleagues {
+    pub(in crate::commands::agent) invocation: Invocation,
+    /// The project's folder.
+    pub(in crate::commands::agent) dir: PathBuf,
+    pub(in crate::commands::agent) printer: Printer,
+    /// The limits of the command.
+    pub(in crate::commands::agent) limits: Limits,
+    pub(in crate::commands::agent) sink: Arc<LedgerSink>,
+}
+
+#[async_trait]
+impl Delegates for Colleagues {
+    async fn ready(&self, name: &str, recorded: Option<Agent>) -> Result<Delegate, String> {
+        self.open(name, recorded)
+            .await
+            .map_err(|failure| failure.message)
+    }
+}
+
+/// The model and the tools of an agent.
+pub(in crate::commands::agent) struct Equipped {
+    pub(in crate::commands::agent) runtime: Arc<dyn LlmRuntime>,
+    pub(in crate::commands::agent) tools: ToolSet,
+    pub(in crate::commands::agent) previews: Option<Arc<dyn Previews>>,
+    toolbox: Toolbox,
+}
+
+/// Opens the model and the tools of an agent; starts its servers.
+pub(in crate::commands::agent) async fn equipped(
+    agent: &Agent,
+    context: CommandContext<'_>,
+    limits: Limits,
+    sink: &Arc<LedgerSink>,
+) -> Outcome<Equipped> {
+    let CommandContext {
+        invocation,
+        project,
+        ..
+    } = context;
+    let spending = Spending {
+        limits,
+        roles: &[ModelRole::Default],
+    };
+    let open = |project: &OpenProject| {
+        compose::llm(invocation, project, sink, spending)?
+            .ok_or_else(|| compose::no_model("an agent needs a model"))
+    };
+    let runtime = open(project)?;
+    let toolbox = Toolbox::open(agent, invocation, project)?;
+    toolbox.open_models(&|model| open(&with_model(model, context)?))?;
+    let session =
+        SessionId::parse("turn").map_err(|error| Failure::from_error(Code::Internal, &error))?;
+    let request = ToolsRequest {
+        session: &session,
+        run_id: &invocation.run_id,
+        runtime: &runtime,
+    };
+    let tools = toolbox.offered(context, &request).await?;
+    Ok(Equipped {
+        runtime,
+        tools,
+        previews: toolbox.previews(),
+        toolbox,
+    })
+}
+
+impl Equipped {
+    /// Waits for reports of usage, and ends the servers.
+    pub(in crate::commands::agent) async fn release(self) {
+        self.runtime.settle().await;
+        self.toolbox.close().await;
+    }
+}
+
+impl Colleagues {
+    async fn open(&self, name: &str, recorded: Option<Agent>) -> Outcome<Delegate> {
+        let mut project = load(&self.dir, &self.invocation.environment)?;
+        let agent = match recorded {
+            Some(agent) => agent,
+            None => from_file::load(
+                name,
+                Place {
+                    invocation: &self.invocation,
+                    project: &project,
+                    printer: &self.printer,
+                },
+            )?,
+        };
+        use_model(&mut project, &agent);
+        let context = CommandContext {
+            invocation: &self.invocation,
+            project: &project,
+            printer: &self.printer,
+        };
+        let meter = self.sink.recorder().meter();
+        let limits = left_for(self.limits, &agent, &meter);
+        let equipped = equipped(&agent, context, limits, &self.sink).await?;
+        Ok(Delegate {
+            agent,
+            tools: equipped.tools.clone(),
+            runtime: Arc::clone(&equipped.runtime),
+            previews: equipped.previews.clone(),
+            release: Box::pin(equipped.release()),
+        })
+    }
+}
+
+/// The limits of a command, and those of one of its agents from what is spent by now.
+pub(in crate::commands::agent) fn left_for(limits: Limits, agent: &Agent, meter: &Meter) -> Limits {
+    let spent = meter.amount();
+    let own = lower_limits(Limits::default(), agent);
+    let sum = |limit: Money| {
+        let mut sum = spent.cost;
+        sum += limit;
+        sum
+    };
+    let cost = limits.cost.into_iter().chain(own.cost.map(sum)).min();
+    let tokens = own.tokens.map(|tokens| tokens.saturating_add(spent.tokens));
+    Limits {
+        cost,
+        tokens: limits.tokens.into_iter().chain(tokens).min(),
+        time: limits.time.into_iter().chain(own.time).min(),
+    }
+}
