@@ -7,21 +7,24 @@ mod input;
 mod stdio;
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use ktx_agent_session::{Agent, Channels, ForkPoint, OnAsk, Session, Sessions};
 use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_project_store::Layout;
 use ktx_session_log::Channel;
 use tokio::sync::Mutex;
 
 use self::asking::AtTerminal;
 use self::conversation::Conversation;
 use self::input::Input;
-use super::agents::Place;
+use super::agents::{Place, Toolbox};
 use super::display::Telling;
 use super::failures::session_failure;
-use super::turns::{Work, lower_limits};
-use super::{agents, vault};
+use super::session_store::Continued;
+use super::turns::{Work, delegation, lower_limits};
+use super::{agents, session_store};
 use crate::cli::AgentChatArgs;
 use crate::compose::{self, LedgerSink};
 use crate::invocation::{CommandContext, Invocation};
@@ -35,7 +38,7 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
     let limits = compose::limits_of(&args.spending)?;
     let invocation = &invocation.ending_after(limits.time);
     let mut project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
+    let sessions = session_store::sessions(invocation, &project.dir);
     let place = Place {
         invocation,
         project: &project,
@@ -45,50 +48,58 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
     agents::use_model(&mut project, &agent);
     let limits = lower_limits(limits, &agent);
     let invocation = &invocation.ending_after(limits.time);
-    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let input = Arc::new(Mutex::new(opened_input(
-        is_terminal && !args.stdio,
-        &project.dir,
-    )?));
-    let way = Way::of(args, is_terminal);
-    let work = Work {
-        tools: agents::tools(&agent, invocation, &project)?,
-        agent,
-        context: CommandContext {
-            invocation,
-            project: &project,
-            printer: &printer,
-        },
-        on_ask: way.on_ask(&input, &printer),
-        telling: way.telling(),
-        channels: way.channels(),
+    let interface = Interface::detect(args);
+    let input = Arc::new(Mutex::new(opened_input(interface, &project.dir)?));
+    let context = CommandContext {
+        invocation,
+        project: &project,
+        printer: &printer,
     };
     let sink = Arc::new(LedgerSink::new(invocation, &project, printer.clone()));
-    let runtime = work.model(limits, &sink)?;
+    let work = Work {
+        tools: Arc::new(Toolbox::open(&agent, invocation, &project)?),
+        agent,
+        context,
+        delegation: Some(delegation(context, &sessions, limits, &sink)),
+        on_ask: interface.on_ask(&input, &printer),
+        telling: interface.telling(),
+        channels: interface.channels(),
+    };
+    let backend = work.backend(limits, &sink)?;
+    let session = session.map(|kept| work.conversation(&backend, kept));
+    let session = session.transpose()?.map(Arc::new);
     let ended = compose::block_on(|cancel| async move {
         let mut conversation = Conversation {
             work,
             sessions,
             session,
             name: args.name.clone(),
-            runtime,
+            backend,
             input,
             cancel,
             failed: None,
         };
-        let ended = match way {
-            Way::Programs => stdio::speak(&mut conversation).await,
-            Way::Terminal | Way::Pipe => conversation.talk().await,
+        let ended = match interface {
+            Interface::Json => stdio::speak(&mut conversation).await,
+            Interface::Terminal | Interface::Pipe => conversation.talk().await,
         };
-        conversation.runtime.settle().await;
+        conversation.backend.teardown().await;
+        let session = conversation.session.take();
+        let session = session.map(|session| Arc::clone(session.kept()));
+        let id = session.as_ref().map(|session| session.id().to_string());
+        let session = session.filter(|session| session.history().turn() == 0);
+        let is_empty = session.is_some();
+        if let Some(session) = session {
+            session_store::discard(&conversation.sessions, session);
+        }
         ended.map(|exit| Ended {
             exit,
-            session: conversation.session.map(|session| session.id().to_string()),
+            session: id.filter(|_| !is_empty),
         })
     });
     sink.finish();
     let ended = ended?;
-    if way != Way::Programs {
+    if interface != Interface::Json {
         print_totals(invocation, &project, &printer);
         if let Some(id) = ended.session {
             printer.note(&format!("to continue: ktx agent chat --session {id}"));
@@ -102,23 +113,25 @@ struct Ended {
     session: Option<String>,
 }
 
-/// Who is at the other end.
+/// How a chat is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// A person.
+enum Interface {
+    /// With a person at a terminal.
     Terminal,
-    /// One question a line.
+    /// With one question a line.
     Pipe,
-    /// A program that speaks JSON.
-    Programs,
+    /// With a program, in JSON.
+    Json,
 }
 
-impl Way {
-    const fn of(args: &AgentChatArgs, is_terminal: bool) -> Self {
-        match (args.stdio, is_terminal) {
-            (true, _) => Self::Programs,
-            (false, true) => Self::Terminal,
-            (false, false) => Self::Pipe,
+impl Interface {
+    fn detect(args: &AgentChatArgs) -> Self {
+        if args.stdio {
+            Self::Json
+        } else if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+            Self::Terminal
+        } else {
+            Self::Pipe
         }
     }
 
@@ -129,7 +142,7 @@ impl Way {
                 printer.clone(),
             ))),
             Self::Pipe => OnAsk::Deny,
-            Self::Programs => OnAsk::Ask(Arc::new(stdio::ByMessage)),
+            Self::Json => OnAsk::Ask(Arc::new(stdio::ByMessage)),
         }
     }
 
@@ -137,26 +150,25 @@ impl Way {
         match self {
             Self::Terminal => Telling::Chat,
             Self::Pipe => Telling::Whole,
-            Self::Programs => Telling::Events,
+            Self::Json => Telling::Events,
         }
     }
 
     fn channels(self) -> Channels {
         match self {
             Self::Terminal | Self::Pipe => Channels::new([Channel::Progress, Channel::Monitor]),
-            Self::Programs => {
-                Channels::new([Channel::Progress, Channel::Control, Channel::Monitor])
-            }
+            Self::Json => Channels::new([Channel::Progress, Channel::Control, Channel::Monitor]),
         }
     }
 }
 
-fn opened_input(is_terminal: bool, dir: &std::path::Path) -> Outcome<Input> {
-    let input = if is_terminal {
-        let history = ktx_project_store::Layout::new(dir).sessions();
-        Input::terminal(history.with_file_name("questions.txt"))
-    } else {
-        Input::pipe()
+fn opened_input(interface: Interface, dir: &Path) -> Outcome<Input> {
+    let input = match interface {
+        Interface::Terminal => {
+            let folder = Layout::new(dir).sessions();
+            Input::terminal(folder.with_file_name("questions.txt"))
+        }
+        Interface::Pipe | Interface::Json => Input::pipe(),
     };
     input.map_err(|error| {
         Failure::from_error(Code::Internal, &error).context("stdin cannot be read")
@@ -173,28 +185,33 @@ fn opened(args: &AgentChatArgs, sessions: &Sessions, place: Place<'_>) -> Outcom
     let named = args.agent.as_deref();
     if let Some(origin) = &args.fork {
         let session = forked(origin, sessions, place.invocation)?;
-        let agent = vault::agent_of(&session)?;
+        let agent = session_store::agent_of(&session)?;
         return Ok(Opened {
             session: Some(session),
             agent,
         });
     }
-    let Some(id) = vault::wanted(sessions, &args.session)? else {
+    let Some(id) = session_store::wanted(sessions, &args.session)? else {
         let agent = agents::current(named, None, place)?;
         let session = match args.session.session {
             Some(_) => {
                 let invocation = place.invocation;
-                let session = vault::begin(sessions, &args.session, &agent, invocation, "")?;
+                let session =
+                    session_store::begin(sessions, &args.session, &agent, invocation, "")?;
                 Some(session)
             }
             None => None,
         };
         return Ok(Opened { session, agent });
     };
-    let of_session = vault::recorded(sessions, &id)?;
+    let of_session = session_store::recorded(sessions, &id)?;
     let current = agents::current(named, of_session.as_ref(), place)?;
-    let session = vault::resume(sessions, id, &current, args.session.change)?;
-    let agent = vault::agent_of(&session)?;
+    let agent = Continued {
+        before: of_session.as_ref(),
+        now: &current,
+    };
+    let session = session_store::resume(sessions, id, agent, args.session.change)?;
+    let agent = session_store::agent_of(&session)?;
     Ok(Opened {
         session: Some(session),
         agent,
@@ -217,8 +234,8 @@ fn forked(origin: &str, sessions: &Sessions, invocation: &Invocation) -> Outcome
             ));
         }
     };
-    let parent = vault::find(sessions, id)?;
-    let id = vault::new_id(invocation, "copy")?;
+    let parent = session_store::find(sessions, id)?;
+    let id = session_store::new_id(invocation, "copy")?;
     let copy = sessions.fork(&parent, &point, &id);
     copy.map(Arc::new).map_err(session_failure)
 }

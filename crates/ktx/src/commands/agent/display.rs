@@ -1,15 +1,18 @@
 //! Prints what happens in a session while it happens.
 
-use ktx_agent_session::{CallState, CallView, Channels, Event};
+use ktx_agent_session::{CallState, CallView, Channels, Event, envelope};
 use ktx_session_log::{Channel, Record, SessionId};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::cli::EventChannel;
+use crate::markdown::MarkdownStream;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
 /// Maximum number of characters shown of a tool call's arguments.
 const SHOWN: usize = 100;
+/// The columns that a line about a call needs besides the tool's name and its arguments.
+const FRAME: usize = 14;
 
 /// How a run is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,37 +58,28 @@ pub(super) fn heard(telling: Telling, chosen: &[EventChannel]) -> Channels {
     }
 }
 
-/// Returns a record as subscribers get it (KODE-44).
-pub(super) fn envelope(session: &SessionId, record: &Record) -> Value {
-    json!({
-        "cursor": record.seq,
-        "bookmark": { "seq": record.seq, "timestamp": record.ts.as_millisecond() },
-        "session": session,
-        "turn": record.turn,
-        "channel": record.channel,
-        "event": record.event,
-    })
-}
-
 /// Prints the records of a session.
 pub(super) struct Display<'a> {
     printer: &'a Printer,
     telling: Telling,
     session: &'a SessionId,
+    /// Lays the answer out for a terminal; none if stdout is not one.
+    markdown: Option<MarkdownStream>,
+    /// The width of the terminal that shows stdout, in columns.
+    width: Option<u16>,
     /// Whether the current line of the answer is unfinished.
     is_within_line: bool,
 }
 
 impl<'a> Display<'a> {
-    pub(super) const fn new(
-        printer: &'a Printer,
-        telling: Telling,
-        session: &'a SessionId,
-    ) -> Self {
+    pub(super) fn new(printer: &'a Printer, telling: Telling, session: &'a SessionId) -> Self {
+        let width = printer.width();
         Self {
             printer,
             telling,
             session,
+            markdown: width.map(MarkdownStream::new),
+            width,
             is_within_line: false,
         }
     }
@@ -102,10 +96,13 @@ impl<'a> Display<'a> {
         match serde_json::from_value(Value::Object(record.event.clone())) {
             Ok(Event::TextChunk { delta }) if self.telling != Telling::Whole => {
                 self.is_within_line = !delta.ends_with('\n');
-                self.printer.out(&delta)
+                match &mut self.markdown {
+                    Some(markdown) => self.printer.pieces(&markdown.push(&delta)),
+                    None => self.printer.out(&delta),
+                }
             }
-            Ok(Event::ToolEnd { call }) if is_chat => self.note(&ended(&call)),
-            Ok(Event::ToolStart { call }) if !is_chat => self.note(&started(&call)),
+            Ok(Event::ToolEnd { call }) if is_chat => self.note(&self.ended(&call)),
+            Ok(Event::ToolStart { call }) if !is_chat => self.note(&self.started(&call)),
             Ok(Event::ToolError { call, error }) if call.state == CallState::Denied => {
                 self.note(&format!("{}: {error}", call.name))
             }
@@ -122,34 +119,42 @@ impl<'a> Display<'a> {
     }
 
     pub(super) fn end_line(&mut self) -> Outcome<()> {
+        if let Some(markdown) = &mut self.markdown {
+            self.is_within_line = false;
+            return self.printer.pieces(&markdown.finish());
+        }
         if std::mem::take(&mut self.is_within_line) {
             self.printer.out("\n")?;
         }
         Ok(())
     }
-}
 
-/// A call that is over, in one line.
-fn ended(call: &CallView) -> String {
-    let mark = if call.is_error == Some(true) {
-        "✗"
-    } else {
-        "✓"
-    };
-    let seconds = call.duration_ms.map_or_else(String::new, |duration| {
-        let tenths = duration.div_ceil(100);
-        format!(" {}.{} s", tenths / 10, tenths % 10)
-    });
-    format!("  {} {mark}{seconds}", started(call))
-}
+    /// A call that is over, in one line.
+    fn ended(&self, call: &CallView) -> String {
+        let mark = if call.is_error == Some(true) {
+            "✗"
+        } else {
+            "✓"
+        };
+        let seconds = call.duration_ms.map_or_else(String::new, |duration| {
+            let tenths = duration.div_ceil(100);
+            format!(" {}.{} s", tenths / 10, tenths % 10)
+        });
+        format!("  {} {mark}{seconds}", self.started(call))
+    }
 
-fn started(call: &CallView) -> String {
-    let arguments = &call.input_preview;
-    let shown: String = arguments.chars().take(SHOWN).collect();
-    let more = if shown.len() < arguments.len() {
-        " …"
-    } else {
-        ""
-    };
-    format!("{} {shown}{more}", call.name)
+    fn started(&self, call: &CallView) -> String {
+        let arguments = &call.input_preview;
+        let room = self.width.map_or(SHOWN, |width| {
+            let rest = usize::from(width).saturating_sub(call.name.len() + FRAME);
+            rest.min(SHOWN)
+        });
+        let shown: String = arguments.chars().take(room).collect();
+        let more = if shown.len() < arguments.len() {
+            "…"
+        } else {
+            ""
+        };
+        format!("{} {shown}{more}", call.name)
+    }
 }

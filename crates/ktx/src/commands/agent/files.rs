@@ -9,8 +9,10 @@ use ktx_agent_file::{
 use ktx_config::EmbeddingsBackend;
 use ktx_diagnostics::{Code, Diagnostic, Exit, Failure, Severity, counted, nearest};
 use ktx_project_store::write_atomically;
+use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
 
+use super::agents::WRITES;
 use crate::cli::{AgentInitArgs, AgentListArgs, AgentTemplate, AgentValidateArgs};
 use crate::context;
 use crate::invocation::{Invocation, OpenProject};
@@ -103,6 +105,38 @@ pub(super) fn list(args: &AgentListArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
+/// The agent files with what is wrong with them, as JSON has them.
+pub(super) fn listed(invocation: &Invocation, project: &OpenProject) -> Outcome<Value> {
+    let around = surroundings(invocation, project, Capabilities::Refused)?;
+    let files = all(project)?;
+    let rows = files
+        .iter()
+        .map(|path| Row::of(path, &project.dir, &around).to_json());
+    Ok(envelope(&rows.collect::<Vec<Value>>(), "agent list"))
+}
+
+/// Returns the agents that have a schedule, and warns about files that cannot be used.
+pub(super) fn with_schedule(
+    invocation: &Invocation,
+    project: &OpenProject,
+    printer: &Printer,
+) -> Outcome<Vec<(String, AgentFile)>> {
+    let around = surroundings(invocation, project, Capabilities::Refused)?;
+    let mut found = Vec::new();
+    for path in all(project)? {
+        let row = Row::of(&path, &project.dir, &around);
+        match row.agent {
+            Some(agent) if !agent.schedule.is_empty() => found.push((row.name, agent)),
+            Some(_) => {}
+            None => printer.note(&format!(
+                "warning: `{}` cannot be used; `ktx agent validate {}` says why",
+                row.path, row.name
+            )),
+        }
+    }
+    Ok(found)
+}
+
 /// One agent file with its faults.
 struct Row {
     name: String,
@@ -158,21 +192,19 @@ pub(super) fn validate(args: &AgentValidateArgs, invocation: &Invocation) -> Out
             .map(|name| named_file(name, invocation, &project))
             .collect::<Outcome<Vec<PathBuf>>>()?
     };
-    let checked: Vec<(String, Vec<Diagnostic>)> = files
+    let checked: Vec<Validated> = files
         .iter()
-        .map(|path| {
-            let faults = if holds_cases(path) {
-                CaseFile::check(path, &project.dir, &around).faults
-            } else {
-                AgentFile::check(path, &project.dir, &around).faults
-            };
-            (relative(path, &project.dir), faults)
-        })
+        .map(|path| Validated::of(path, &project, &around))
         .collect();
-    let faults = checked.iter().flat_map(|(_, faults)| faults);
+    let faults = checked.iter().flat_map(|file| &file.faults);
     if printer.mode == Mode::Json {
         let items: Vec<Value> = faults.clone().map(fault_json).collect();
-        printer.json(&envelope(&items, "agent validate"))?;
+        let mut answer = envelope(&items, "agent validate");
+        if let Some(Value::Object(data)) = answer.get_mut("data") {
+            let agents: Vec<Value> = checked.iter().filter_map(Validated::agent_json).collect();
+            data.insert("agents".to_owned(), json!(agents));
+        }
+        printer.json(&answer)?;
     } else {
         print(&checked, &printer)?;
     }
@@ -186,11 +218,42 @@ pub(super) fn validate(args: &AgentValidateArgs, invocation: &Invocation) -> Out
     })
 }
 
-fn print(checked: &[(String, Vec<Diagnostic>)], printer: &Printer) -> Outcome<()> {
+/// One file with its faults.
+struct Validated {
+    path: String,
+    /// Who runs the model; none for a file of cases, and for an agent with an error.
+    backend: Option<Backend>,
+    faults: Vec<Diagnostic>,
+}
+
+impl Validated {
+    fn of(path: &Path, project: &OpenProject, around: &Surroundings) -> Self {
+        let (backend, faults) = if holds_cases(path) {
+            (None, CaseFile::check(path, &project.dir, around).faults)
+        } else {
+            let checked = AgentFile::check(path, &project.dir, around);
+            let agent = checked.value.as_ref();
+            let backend = agent.map(|agent| agent.model.backend(project.config.llm.backend));
+            (backend, checked.faults)
+        };
+        Self {
+            path: relative(path, &project.dir),
+            backend,
+            faults,
+        }
+    }
+
+    fn agent_json(&self) -> Option<Value> {
+        let backend = self.backend?;
+        Some(json!({ "path": self.path, "backend": backend.as_str() }))
+    }
+}
+
+fn print(checked: &[Validated], printer: &Printer) -> Outcome<()> {
     if checked.is_empty() {
         printer.note("no agents yet; make one with `ktx agent init analyst`");
     }
-    for (path, faults) in checked {
+    for Validated { path, faults, .. } in checked {
         for fault in faults {
             printer.note(&format!("{}: {fault}", fault.severity));
             for hint in &fault.hints {
@@ -276,18 +339,19 @@ pub(super) fn surroundings(
     capabilities: Capabilities,
 ) -> Outcome<Surroundings> {
     let context = context::open_for_agent(invocation, project)?;
-    let tools = ktx_context_tools::context_tools(&context)
-        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
-    let names = tools.iter().map(|tool| tool.name.clone()).collect();
+    let tools = super::agents::project_tools(&context, project)?;
+    let writes = WRITES.iter().map(|name| (*name).to_owned());
+    let names = tools.iter().map(|tool| tool.name.clone());
+    let names = names.chain(writes).collect();
     let connections = project.config.warehouses();
     let connections = connections
         .map(|connection| connection.id.to_string())
         .collect();
     let embedding = match project.config.ingest.embeddings.backend {
         EmbeddingsBackend::None => Embedding::Absent,
-        EmbeddingsBackend::OpenAi | EmbeddingsBackend::SentenceTransformers => {
-            Embedding::Configured
-        }
+        EmbeddingsBackend::OpenAi
+        | EmbeddingsBackend::SentenceTransformers
+        | EmbeddingsBackend::Table => Embedding::Configured,
     };
     Ok(Surroundings {
         tools: Some(names),

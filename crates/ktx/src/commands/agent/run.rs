@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_agent_session::{Agent, ExecutionResult, Session, Sessions};
+use ktx_agent_session::{Agent, ExecutionResult, Session, Sessions, TurnStart};
 use ktx_diagnostics::{Exit, Failure};
 use ktx_project_store::Layout;
 use ktx_session_log::{SessionId, SessionStore};
@@ -11,10 +11,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::future::FutureExt as _;
 
-use super::agents::Place;
+use super::agents::{Place, Toolbox};
 use super::display::{Telling, heard};
-use super::turns::{Opening, Work, lower_limits};
-use super::{agents, vault};
+use super::session_store::Continued;
+use super::turns::{Work, delegation, lower_limits};
+use super::{agents, session_store};
 use crate::cli::{
     AgentRunArgs, EventChannel, OutputArgs, SessionResumeArgs, SpendingArgs, WhenAsked,
 };
@@ -46,7 +47,7 @@ enum Keeping {
 }
 
 /// The flags of a command that runs one turn.
-struct Order<'a> {
+struct TurnFlags<'a> {
     spending: &'a SpendingArgs,
     output: &'a OutputArgs,
     on_ask: WhenAsked,
@@ -54,95 +55,111 @@ struct Order<'a> {
 }
 
 pub(super) fn run(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
-    let order = Order {
+    let flags = TurnFlags {
         spending: &args.spending,
         output: &args.output,
         on_ask: args.on_ask,
         events: args.events.then_some(&args.channels),
     };
-    order.reported(invocation, |started| {
+    flags.reported(invocation, |started| {
         let message = read_message(&args.message)?;
         let mut project = started.open_project()?;
         let (sessions, keeping) = if args.no_session {
             let once = Layout::new(&project.dir).sessions().with_file_name("once");
-            let sessions = vault::sessions_in(started.invocation, SessionStore::new(once));
+            let sessions = session_store::sessions_in(started.invocation, SessionStore::new(once));
             (sessions, Keeping::Dropped)
         } else {
-            let sessions = vault::sessions(started.invocation, &project.dir);
+            let sessions = session_store::sessions(started.invocation, &project.dir);
             (sessions, Keeping::Kept)
         };
-        let id = vault::wanted(&sessions, &args.session)?;
-        let of_session = id.as_ref().map(|id| vault::recorded(&sessions, id));
+        let id = session_store::wanted(&sessions, &args.session)?;
+        let of_session = id.as_ref().map(|id| session_store::recorded(&sessions, id));
         let of_session = of_session.transpose()?.flatten();
         let place = started.place(&project);
         let current = agents::current(args.agent.as_deref(), of_session.as_ref(), place)?;
         let session = if let Some(id) = id {
-            vault::resume(&sessions, id, &current, args.session.change)?
+            let agent = Continued {
+                before: of_session.as_ref(),
+                now: &current,
+            };
+            session_store::resume(&sessions, id, agent, args.session.change)?
         } else {
             let topic = if args.no_session { "" } else { &message };
-            vault::begin(&sessions, &args.session, &current, invocation, topic)?
+            session_store::begin(&sessions, &args.session, &current, invocation, topic)?
         };
-        let agent = vault::agent_of(&session)?;
+        let agent = session_store::agent_of(&session)?;
         agents::use_model(&mut project, &agent);
-        let question = Opening::Question(&message);
-        let outcome = started.answer(&project, agent, &session, keeping, question);
-        close(&sessions, session, keeping);
+        let question = TurnStart::from(message.as_str());
+        let question = Opening {
+            sessions: &sessions,
+            session: &session,
+            keeping,
+            start: question,
+        };
+        let outcome = started.answer(&project, agent, &question);
+        if keeping == Keeping::Dropped || session.history().turn() == 0 {
+            session_store::discard(&sessions, session);
+        }
         outcome
     })
 }
 
 /// `ktx agent sessions resume`.
 pub(super) fn resume(args: &SessionResumeArgs, invocation: &Invocation) -> Outcome {
-    let order = Order {
+    let flags = TurnFlags {
         spending: &args.spending,
         output: &args.output,
         on_ask: args.on_ask,
         events: None,
     };
-    order.reported(invocation, |started| {
+    flags.reported(invocation, |started| {
         let message = args.message.as_deref().map(read_message).transpose()?;
         let mut project = started.open_project()?;
-        let sessions = vault::sessions(started.invocation, &project.dir);
-        let id = vault::find(&sessions, &args.id)?;
-        let of_session = vault::recorded(&sessions, &id)?;
+        let sessions = session_store::sessions(started.invocation, &project.dir);
+        let id = session_store::find(&sessions, &args.id)?;
+        let of_session = session_store::recorded(&sessions, &id)?;
         let place = started.place(&project);
         let current = agents::current(args.agent.as_deref(), of_session.as_ref(), place)?;
-        let session = vault::resume(&sessions, id, &current, args.change)?;
-        let agent = vault::agent_of(&session)?;
+        let agent = Continued {
+            before: of_session.as_ref(),
+            now: &current,
+        };
+        let session = session_store::resume(&sessions, id, agent, args.change)?;
+        let agent = session_store::agent_of(&session)?;
         agents::use_model(&mut project, &agent);
-        let opening = message
-            .as_deref()
-            .map_or(Opening::Nothing, Opening::Question);
-        started.answer(&project, agent, &session, Keeping::Kept, opening)
+        let start = message.as_deref();
+        let opening = Opening {
+            sessions: &sessions,
+            session: &session,
+            keeping: Keeping::Kept,
+            start: start.map_or(TurnStart::Resumed, TurnStart::from),
+        };
+        started.answer(&project, agent, &opening)
     })
 }
 
-/// Removes the session of a run that keeps none, and a session in which no question was asked.
-fn close(sessions: &Sessions, session: Arc<Session>, keeping: Keeping) {
-    if keeping == Keeping::Kept && session.history().turn() > 0 {
-        return;
-    }
-    let id = session.id().clone();
-    drop(session);
-    if let Err(error) = sessions.delete(&id) {
-        tracing::warn!(%error, "the log of a session that was not to be kept is left");
-    }
+/// The turn of a command.
+struct Opening<'a> {
+    sessions: &'a Sessions,
+    session: &'a Arc<Session>,
+    keeping: Keeping,
+    start: TurnStart<'a>,
 }
 
-struct Started<'a> {
+struct TurnCommand<'a> {
     invocation: &'a Invocation,
     printer: &'a Printer,
     limits: Limits,
-    order: &'a Order<'a>,
+    flags: &'a TurnFlags<'a>,
     telling: Telling,
 }
 
-impl Order<'_> {
+impl TurnFlags<'_> {
     /// Does the work; prints a failure as the last event, too, if events were requested.
     fn reported(
         &self,
         invocation: &Invocation,
-        work: impl FnOnce(&Started<'_>) -> Outcome,
+        work: impl FnOnce(&TurnCommand<'_>) -> Outcome,
     ) -> Outcome {
         let told = |failure: Failure| {
             let failure = failure.of_run(&invocation.run_id);
@@ -164,11 +181,11 @@ impl Order<'_> {
                 Some(_) => Telling::Events,
                 None => Telling::of(printer.mode),
             };
-            work(&Started {
+            work(&TurnCommand {
                 invocation,
                 printer: &printer,
                 limits,
-                order: self,
+                flags: self,
                 telling,
             })
         };
@@ -176,7 +193,7 @@ impl Order<'_> {
     }
 }
 
-impl Started<'_> {
+impl TurnCommand<'_> {
     fn open_project(&self) -> Outcome<OpenProject> {
         open_project(self.invocation, self.printer)
     }
@@ -189,14 +206,7 @@ impl Started<'_> {
         }
     }
 
-    fn answer(
-        &self,
-        project: &OpenProject,
-        agent: Agent,
-        session: &Arc<Session>,
-        keeping: Keeping,
-        opening: Opening<'_>,
-    ) -> Outcome {
+    fn answer(&self, project: &OpenProject, agent: Agent, opening: &Opening<'_>) -> Outcome {
         let limits = lower_limits(self.limits, &agent);
         let invocation = &self.invocation.ending_after(limits.time);
         let context = CommandContext {
@@ -204,22 +214,23 @@ impl Started<'_> {
             project,
             printer: self.printer,
         };
+        let sink = Arc::new(LedgerSink::new(invocation, project, self.printer.clone()));
         let work = Work {
-            tools: agents::tools(&agent, invocation, project)?,
+            delegation: Some(delegation(context, opening.sessions, limits, &sink)),
+            tools: Arc::new(Toolbox::open(&agent, invocation, project)?),
             agent,
             context,
-            on_ask: self.order.on_ask.into(),
+            on_ask: self.flags.on_ask.into(),
             telling: self.telling,
-            channels: heard(self.telling, self.order.events.unwrap_or_default()),
+            channels: heard(self.telling, self.flags.events.unwrap_or_default()),
         };
-        let sink = Arc::new(LedgerSink::new(invocation, project, self.printer.clone()));
-        let result = ask(&work, limits, session, opening, &sink);
+        let result = ask(&work, limits, opening, &sink);
         sink.finish();
         if result.is_err() && self.telling != Telling::Result {
             print_totals(self.invocation, project, self.printer);
         }
         let result = result?;
-        let kept = (keeping == Keeping::Kept).then_some(session.as_ref());
+        let kept = (opening.keeping == Keeping::Kept).then_some(opening.session.as_ref());
         self.print(&work, &result, kept)?;
         Ok(if result.is_error {
             Exit::Partial
@@ -255,6 +266,9 @@ impl Started<'_> {
             Telling::Whole => self
                 .printer
                 .page(&format!("{}\n", result.response.trim_end()))?,
+            Telling::Live | Telling::Chat if result.structured_output.is_some() => {
+                self.printer.page(&format!("{}\n", result.response))?;
+            }
             Telling::Live | Telling::Chat => {}
         }
         print_totals(self.invocation, work.context.project, self.printer);
@@ -278,15 +292,15 @@ impl Started<'_> {
 fn ask(
     work: &Work<'_>,
     limits: Limits,
-    session: &Arc<Session>,
-    opening: Opening<'_>,
+    opening: &Opening<'_>,
     sink: &Arc<LedgerSink>,
 ) -> Outcome<ExecutionResult> {
-    let runtime = work.model(limits, sink)?;
+    let backend = work.backend(limits, sink)?;
+    let conversation = work.conversation(&backend, Arc::clone(opening.session))?;
     compose::block_on(|cancel| async move {
-        let result = work.turn(session, runtime.as_ref(), opening, &cancel).await;
+        let result = work.turn(&conversation, opening.start, &cancel).await;
         // After Ctrl-C, do not wait any more.
-        runtime.settle().with_cancellation_token(&cancel).await;
+        backend.teardown().with_cancellation_token(&cancel).await;
         result
     })
 }

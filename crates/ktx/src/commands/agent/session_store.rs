@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use ktx_agent_session::{Agent, Session, Sessions, Strategy};
+use ktx_agent_session::{Agent, Parent, Session, Sessions, Strategy};
 use ktx_diagnostics::{Code, Failure};
 use ktx_project_store::{Failpoints, Holder, Layout};
 use ktx_session_log::{LogError, SessionId, SessionStore};
@@ -24,13 +24,14 @@ pub(super) fn sessions(invocation: &Invocation, dir: &Path) -> Sessions {
 
 /// The sessions in a folder of their own.
 pub(super) fn sessions_in(invocation: &Invocation, store: SessionStore) -> Sessions {
-    let holder = Holder {
-        pid: std::process::id(),
-        command: format!("ktx {}", invocation.command),
-        since: Some(invocation.now),
-    };
+    let holder = Holder::this_process(&format!("ktx {}", invocation.command), Some(invocation.now));
     let telemetry = invocation.telemetry.clone();
-    Sessions::new(store, holder, Arc::new(Timestamp::now))
+    let set: Option<Timestamp> = invocation
+        .environment
+        .test_now()
+        .and_then(|text| text.parse().ok());
+    let clock = move || set.unwrap_or_else(Timestamp::now);
+    Sessions::new(store, holder, Arc::new(clock))
         .redacted_by(Arc::new(move |text| telemetry.redact(text)))
         .with_failpoints(Failpoints::kill_at(invocation.environment.test_kill_at()))
 }
@@ -70,23 +71,30 @@ pub(super) fn begin(
     Ok(Arc::new(session))
 }
 
+/// A session that continues, with the agent that it was left with and the same agent as it is now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Continued<'a> {
+    pub(super) before: Option<&'a Agent>,
+    pub(super) now: &'a Agent,
+}
+
 /// Continues a session. If its agent has changed since, the flags say which of the two answers.
 pub(super) fn resume(
     sessions: &Sessions,
     id: SessionId,
-    current: &Agent,
+    agent: Continued<'_>,
     change: AgentChangeArgs,
 ) -> Outcome<Arc<Session>> {
-    let before = recorded(sessions, &id)?;
-    let has_changed = before.as_ref() != Some(current);
+    let Continued { before, now } = agent;
+    let has_changed = before != Some(now);
     if has_changed && !change.adopt && !change.as_recorded {
-        return Err(changed(&id, before.as_ref(), current));
+        return Err(changed(&id, before, now));
     }
     let session = sessions
         .resume(id, Strategy::Crash)
         .map_err(session_failure)?;
     if has_changed && change.adopt {
-        session.adopt(current).map_err(session_failure)?;
+        session.adopt(now).map_err(session_failure)?;
     }
     Ok(Arc::new(session))
 }
@@ -180,4 +188,32 @@ fn slug(topic: &str) -> String {
         slug.push_str(&word.to_ascii_lowercase());
     }
     slug
+}
+
+/// Removes a session that is not worth keeping.
+pub(super) fn discard(sessions: &Sessions, session: Arc<Session>) {
+    let id = session.id().clone();
+    let has_worked = session.history().turn() > 0;
+    drop(session);
+    if has_worked {
+        discard_asked(sessions, &id);
+    }
+    if let Err(error) = sessions.delete(&id) {
+        tracing::warn!(%error, "an unwanted session is left");
+    }
+}
+
+/// Removes the sessions of the agents that a session has asked.
+fn discard_asked(sessions: &Sessions, id: &SessionId) {
+    for other in sessions.store().list().unwrap_or_default() {
+        let report = sessions.read(&other);
+        let parent = report.ok().and_then(|it| it.history.agent().parent.clone());
+        if !matches!(parent, Some(Parent::Call { session, .. }) if session == *id) {
+            continue;
+        }
+        discard_asked(sessions, &other);
+        if let Err(error) = sessions.delete(&other) {
+            tracing::warn!(%error, "an unwanted session is left");
+        }
+    }
 }

@@ -1,14 +1,18 @@
 //! `ktx agent sessions`.
 
+mod case;
 mod events;
 mod export;
 mod list;
 mod manage;
+mod overview;
 mod show;
 mod summary;
 
 pub(super) use export::write_markdown;
-pub(super) use list::print_all;
+pub(super) use list::{listed, print_all};
+pub(super) use overview::{Listed, overviews, promised};
+pub(super) use show::Shown;
 
 use crate::cli::{SessionsArgs, SessionsCommand};
 use crate::invocation::Invocation;
@@ -25,6 +29,7 @@ pub(super) fn run(args: &SessionsArgs, invocation: &Invocation) -> Outcome {
         SessionsCommand::Snapshot(args) => manage::snapshot(args, invocation),
         SessionsCommand::Rename(args) => manage::rename(args, invocation),
         SessionsCommand::Export(args) => export::run(args, invocation),
+        SessionsCommand::Send(args) => manage::send(args, invocation),
         SessionsCommand::Interrupt(args) => manage::interrupt(args, invocation),
         SessionsCommand::Repair(args) => manage::repair(args, invocation),
         SessionsCommand::Delete(args) => manage::delete(args, invocation),

@@ -3,40 +3,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_agent_session::{Agent, Channels, ExecutionResult, OnAsk, Session, Turn, ask, go_on};
+use async_trait::async_trait;
+use ktx_agent_session::{
+    Agent, AgentBackend, AgentSession, Channels, Delegation, Equipment, ExecutionResult, OnAsk,
+    Session, SessionSettings, Sessions, ToolsRequest, TurnStart,
+};
+use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{Deltas, LlmRuntime};
 use ktx_tool_descriptors::ToolSet;
 use ktx_usage_ledger::{Group, Limits, Money, Window};
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
+use super::agents::{Colleagues, Toolbox, with_model};
 use super::display::{Display, Telling};
-use super::failures::{ask_failure, session_failure};
+use super::failures::{answer_failure, backend_failure};
 use crate::cli::WhenAsked;
 use crate::compose::{self, LedgerSink, Spending};
-use crate::invocation::CommandContext;
+use crate::invocation::{CommandContext, OpenProject};
 use crate::report::Outcome;
 use crate::totals::read_report;
 
 /// The stage for accounting the calls of a question.
-const STAGE: &str = "research";
-
-/// What a turn begins with.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Opening<'a> {
-    Question(&'a str),
-    /// The turn has begun before.
-    Nothing,
-}
+pub(super) const STAGE: &str = "research";
 
 /// Everything that the turns of one command share.
 pub(super) struct Work<'a> {
     pub(super) context: CommandContext<'a>,
     pub(super) agent: Agent,
-    pub(super) tools: ToolSet,
+    pub(super) tools: Arc<Toolbox>,
     pub(super) on_ask: OnAsk,
     pub(super) telling: Telling,
     pub(super) channels: Channels,
+    /// How the agent reaches others.
+    pub(super) delegation: Option<Delegation>,
 }
 
 /// The smaller of a command's limits and its agent's.
@@ -52,6 +52,26 @@ pub(super) fn lower_limits(flags: Limits, agent: &Agent) -> Limits {
     }
 }
 
+/// How the agents of a command reach others, within its limits.
+pub(super) fn delegation(
+    context: CommandContext<'_>,
+    sessions: &Sessions,
+    limits: Limits,
+    sink: &Arc<LedgerSink>,
+) -> Delegation {
+    Delegation {
+        sessions: sessions.clone(),
+        delegates: Arc::new(Colleagues {
+            invocation: context.invocation.clone(),
+            dir: context.project.dir.clone(),
+            printer: context.printer.clone(),
+            limits,
+            sink: Arc::clone(sink),
+        }),
+        level: 0,
+    }
+}
+
 impl From<WhenAsked> for OnAsk {
     fn from(chosen: WhenAsked) -> Self {
         match chosen {
@@ -62,37 +82,32 @@ impl From<WhenAsked> for OnAsk {
     }
 }
 
-impl Work<'_> {
-    /// Opens the model that every turn asks.
-    pub(super) fn model(
+impl<'a> Work<'a> {
+    /// Opens what answers every turn.
+    pub(super) fn backend(
         &self,
         limits: Limits,
         sink: &Arc<LedgerSink>,
-    ) -> Outcome<Arc<dyn LlmRuntime>> {
-        let spending = Spending {
+    ) -> Outcome<AgentBackend<'a>> {
+        let backend = AgentBackend::new(ProjectEquipment {
+            context: self.context,
+            agent: self.agent.clone(),
+            tools: Arc::clone(&self.tools),
             limits,
-            roles: &[ModelRole::Default],
-        };
-        let CommandContext {
-            invocation,
-            project,
-            ..
-        } = self.context;
-        compose::llm(invocation, project, sink, spending)?
-            .ok_or_else(|| compose::no_model("an agent needs a model"))
+            sink: Arc::clone(sink),
+        });
+        backend.initialize().map_err(backend_failure)?;
+        Ok(backend)
     }
 
-    /// Runs a turn and shows it. A printing error does not end a run that is being billed; it is reported afterwards.
-    pub(super) async fn turn(
+    /// Opens a conversation over its recorded session.
+    pub(super) fn conversation(
         &self,
-        session: &Arc<Session>,
-        runtime: &dyn LlmRuntime,
-        opening: Opening<'_>,
-        cancel: &CancellationToken,
-    ) -> Outcome<ExecutionResult> {
-        let turn = Turn {
+        backend: &AgentBackend<'a>,
+        kept: Arc<Session>,
+    ) -> Outcome<AgentSession<'a>> {
+        let settings = SessionSettings {
             agent: self.agent.clone(),
-            tools: self.tools.clone(),
             on_ask: self.on_ask.clone(),
             deltas: match self.telling {
                 Telling::Live | Telling::Chat | Telling::Events => Deltas::AsTheyCome,
@@ -100,33 +115,32 @@ impl Work<'_> {
             },
             stage: STAGE.to_owned(),
             run_id: self.context.invocation.run_id.clone(),
-            cancel: cancel.clone(),
+            delegation: self.delegation.clone(),
+            previews: self.tools.previews(),
         };
-        let mut heard = session
-            .subscribe(self.channels.clone(), session.last())
-            .map_err(session_failure)?;
-        let mut display = Display::new(self.context.printer, self.telling, session.id());
+        backend
+            .create_session(kept, settings)
+            .map_err(backend_failure)
+    }
+
+    /// Runs a turn and shows it. A printing error does not end a run that is being billed; it is reported afterwards.
+    pub(super) async fn turn(
+        &self,
+        session: &AgentSession<'_>,
+        start: TurnStart<'_>,
+        cancel: &CancellationToken,
+    ) -> Outcome<ExecutionResult> {
+        let id = session.kept().id();
+        let failed = |error| answer_failure(error, id);
+        let exchange = session.send_streaming(start, self.channels.clone(), cancel);
+        let mut exchange = exchange.map_err(failed)?;
+        let mut display = Display::new(self.context.printer, self.telling, id);
         let mut printed = Ok(());
-        let asked = async {
-            match opening {
-                Opening::Question(message) => ask(session, runtime, turn, message).await,
-                Opening::Nothing => go_on(session, runtime, turn).await,
-            }
-        };
-        tokio::pin!(asked);
-        let result = loop {
-            tokio::select! {
-                result = &mut asked => break result,
-                Ok(Some(record)) = heard.next_record() => {
-                    printed = printed.and_then(|()| display.show(&record));
-                }
-            }
-        };
-        while let Ok(Some(record)) = heard.next_written() {
+        while let Some(record) = exchange.next_record().await {
             printed = printed.and_then(|()| display.show(&record));
         }
         printed = printed.and_then(|()| display.end_line());
-        let result = result.map_err(|error| ask_failure(error, session.id()))?;
+        let result = exchange.finish().await.map_err(failed)?;
         printed.map(|()| result)
     }
 
@@ -144,5 +158,66 @@ impl Work<'_> {
         let report = read_report(self.context.project, Group::All, &window).ok()?;
         let total = report.total;
         (total.facts() > 0 && total.cost_is_known()).then(|| total.cost.dollars())
+    }
+}
+
+/// The model and the tools of an agent, as the project has them.
+struct ProjectEquipment<'a> {
+    context: CommandContext<'a>,
+    agent: Agent,
+    tools: Arc<Toolbox>,
+    limits: Limits,
+    sink: Arc<LedgerSink>,
+}
+
+#[async_trait]
+impl Equipment for ProjectEquipment<'_> {
+    fn model(&self) -> Result<Arc<dyn LlmRuntime>, Failure> {
+        let spending = Spending {
+            limits: self.limits,
+            roles: &[ModelRole::Default],
+        };
+        let CommandContext {
+            invocation,
+            project,
+            ..
+        } = self.context;
+        let open = |project: &OpenProject| {
+            compose::llm(invocation, project, &self.sink, spending)?
+                .ok_or_else(|| compose::no_model("an agent needs a model"))
+        };
+        let runtime = open(project)?;
+        self.warn_about_settings(runtime.as_ref());
+        self.tools
+            .open_models(&|model| open(&with_model(model, self.context)?))?;
+        Ok(runtime)
+    }
+
+    async fn tools(&self, turn: &ToolsRequest<'_>) -> Result<ToolSet, Failure> {
+        self.tools.offered(self.context, turn).await
+    }
+
+    async fn close(&self) {
+        self.tools.close().await;
+    }
+}
+
+impl ProjectEquipment<'_> {
+    /// Names the settings of the agent that its model does not take. A backend that takes none has been named with the
+    /// place in the file.
+    fn warn_about_settings(&self, runtime: &dyn LlmRuntime) {
+        let config = &self.context.project.config;
+        let (Some(file), Some(model)) = (&self.agent.file, config.model(ModelRole::Default)) else {
+            return;
+        };
+        if !config.llm.backend.takes_sampling() {
+            return;
+        }
+        let abilities = runtime.abilities(ModelRole::Default);
+        for key in self.agent.settings.refused(&abilities) {
+            self.context.printer.note(&format!(
+                "warning: {file}: {key} is not sent: `{model}` does not take it"
+            ));
+        }
     }
 }

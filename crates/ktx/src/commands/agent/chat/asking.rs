@@ -43,13 +43,14 @@ impl AtTerminal {
 
 #[async_trait]
 impl Approver for AtTerminal {
-    async fn decide(&self, call: &Call) -> Option<DecisionRecord> {
+    async fn decide(&self, call: &Call, subagent: Option<&str>) -> Option<DecisionRecord> {
         let decided = |decision, note| {
             Some(DecisionRecord {
                 call_id: call.id.clone(),
                 decision,
                 decided_by: PERSON.to_owned(),
                 note,
+                session: None,
             })
         };
         let mut input = self.input.lock().await;
@@ -58,13 +59,19 @@ impl Approver for AtTerminal {
         }
         let view = call.view();
         self.printer.note(&format!(
-            "? the agent wants to call {} {}",
-            view.name, view.input_preview
+            "? {} wants to call {} {}",
+            subagent.map_or_else(|| "the agent".to_owned(), |name| format!("`{name}`")),
+            view.name,
+            view.input_preview
         ));
+        if let Some(preview) = &call.preview {
+            self.printer.notes(preview.diff.trim_end());
+            for number in &preview.numbers {
+                self.printer.note(&format!("  {number}"));
+            }
+        }
         loop {
-            let line = input
-                .next("  allow, deny [reason], session, view, later: ")
-                .await;
+            let line = input.next("  allow, deny, session, view, later? ").await;
             let Line::Text(text) = line else {
                 return None;
             };
@@ -84,7 +91,9 @@ impl Approver for AtTerminal {
                     self.printer.notes(&whole);
                 }
                 "l" | "later" => return None,
-                _ => self.printer.note("  write `a`, `d`, `s`, `v` or `l`"),
+                _ => self
+                    .printer
+                    .note("  write `a`, `d` and a reason if you like, `s`, `v` or `l`"),
             }
         }
     }

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use ktx_agent_session::{ExecutionResult, ForkPoint, Session, Sessions};
+use ktx_agent_session::{
+    AgentBackend, AgentSession, AgentStage, ExecutionResult, ForkPoint, Session, Sessions,
+    TurnStart,
+};
 use ktx_diagnostics::{Exit, Failure};
-use ktx_llm_runtime::LlmRuntime;
+use ktx_session_log::SessionId;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::commands::{Asked, asked, help};
 use super::input::{Input, Line};
 use crate::cli::AgentChangeArgs;
-use crate::commands::agent::failures::session_failure;
+use crate::commands::agent::failures::{backend_failure, session_failure};
+use crate::commands::agent::session_store::{self, Continued};
 use crate::commands::agent::sessions;
-use crate::commands::agent::turns::{Opening, Work};
-use crate::commands::agent::vault;
+use crate::commands::agent::turns::Work;
 use crate::compose;
 use crate::report::{Outcome, Report as _};
 use crate::totals::print_totals;
@@ -24,10 +27,10 @@ pub(super) struct Conversation<'a> {
     pub(super) work: Work<'a>,
     pub(super) sessions: Sessions,
     /// None before the first question of a new session.
-    pub(super) session: Option<Arc<Session>>,
+    pub(super) session: Option<Arc<AgentSession<'a>>>,
     /// The name that a new session gets.
     pub(super) name: Option<String>,
-    pub(super) runtime: Arc<dyn LlmRuntime>,
+    pub(super) backend: AgentBackend<'a>,
     pub(super) input: Arc<Mutex<Input>>,
     /// Fires when the program is asked to end.
     pub(super) cancel: CancellationToken,
@@ -41,10 +44,10 @@ enum Next {
     Leave,
 }
 
-impl Conversation<'_> {
+impl<'a> Conversation<'a> {
     /// Asks until the person leaves.
     pub(super) async fn talk(&mut self) -> Outcome {
-        self.greet().await;
+        self.greet().await?;
         let mut was_interrupted = false;
         loop {
             let line = {
@@ -55,7 +58,13 @@ impl Conversation<'_> {
                 }
             };
             match line {
-                Line::End => break,
+                Line::End => {
+                    if self.input.lock().await.is_terminal() {
+                        // After Ctrl-D the cursor is still on the line of the prompt.
+                        self.note("");
+                    }
+                    break;
+                }
                 Line::Interrupted if was_interrupted => return Ok(Exit::Interrupted),
                 Line::Interrupted => {
                     was_interrupted = true;
@@ -77,21 +86,23 @@ impl Conversation<'_> {
         Ok(self.failed.unwrap_or(Exit::Success))
     }
 
-    async fn greet(&self) {
+    async fn greet(&self) -> Outcome<()> {
         if !self.input.lock().await.is_terminal() {
-            return;
+            return Ok(());
         }
+        let backend = self.backend.describe().map_err(backend_failure)?;
         let session = match &self.session {
-            Some(session) => format!("session {}", session.id()),
+            Some(session) => format!("session {}", session.kept().id()),
             None => "new session".to_owned(),
         };
         let agent = &self.work.agent;
         self.note(&format!(
             "{} · {} · {} tools · {session} · /help lists commands",
             agent.name,
-            self.runtime.describe().name,
+            backend.name,
             agent.tools.len(),
         ));
+        Ok(())
     }
 
     fn note(&self, text: &str) {
@@ -114,8 +125,8 @@ impl Conversation<'_> {
             Asked::Question(question) => self.ask(&question).await?,
             Asked::Help => self.work.context.printer.notes(&help()),
             Asked::Tools => {
-                for tool in self.work.tools.iter() {
-                    self.note(&format!("  {}  {}", tool.name, tool.title));
+                for line in self.work.tools.lines().await {
+                    self.note(&line);
                 }
             }
             Asked::Usage => {
@@ -123,7 +134,7 @@ impl Conversation<'_> {
                 print_totals(context.invocation, context.project, context.printer);
             }
             Asked::Model => {
-                let backend = self.runtime.describe();
+                let backend = self.backend.describe().map_err(backend_failure)?;
                 self.note(&format!("{}, paid by {}", backend.name, backend.payer));
             }
             Asked::Sessions => {
@@ -137,7 +148,7 @@ impl Conversation<'_> {
             }
             Asked::Retry => self.retry().await?,
             Asked::Name(name) => match &self.session {
-                Some(session) => session.rename(&name).map_err(session_failure)?,
+                Some(session) => session.kept().rename(&name).map_err(session_failure)?,
                 None => self.name = Some(name),
             },
             Asked::Export(file) => self.export(&file)?,
@@ -147,12 +158,12 @@ impl Conversation<'_> {
     }
 
     /// The session, which begins with its first question.
-    pub(super) fn session_for(&mut self, question: &str) -> Outcome<Arc<Session>> {
+    pub(super) fn session_for(&mut self, question: &str) -> Outcome<Arc<AgentSession<'a>>> {
         if let Some(session) = &self.session {
             return Ok(Arc::clone(session));
         }
         let invocation = self.work.context.invocation.next_run()?;
-        let id = vault::new_id(&invocation, question)?;
+        let id = session_store::new_id(&invocation, question)?;
         let session = self
             .sessions
             .create(&id, &self.work.agent)
@@ -160,23 +171,27 @@ impl Conversation<'_> {
         if let Some(name) = self.name.take() {
             session.rename(&name).map_err(session_failure)?;
         }
-        let session = Arc::new(session);
+        self.converse(Arc::new(session))
+    }
+
+    /// Makes a recorded session the conversation of the chat.
+    fn converse(&mut self, kept: Arc<Session>) -> Outcome<Arc<AgentSession<'a>>> {
+        let session = Arc::new(self.work.conversation(&self.backend, kept)?);
         self.session = Some(Arc::clone(&session));
         Ok(session)
     }
 
     async fn ask(&mut self, question: &str) -> Outcome<()> {
         let session = self.session_for(question)?;
-        self.turn(&session, Opening::Question(question)).await
+        self.turn(&session, TurnStart::from(question)).await
     }
 
     /// Runs a turn that Ctrl-C ends, and only it.
-    async fn turn(&mut self, session: &Arc<Session>, opening: Opening<'_>) -> Outcome<()> {
+    async fn turn(&mut self, session: &AgentSession<'_>, start: TurnStart<'_>) -> Outcome<()> {
         let stop = self.cancel.child_token();
         let result = {
             let _only = compose::end_only(stop.clone());
-            let runtime = self.runtime.as_ref();
-            self.work.turn(session, runtime, opening, &stop).await
+            self.work.turn(session, start, &stop).await
         };
         let is_stopped = stop.is_cancelled() && !self.cancel.is_cancelled();
         match result {
@@ -191,7 +206,8 @@ impl Conversation<'_> {
 
     fn print(&self, result: &ExecutionResult) -> Outcome<()> {
         let printer = self.work.context.printer;
-        if !self.work.is_live() && !result.response.is_empty() {
+        let is_shown = self.work.is_live() && result.structured_output.is_none();
+        if !is_shown && !result.response.is_empty() {
             printer.page(&format!("{}\n", result.response.trim_end()))?;
         }
         if let Some(reason) = &result.error_reason {
@@ -210,35 +226,50 @@ impl Conversation<'_> {
 
     async fn resume(&mut self, id: Option<&str>) -> Outcome<()> {
         let id = match id {
-            Some(text) => vault::find(&self.sessions, text)?,
-            None => vault::newest(&self.sessions)?,
+            Some(text) => session_store::find(&self.sessions, text)?,
+            None => session_store::newest(&self.sessions)?,
         };
-        if self.session.as_ref().is_some_and(|open| *open.id() == id) {
-            self.note("this session is open already");
-            return Ok(());
+        let open = self.session.as_ref().filter(|open| *open.kept().id() == id);
+        let kept = match open {
+            Some(open) if open.stage() != AgentStage::Closed => {
+                self.note("this session is open already");
+                return Ok(());
+            }
+            // The process of the model has ended; the session keeps every message.
+            Some(open) => Arc::clone(open.kept()),
+            None => self.reopened(id)?,
+        };
+        self.note(&format!("session {}", kept.id()));
+        let session = self.converse(kept)?;
+        if session.kept().history().is_unfinished() {
+            self.note("its last question has no answer yet");
+            self.turn(&session, TurnStart::Resumed).await?;
         }
+        Ok(())
+    }
+
+    /// Opens an earlier session in the place of this one.
+    fn reopened(&mut self, id: SessionId) -> Outcome<Arc<Session>> {
         // Its lock is free before another is taken.
         let before = self.session.take();
         let as_recorded = AgentChangeArgs {
             adopt: false,
             as_recorded: true,
         };
-        let session = vault::resume(&self.sessions, id, &self.work.agent, as_recorded);
-        let session = match session {
-            Ok(session) => session,
+        let agent = Continued {
+            before: None,
+            now: &self.work.agent,
+        };
+        match session_store::resume(&self.sessions, id, agent, as_recorded) {
+            Ok(session) => {
+                self.work.agent = session_store::agent_of(&session)?;
+                Ok(session)
+            }
             Err(failure) => {
                 self.session = before;
-                return Err(failure);
+                Err(failure)
             }
-        };
-        self.work.agent = vault::agent_of(&session)?;
-        self.note(&format!("session {}", session.id()));
-        self.session = Some(Arc::clone(&session));
-        if session.history().is_unfinished() {
-            self.note("its last question has no answer yet");
-            self.turn(&session, Opening::Nothing).await?;
         }
-        Ok(())
     }
 
     /// Continues in a copy of the session.
@@ -248,17 +279,17 @@ impl Conversation<'_> {
             return Ok(());
         };
         let invocation = self.work.context.invocation.next_run()?;
-        let id = vault::new_id(&invocation, "copy")?;
+        let id = session_store::new_id(&invocation, "copy")?;
         let copy = self
             .sessions
-            .fork(session.id(), point, &id)
+            .fork(session.kept().id(), point, &id)
             .map_err(session_failure)?;
         self.note(&format!(
             "session {}, a copy of {}",
             copy.id(),
-            session.id()
+            session.kept().id()
         ));
-        self.session = Some(Arc::new(copy));
+        self.converse(Arc::new(copy))?;
         Ok(())
     }
 
@@ -267,8 +298,8 @@ impl Conversation<'_> {
             self.note("there is no question yet");
             return Ok(());
         };
-        let history = session.history();
-        let Some(question) = history.last_question() else {
+        let history = session.kept().history();
+        let Some(question) = history.last_question().map(str::to_owned) else {
             self.note("there is no question yet");
             return Ok(());
         };
@@ -284,7 +315,8 @@ impl Conversation<'_> {
             self.note("there is nothing to write yet");
             return Ok(());
         };
-        let report = self.sessions.read(session.id()).map_err(session_failure)?;
+        let id = session.kept().id();
+        let report = self.sessions.read(id).map_err(session_failure)?;
         let path = self.work.context.invocation.current.join(file);
         sessions::write_markdown(&report, &self.sessions, &path)?;
         self.note(&format!("wrote {}", path.display()));

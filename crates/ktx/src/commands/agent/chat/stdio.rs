@@ -3,21 +3,23 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ktx_agent_session::{Approver, Call, Decision, DecisionRecord, Session};
+use ktx_agent_session::{
+    AgentSession, Approver, Call, Decision, DecisionRecord, Session, TurnStart, check_message,
+};
 use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_session_log::SessionId;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::conversation::Conversation;
 use super::input::Line;
-use crate::commands::agent::failures::session_failure;
-use crate::commands::agent::turns::Opening;
+use crate::commands::agent::failures::{ask_failure, session_failure};
 use crate::report::{Outcome, Report as _};
 
 /// What a program may say.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
-enum Said {
+enum Request {
     /// Asks a question.
     Message { text: String },
     /// Decides about a call that waits.
@@ -25,6 +27,8 @@ enum Said {
         call: String,
         decision: Decision,
         note: Option<String>,
+        /// The session of the sub-agent whose call it is; this session if absent.
+        session: Option<SessionId>,
     },
     /// Ends the turn.
     Interrupt,
@@ -37,7 +41,7 @@ pub(super) struct ByMessage;
 
 #[async_trait]
 impl Approver for ByMessage {
-    async fn decide(&self, _: &Call) -> Option<DecisionRecord> {
+    async fn decide(&self, _: &Call, _: Option<&str>) -> Option<DecisionRecord> {
         std::future::pending().await
     }
 }
@@ -57,7 +61,7 @@ pub(super) async fn speak(chat: &mut Conversation<'_>) -> Outcome {
             return Ok(Exit::Success);
         };
         match read(&text) {
-            Ok(Said::Message { text }) => {
+            Ok(Request::Message { text }) => {
                 let told = match chat.session_for(&text) {
                     Ok(session) => turn(chat, &session, &text).await,
                     Err(failure) => Err(failure),
@@ -68,12 +72,12 @@ pub(super) async fn speak(chat: &mut Conversation<'_>) -> Outcome {
                     Err(failure) => complain(chat, &failure)?,
                 }
             }
-            Ok(Said::Decide { .. }) => {
+            Ok(Request::Decide { .. }) => {
                 let failure = Failure::new(Code::NoWaitingCall, "no tool call waits");
                 complain(chat, &failure)?;
             }
-            Ok(Said::Interrupt) => {}
-            Ok(Said::Close) => return Ok(Exit::Success),
+            Ok(Request::Interrupt) => {}
+            Ok(Request::Close) => return Ok(Exit::Success),
             Err(failure) => complain(chat, &failure)?,
         }
     }
@@ -87,12 +91,9 @@ enum Heard {
 }
 
 /// Runs a turn; meanwhile the program may decide and interrupt.
-async fn turn(chat: &Conversation<'_>, session: &Arc<Session>, text: &str) -> Outcome<Heard> {
+async fn turn(chat: &Conversation<'_>, session: &AgentSession<'_>, text: &str) -> Outcome<Heard> {
     let stop = chat.cancel.child_token();
-    let runtime = chat.runtime.as_ref();
-    let asked = chat
-        .work
-        .turn(session, runtime, Opening::Question(text), &stop);
+    let asked = chat.work.turn(session, TurnStart::from(text), &stop);
     tokio::pin!(asked);
     let mut heard = Heard::Open;
     let input = Arc::clone(&chat.input);
@@ -101,7 +102,7 @@ async fn turn(chat: &Conversation<'_>, session: &Arc<Session>, text: &str) -> Ou
         tokio::select! {
             result = &mut asked => break result,
             line = input.next(""), if heard == Heard::Open => match line {
-                Line::Text(text) => match listen(&text, session) {
+                Line::Text(text) => match listen(&text, session.kept(), chat) {
                     Ok(Wish::None) => {}
                     Ok(Wish::Stop) => stop.cancel(),
                     Ok(Wish::Close) => {
@@ -116,7 +117,7 @@ async fn turn(chat: &Conversation<'_>, session: &Arc<Session>, text: &str) -> Ou
         }
     };
     let result = result?;
-    let mut line = json!({ "type": "result", "session": session.id() });
+    let mut line = json!({ "type": "result", "session": session.kept().id() });
     if let (Some(line), Ok(serde_json::Value::Object(fields))) =
         (line.as_object_mut(), serde_json::to_value(&result))
     {
@@ -132,33 +133,43 @@ enum Wish {
     Close,
 }
 
-fn listen(text: &str, session: &Session) -> Outcome<Wish> {
+fn listen(text: &str, session: &Session, chat: &Conversation<'_>) -> Outcome<Wish> {
     match read(text)? {
-        Said::Decide {
+        Request::Decide {
             call,
             decision,
             note,
+            session: of,
         } => {
             let record = DecisionRecord {
                 call_id: call,
                 decision,
                 decided_by: "the program at the other end".to_owned(),
                 note,
+                session: None,
             };
-            session.decide(record).map_err(session_failure)?;
+            match of {
+                Some(of) if of != *session.id() => {
+                    let name = chat.work.context.invocation.next_run()?.run_id;
+                    let decided = chat.sessions.decide(&of, record, name.as_str());
+                    decided.map_err(session_failure)?;
+                }
+                _ => session.decide(record).map_err(session_failure)?,
+            }
             Ok(Wish::None)
         }
-        Said::Interrupt => Ok(Wish::Stop),
-        Said::Close => Ok(Wish::Close),
-        Said::Message { .. } => Err(Failure::new(
-            Code::SessionBusy,
-            "the last message has no answer yet",
-        )
-        .hint("wait for its `result`, or send `{\"type\":\"interrupt\"}`")),
+        Request::Interrupt => Ok(Wish::Stop),
+        Request::Close => Ok(Wish::Close),
+        Request::Message { text } => {
+            check_message(&text, &chat.work.agent)
+                .map_err(|error| ask_failure(error, session.id()))?;
+            session.queue(&text).map_err(session_failure)?;
+            Ok(Wish::None)
+        }
     }
 }
 
-fn read(text: &str) -> Outcome<Said> {
+fn read(text: &str) -> Outcome<Request> {
     serde_json::from_str(text).map_err(|error| {
         Failure::from_error(Code::Message, &error)
             .context("the line cannot be understood")

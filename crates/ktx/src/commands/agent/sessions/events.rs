@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use ktx_agent_session::{Channels, SessionError};
+use ktx_agent_session::{Channels, SessionError, envelope};
 use ktx_diagnostics::Exit;
 use ktx_session_log::{LogReader, SessionId};
 
 use crate::cli::SessionEventsArgs;
-use crate::commands::agent::display::{channels, envelope};
+use crate::commands::agent::display::channels;
 use crate::commands::agent::failures::session_failure;
-use crate::commands::agent::vault;
+use crate::commands::agent::session_store;
 use crate::compose;
 use crate::invocation::Invocation;
 use crate::opening::open_project;
@@ -22,8 +22,8 @@ const LOOKS: Duration = Duration::from_millis(50);
 pub(super) fn run(args: &SessionEventsArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let id = vault::find(&sessions, &args.id)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let id = session_store::find(&sessions, &args.id)?;
     let reader = sessions.store().read(&id);
     let mut tail = Tail {
         reader: reader.map_err(session_failure)?,

@@ -7,11 +7,12 @@ use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_llm_runtime::ContentBlock;
 use ktx_project_store::write_atomically;
 
-use super::show::{Said, Shown};
+use super::case::case_text;
+use super::show::{Shown, ShownMessage};
 use super::summary::title_of;
 use crate::cli::{ExportFormat, SessionExportArgs};
 use crate::commands::agent::failures::session_failure;
-use crate::commands::agent::vault;
+use crate::commands::agent::session_store;
 use crate::invocation::Invocation;
 use crate::opening::open_project;
 use crate::report::{Outcome, Report as _};
@@ -19,11 +20,12 @@ use crate::report::{Outcome, Report as _};
 pub(super) fn run(args: &SessionExportArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let id = vault::find(&sessions, &args.id)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let id = session_store::find(&sessions, &args.id)?;
     let report = sessions.read(&id).map_err(session_failure)?;
     let text = match args.format {
         ExportFormat::Md => markdown(&report, &Shown::of(&report, &sessions)),
+        ExportFormat::Case => case_text(&report)?,
         ExportFormat::Json => pretty(&Shown::of(&report, &sessions))?,
         ExportFormat::Jsonl => {
             let path = sessions.store().path(&id);
@@ -79,7 +81,7 @@ fn markdown(report: &SessionReport, shown: &Shown) -> String {
     text
 }
 
-fn section(said: &Said) -> String {
+fn section(said: &ShownMessage) -> String {
     let mut text = String::new();
     for block in &said.message.content {
         match block {

@@ -2,11 +2,13 @@
 
 use ktx_agent_session::{SessionReport, Sessions};
 use ktx_diagnostics::Exit;
+use serde_json::Value;
 
-use super::summary::{Costs, Summary, state_of, text_of};
+use super::overview::{Listed, Overview, overviews};
+use super::summary::{Costs, Summary, text_of};
 use crate::cli::{SessionListArgs, SessionSearchArgs};
 use crate::commands::agent::failures::session_failure;
-use crate::commands::agent::vault;
+use crate::commands::agent::session_store;
 use crate::invocation::{Invocation, OpenProject};
 use crate::lists::envelope;
 use crate::opening::open_project;
@@ -17,10 +19,10 @@ use crate::tables::Report as Table;
 pub(super) fn list(args: &SessionListArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let reports = read_all(&sessions, &project, &printer)?;
-    let wanted = reports.into_iter().filter(|report| {
-        let state = state_of(report, &sessions);
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let listed = overviews(&sessions, &project, &printer)?;
+    let wanted = listed.into_iter().filter(|listed| {
+        let state = listed.overview.state(&listed.id, &sessions);
         args.state.is_none_or(|wanted| wanted == state)
     });
     let mut summaries = summaries(wanted, &sessions, &project);
@@ -39,15 +41,26 @@ pub(in crate::commands::agent) fn print_all(
     project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<()> {
-    let reports = read_all(sessions, project, printer)?;
-    let summaries = summaries(reports.into_iter(), sessions, project);
+    let listed = overviews(sessions, project, printer)?;
+    let summaries = summaries(listed.into_iter(), sessions, project);
     print(&summaries, "agent sessions list", printer)
+}
+
+/// The rows of all sessions, as JSON has them.
+pub(in crate::commands::agent) fn listed(
+    sessions: &Sessions,
+    project: &OpenProject,
+    printer: &Printer,
+) -> Outcome<Value> {
+    let listed = overviews(sessions, project, printer)?;
+    let summaries = summaries(listed.into_iter(), sessions, project);
+    Ok(envelope(&summaries, "agent sessions list"))
 }
 
 pub(super) fn search(args: &SessionSearchArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
+    let sessions = session_store::sessions(invocation, &project.dir);
     let words: Vec<String> = args.words.iter().map(|word| word.to_lowercase()).collect();
     let said = |report: &SessionReport| {
         let messages = report.history.messages();
@@ -56,13 +69,17 @@ pub(super) fn search(args: &SessionSearchArgs, invocation: &Invocation) -> Outco
         words.iter().all(|word| text.contains(word))
     };
     let reports = read_all(&sessions, &project, &printer)?;
-    let summaries = summaries(reports.into_iter().filter(said), &sessions, &project);
+    let found = reports.into_iter().filter(said).map(|report| Listed {
+        overview: Overview::of(&report),
+        id: report.id,
+    });
+    let summaries = summaries(found, &sessions, &project);
     print(&summaries, "agent sessions search", &printer)?;
     Ok(Exit::Success)
 }
 
 /// Reads all sessions; warns about those that cannot be read.
-pub(super) fn read_all(
+fn read_all(
     sessions: &Sessions,
     project: &OpenProject,
     printer: &Printer,
@@ -83,13 +100,13 @@ pub(super) fn read_all(
 
 /// The rows of the sessions, the one used last first.
 fn summaries(
-    reports: impl Iterator<Item = SessionReport>,
+    listed: impl Iterator<Item = Listed>,
     sessions: &Sessions,
     project: &OpenProject,
 ) -> Vec<Summary> {
     let costs = Costs::read(project);
-    let mut summaries: Vec<Summary> = reports
-        .map(|report| Summary::of(&report, sessions, &costs))
+    let mut summaries: Vec<Summary> = listed
+        .map(|listed| Summary::of(listed, sessions, &costs))
         .collect();
     summaries.sort_by(|a, b| b.updated.cmp(&a.updated).then(a.session.cmp(&b.session)));
     summaries

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ktx_agent_session::{Delivered, ForkPoint, Session};
+use ktx_agent_session::{Delivered, ForkPoint, Session, check_message};
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_session_log::SessionId;
 use serde_json::{Value, json};
 
-use super::list::read_all;
+use super::overview::{Listed, overviews};
 use super::summary::title_of;
 use crate::cli::{
     OutputArgs, SessionDeleteArgs, SessionForkArgs, SessionOneArgs, SessionPruneArgs,
-    SessionRenameArgs, SessionSnapshotArgs,
+    SessionRenameArgs, SessionSendArgs, SessionSnapshotArgs,
 };
-use crate::commands::agent::failures::session_failure;
-use crate::commands::agent::vault;
+use crate::commands::agent::failures::{ask_failure, session_failure};
+use crate::commands::agent::session_store;
+use crate::input::read_message;
 use crate::invocation::Invocation;
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
@@ -27,10 +28,10 @@ const DAY: u64 = 24 * 60 * 60;
 pub(super) fn fork(args: &SessionForkArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let parent = vault::find(&sessions, &args.id)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let parent = session_store::find(&sessions, &args.id)?;
     let report = sessions.read(&parent).map_err(session_failure)?;
-    let id = vault::new_id(invocation, &title_of(&report.history.messages()))?;
+    let id = session_store::new_id(invocation, &title_of(&report.history.messages()))?;
     let point = point_of(args.at.as_deref());
     let copy = sessions
         .fork(&parent, &point, &id)
@@ -60,7 +61,7 @@ fn point_of(text: Option<&str>) -> ForkPoint {
 pub(super) fn snapshot(args: &SessionSnapshotArgs, invocation: &Invocation) -> Outcome {
     touched(&args.id, &args.output, invocation, |session| {
         let seq = session.name_point(&args.label).map_err(session_failure)?;
-        Ok(Told {
+        Ok(Confirmation {
             words: format!("`{}` is behind {seq}", args.label),
             json: json!({ "session": session.id(), "label": args.label, "cursor": seq }),
         })
@@ -70,14 +71,14 @@ pub(super) fn snapshot(args: &SessionSnapshotArgs, invocation: &Invocation) -> O
 pub(super) fn rename(args: &SessionRenameArgs, invocation: &Invocation) -> Outcome {
     touched(&args.id, &args.output, invocation, |session| {
         session.rename(&args.name).map_err(session_failure)?;
-        Ok(Told {
+        Ok(Confirmation {
             words: format!("{} is `{}`", session.id(), args.name),
             json: json!({ "session": session.id(), "name": args.name }),
         })
     })
 }
 
-struct Told {
+struct Confirmation {
     words: String,
     json: Value,
 }
@@ -86,26 +87,48 @@ fn touched(
     id: &str,
     output: &OutputArgs,
     invocation: &Invocation,
-    change: impl FnOnce(&Session) -> Outcome<Told>,
+    change: impl FnOnce(&Session) -> Outcome<Confirmation>,
 ) -> Outcome {
     let printer = invocation.printer(output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let id = vault::find(&sessions, id)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let id = session_store::find(&sessions, id)?;
     let session = sessions.touch(id).map_err(session_failure)?;
     let told = change(&session)?;
     tell(&printer, &told.words, &told.json)
 }
 
+pub(super) fn send(args: &SessionSendArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let id = session_store::find(&sessions, &args.id)?;
+    let message = read_message(&args.message)?;
+    if let Some(agent) = session_store::recorded(&sessions, &id)? {
+        check_message(&message, &agent).map_err(|error| ask_failure(error, &id))?;
+    }
+    let name = invocation.run_id.to_string();
+    let sent = sessions.send(&id, &message, &name);
+    if sent.map_err(session_failure)?.is_none() {
+        return Err(
+            Failure::new(Code::NothingToContinue, format!("no process works on {id}")).hint(
+                format!("run `ktx agent run --session {id} -m …` to ask a question"),
+            ),
+        );
+    }
+    let words = format!("sent to the process that works on {id}");
+    tell(&printer, &words, &json!({ "session": id, "running": true }))
+}
+
 pub(super) fn interrupt(args: &SessionOneArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let id = vault::find(&sessions, &args.id)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let id = session_store::find(&sessions, &args.id)?;
     let name = invocation.run_id.to_string();
     let delivered = sessions.interrupt(&id, &name).map_err(session_failure)?;
     let words = match delivered {
-        Delivered::Posted => format!("the process that works on {id} was told"),
+        Delivered::Posted => format!("sent to the process that works on {id}"),
         Delivered::Done => format!("no process works on {id}"),
     };
     let is_running = delivered == Delivered::Posted;
@@ -119,9 +142,9 @@ pub(super) fn interrupt(args: &SessionOneArgs, invocation: &Invocation) -> Outco
 pub(super) fn repair(args: &SessionOneArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let damaged = vault::find(&sessions, &args.id)?;
-    let id = vault::new_id(invocation, "repaired")?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let damaged = session_store::find(&sessions, &args.id)?;
+    let id = session_store::new_id(invocation, "repaired")?;
     let repaired = sessions.repair(&damaged, &id).map_err(session_failure)?;
     let copy = repaired.session.id();
     tell(
@@ -137,8 +160,8 @@ pub(super) fn repair(args: &SessionOneArgs, invocation: &Invocation) -> Outcome 
 pub(super) fn delete(args: &SessionDeleteArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let id = vault::find(&sessions, &args.id)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let id = session_store::find(&sessions, &args.id)?;
     if !args.yes {
         return Err(unconfirmed(&format!("`{id}` would be removed for good")));
     }
@@ -153,16 +176,14 @@ pub(super) fn delete(args: &SessionDeleteArgs, invocation: &Invocation) -> Outco
 pub(super) fn prune(args: &SessionPruneArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
+    let sessions = session_store::sessions(invocation, &project.dir);
     let age = Duration::from_secs(u64::from(args.older) * DAY);
     let oldest = invocation.now.checked_sub(age).unwrap_or(Timestamp::MIN);
-    let reports = read_all(&sessions, &project, &printer)?;
-    let old = reports.iter().filter(|report| {
-        let last = report.records.last().map(|record| record.ts);
-        let is_named = report.history.name().is_some();
-        last.is_some_and(|last| last < oldest) && !(args.keep_named && is_named)
+    let listed = overviews(&sessions, &project, &printer)?;
+    let old = listed.iter().filter(|Listed { overview, .. }| {
+        overview.updated < oldest && !(args.keep_named && overview.name.is_some())
     });
-    let old: Vec<&SessionId> = old.map(|report| &report.id).collect();
+    let old: Vec<&SessionId> = old.map(|listed| &listed.id).collect();
     if !args.yes && !old.is_empty() {
         let names: Vec<&str> = old.iter().map(|id| id.as_str()).collect();
         return Err(unconfirmed(&format!(

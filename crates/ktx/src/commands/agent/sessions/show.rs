@@ -1,16 +1,19 @@
 //! `ktx agent sessions show`.
 
-use ktx_agent_session::{Call, CallState, Event, Label, Origin, Parent, SessionReport, Sessions};
+use ktx_agent_session::{
+    Call, CallState, Event, Label, Origin, Parent, RoomOrigin, SessionReport, Sessions,
+};
 use ktx_diagnostics::Exit;
 use ktx_llm_runtime::{ContentBlock, Message};
 use ktx_session_log::SessionId;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::summary::{name_of, state_of};
+use super::overview::Overview;
+use super::summary::name_of;
 use crate::cli::SessionShowArgs;
 use crate::commands::agent::failures::session_failure;
-use crate::commands::agent::vault;
+use crate::commands::agent::session_store;
 use crate::invocation::Invocation;
 use crate::opening::open_project;
 use crate::printer::Mode;
@@ -21,14 +24,14 @@ const SHOWN: usize = 100;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-pub(super) struct Shown {
+pub(in crate::commands::agent) struct Shown {
     pub(super) session: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     pub(super) agent: String,
     pub(super) state: &'static str,
-    pub(super) messages: Vec<Said>,
-    /// The calls as they are now, in call order.
+    pub(super) messages: Vec<ShownMessage>,
+    /// The calls as they are now, in call flags.
     pub(super) calls: Vec<Call>,
     /// The sessions that this one was forked from, the nearest first.
     pub(super) lineage: Vec<Parent>,
@@ -39,11 +42,14 @@ pub(super) struct Shown {
 
 /// One message of the conversation.
 #[derive(Debug, Serialize)]
-pub(super) struct Said {
+pub(super) struct ShownMessage {
     pub(super) cursor: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) turn: Option<u32>,
     pub(super) origin: Origin,
+    /// The room that it was said in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) room: Option<RoomOrigin>,
     /// Whether the model was stopped within it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) interrupted: bool,
@@ -53,8 +59,8 @@ pub(super) struct Said {
 pub(super) fn run(args: &SessionShowArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
-    let sessions = vault::sessions(invocation, &project.dir);
-    let id = vault::find(&sessions, &args.id)?;
+    let sessions = session_store::sessions(invocation, &project.dir);
+    let id = session_store::find(&sessions, &args.id)?;
     let report = sessions.read(&id).map_err(session_failure)?;
     let mut shown = Shown::of(&report, &sessions);
     if let Some(turn) = args.turn {
@@ -70,7 +76,7 @@ pub(super) fn run(args: &SessionShowArgs, invocation: &Invocation) -> Outcome {
 }
 
 impl Shown {
-    pub(super) fn of(report: &SessionReport, sessions: &Sessions) -> Self {
+    pub(in crate::commands::agent) fn of(report: &SessionReport, sessions: &Sessions) -> Self {
         let mut messages = Vec::new();
         let mut calls: Vec<Call> = Vec::new();
         for record in &report.records {
@@ -78,11 +84,13 @@ impl Shown {
                 Ok(Event::Message {
                     message,
                     origin,
+                    room,
                     interrupted,
-                }) => messages.push(Said {
+                }) => messages.push(ShownMessage {
                     cursor: record.seq,
                     turn: record.turn,
                     origin,
+                    room,
                     interrupted,
                     message,
                 }),
@@ -98,7 +106,7 @@ impl Shown {
             session: report.id.clone(),
             name: history.name().map(str::to_owned),
             agent: history.agent().name.clone(),
-            state: name_of(state_of(report, sessions)),
+            state: name_of(Overview::of(report).state(&report.id, sessions)),
             messages,
             calls,
             lineage: lineage(report, sessions),
@@ -119,14 +127,11 @@ impl Shown {
             self.state,
         );
         for parent in &self.lineage {
-            let at = parent.seq.to_string();
-            page.extend([
-                "copied from ",
-                parent.session.as_str(),
-                " behind ",
-                &at,
-                "\n",
-            ]);
+            let from = match parent {
+                Parent::Copy { session, seq } => format!("copied from {session} after {seq}\n"),
+                Parent::Call { session, call } => format!("asked by {session} in {call}\n"),
+            };
+            page.push_str(&from);
         }
         for said in &self.messages {
             for block in &said.message.content {
@@ -136,14 +141,19 @@ impl Shown {
         let waits = |call: &&Call| call.state == CallState::ApprovalRequired;
         for call in self.calls.iter().filter(waits) {
             page.extend(["  ", &call.id, " ", &call.name, " waits for a decision\n"]);
+            if let Some(preview) = &call.preview {
+                page.extend(["\n", preview.diff.as_str()]);
+                page.extend(preview.numbers.iter().map(|line| format!("{line}\n")));
+            }
         }
         page
     }
 }
 
-fn line_of(said: &Said, block: &ContentBlock, longest: usize) -> String {
+fn line_of(said: &ShownMessage, block: &ContentBlock, longest: usize) -> String {
     match block {
         ContentBlock::Text { text } if said.origin == Origin::User => format!("\n> {text}\n"),
+        ContentBlock::Text { text } if said.origin == Origin::Queued => format!("> {text}\n"),
         ContentBlock::Text { text } => {
             let cut = if said.interrupted { " [stopped]" } else { "" };
             format!("{}{cut}\n", text.trim_end())
@@ -175,7 +185,7 @@ fn lineage(report: &SessionReport, sessions: &Sessions) -> Vec<Parent> {
     let mut next = report.history.agent().parent.clone();
     while let Some(parent) = next {
         next = sessions
-            .read(&parent.session)
+            .read(parent.session())
             .ok()
             .and_then(|report| report.history.agent().parent.clone());
         lineage.push(parent);

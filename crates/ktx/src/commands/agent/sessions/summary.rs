@@ -1,15 +1,15 @@
 //! A session in one row.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use ktx_agent_session::{Event, SessionReport, Sessions};
+use ktx_agent_session::Sessions;
 use ktx_llm_runtime::{ContentBlock, Message, MessageRole};
 use ktx_session_log::SessionId;
 use ktx_usage_ledger::{Group, ReportRow, Window};
 use serde::Serialize;
-use serde_json::Value;
 
+use super::overview::Listed;
 use crate::cli::SessionState;
 use crate::invocation::OpenProject;
 use crate::totals::read_report;
@@ -33,7 +33,7 @@ pub(super) struct Summary {
     /// At list prices; none if it is not known.
     pub(super) cost_usd: Option<f64>,
     pub(super) updated: Timestamp,
-    /// The session that it was forked from.
+    /// The session that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) parent: Option<SessionId>,
     /// The calls that wait for a decision.
@@ -58,53 +58,29 @@ impl Costs {
 }
 
 impl Summary {
-    pub(super) fn of(report: &SessionReport, sessions: &Sessions, costs: &Costs) -> Self {
-        let history = &report.history;
-        let used = used(report);
-        let costs: Option<Vec<f64>> = used
-            .runs
-            .iter()
-            .map(|run| costs.0.get(run).copied())
-            .collect();
+    pub(super) fn of(listed: Listed, sessions: &Sessions, costs: &Costs) -> Self {
+        let Listed { id, overview } = listed;
+        let used = overview.runs.iter().map(|run| costs.0.get(run).copied());
+        let used: Option<Vec<f64>> = used.collect();
         Self {
-            session: report.id.clone(),
-            name: history.name().map(str::to_owned),
-            agent: history.agent().name.clone(),
-            state: name_of(state_of(report, sessions)),
-            title: title_of(&history.messages()),
-            turns: history.turn(),
-            tokens: used.tokens,
-            cost_usd: costs
+            state: name_of(overview.state(&id, sessions)),
+            session: id,
+            name: overview.name,
+            agent: overview.agent,
+            title: overview.title,
+            turns: overview.turns,
+            tokens: overview.tokens,
+            cost_usd: used
                 .filter(|costs| !costs.is_empty())
                 .map(|costs| costs.iter().sum()),
-            updated: report
-                .records
-                .last()
-                .map_or(Timestamp::UNIX_EPOCH, |record| record.ts),
-            parent: history
-                .agent()
-                .parent
-                .as_ref()
-                .map(|parent| parent.session.clone()),
-            pending: history
-                .waiting_calls()
+            updated: overview.updated,
+            parent: overview.parent,
+            pending: overview
+                .waiting
                 .into_iter()
-                .map(|call| call.id)
+                .map(|waiting| waiting.call.id)
                 .collect(),
         }
-    }
-}
-
-pub(super) fn state_of(report: &SessionReport, sessions: &Sessions) -> SessionState {
-    let history = &report.history;
-    if !history.is_unfinished() {
-        SessionState::Ready
-    } else if sessions.store().is_open(&report.id) {
-        SessionState::Running
-    } else if history.waiting_calls().is_empty() {
-        SessionState::Interrupted
-    } else {
-        SessionState::Parked
     }
 }
 
@@ -115,30 +91,6 @@ pub(super) const fn name_of(state: SessionState) -> &'static str {
         SessionState::Parked => "parked",
         SessionState::Interrupted => "interrupted",
     }
-}
-
-struct Used {
-    tokens: u64,
-    runs: BTreeSet<String>,
-}
-
-fn used(report: &SessionReport) -> Used {
-    let mut used = Used {
-        tokens: 0,
-        runs: BTreeSet::new(),
-    };
-    let facts = report.records.iter();
-    for record in facts.filter(|record| record.kind() == "token_usage") {
-        let event = serde_json::from_value(Value::Object(record.event.clone()));
-        if let Ok(Event::TokenUsage(tokens)) = event {
-            used.tokens += tokens.input_tokens
-                + tokens.cache_creation_input_tokens
-                + tokens.cache_read_input_tokens
-                + tokens.output_tokens;
-            used.runs.insert(tokens.run_id.to_string());
-        }
-    }
-    used
 }
 
 /// The beginning of the first question.
