@@ -2,21 +2,25 @@
 
 mod background;
 mod desk;
+mod reloading;
 mod server;
 
 use std::sync::Arc;
 
-use ktx_context_tools::{ProjectContext, ToolProfile};
+use ktx_config::DEFAULT_CLIENT;
+use ktx_context_tools::{ReloadedContext, ToolProfile};
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_mcp_server::ServedTools;
+use ktx_mcp_server::{Renewal, RenewedTools, ServedTools};
 use ktx_memory::{NoteQueue, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;
 use ktx_vocabulary::Backend;
 
+use crate::call_log::CallLog;
 use crate::cli::{McpArgs, McpCommand, McpOfferArgs, McpTools, OutputArgs};
+use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
-use crate::{compose, context};
+use reloading::Who;
 
 pub(crate) fn run(args: &McpArgs, invocation: &Invocation) -> Outcome {
     match &args.command {
@@ -33,14 +37,10 @@ pub(crate) fn run(args: &McpArgs, invocation: &Invocation) -> Outcome {
 fn stdio(offer: &McpOfferArgs, invocation: &Invocation) -> Outcome {
     let dir = invocation.project_dir()?;
     let project = crate::invocation::load(&dir, &invocation.environment)?;
-    with_desk(invocation, &project, |context, more| {
+    let context = reloading::context(invocation, &project, Who::Default)?;
+    with_desk(invocation, &project, |desk| {
+        let served = served(&context, desk, profile(offer), (DEFAULT_CLIENT, &project));
         compose::block_on(|cancel| async move {
-            let served = ServedTools {
-                context,
-                more,
-                profile: profile(offer),
-                version: env!("CARGO_PKG_VERSION"),
-            };
             ktx_mcp_server::serve_stdio(served, cancel)
                 .await
                 .map_err(|error| Failure::from_error(Code::McpServer, &error))
@@ -50,7 +50,6 @@ fn stdio(offer: &McpOfferArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Returns the profile that a command line asks for.
 const fn profile(offer: &McpOfferArgs) -> ToolProfile {
     match offer.tools {
         McpTools::Full => ToolProfile::Full,
@@ -58,20 +57,48 @@ const fn profile(offer: &McpOfferArgs) -> ToolProfile {
     }
 }
 
+/// Returns the tools of a client, which change with the settings.
+fn served(
+    context: &ReloadedContext,
+    desk: Vec<ToolDescriptor>,
+    usual: ToolProfile,
+    (client, project): (&str, &OpenProject),
+) -> ServedTools<'static> {
+    let (versioned, renewed) = (context.clone(), context.clone());
+    let renewal = Renewal {
+        version: Arc::new(move || versioned.offered().0),
+        tools: Arc::new(move || reloading::tools(&renewed, &desk, usual)),
+    };
+    let RenewedTools {
+        more,
+        profile,
+        only,
+    } = (renewal.tools)();
+    ServedTools {
+        context: Arc::new(context.clone()),
+        more,
+        profile,
+        only,
+        renewal: Some(renewal),
+        observer: Some(Arc::new(CallLog::new(&project.store, client))),
+        wrap: |tools| ktx_observability::traced_calls(&tools),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
 /// Serves the project with the note-taking tools, if there is a model to capture notes.
 fn with_desk<T>(
     invocation: &Invocation,
     project: &OpenProject,
-    serve: impl FnOnce(Arc<dyn ProjectContext>, Vec<ToolDescriptor>) -> Outcome<T>,
+    serve: impl FnOnce(Vec<ToolDescriptor>) -> Outcome<T>,
 ) -> Outcome<T> {
-    let context = context::open_for_agent(invocation, project)?;
     let desk = (project.config.llm.backend != Backend::None)
         .then(|| Arc::new(desk::NoteDesk::new(invocation.clone(), project.dir.clone())));
     let more = desk.as_ref().map_or_else(Vec::new, |desk| {
         let desk: Arc<dyn NoteQueue> = Arc::<desk::NoteDesk>::clone(desk);
         desk_tools(&desk)
     });
-    let served = serve(context, more);
+    let served = serve(more);
     // Accepted notes are captured, unless the program was asked to end.
     if let Some(desk) = desk {
         desk.close();
@@ -79,7 +106,6 @@ fn with_desk<T>(
     served
 }
 
-/// Returns the note-taking tools, for the reference page.
 pub(crate) fn memory_tools() -> Vec<ToolDescriptor> {
-    desk_tools(&(Arc::new(desk::Closed) as Arc<dyn NoteQueue>))
+    desk_tools(&(Arc::new(desk::ClosedDesk) as Arc<dyn NoteQueue>))
 }

@@ -1,34 +1,31 @@
-//! The HTTP server as agents' settings name it.
+//! The address of the HTTP server for the settings of agents.
 
 use std::path::PathBuf;
 
 use ktx_diagnostics::{Code, Failure};
+use ktx_project_store::LocalServer;
 use ktx_secrets::Secret;
 
-use super::state::{Seen, look};
+use super::state::{ServerStatus, look};
 use super::token::own_token;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
 
-/// The default URL of a server.
 const USUAL: &str = "http://127.0.0.1:7878/mcp";
 
-/// The server's URL, and the token for it.
 #[derive(Debug)]
 pub(crate) struct ServerAddress {
-    /// Its address.
     pub url: String,
     pub runs: bool,
-    /// The required token; `None` if it was started without one.
+    /// `None` if the server was started without one.
     pub token: Option<Secret>,
     pub token_file: PathBuf,
 }
 
 impl ServerAddress {
-    /// Returns the running server, else the one that `ktx mcp start` would start.
     pub(crate) fn of(invocation: &Invocation, project: &OpenProject) -> Outcome<Self> {
         let token_file = project.store.layout().server_token();
-        let Seen::Running(Some(state), _) = look(project)? else {
+        let ServerStatus::Running(Some(state), _) = look(project, LocalServer::Mcp)? else {
             return Ok(Self {
                 url: USUAL.to_owned(),
                 runs: false,
@@ -43,7 +40,7 @@ impl ServerAddress {
             Some(taken.ok_or_else(|| {
                 Failure::new(
                     Code::McpToken,
-                    "the server that runs asks for a token that is not known here",
+                    "the running server requires a token that ktx does not know",
                 )
                 .hint("set `KTX_MCP_TOKEN` to the token that the server was started with")
             })?)

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_project_store::{Holder, LockError};
+use ktx_project_store::{Holder, LocalServer, LockError};
 use ktx_secrets::Secret;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,6 @@ use crate::cli::McpTools;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-/// Time limit for a health check.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// `.ktx/mcp.json`, in the format of KTX 0.12 with additional keys.
@@ -26,41 +25,67 @@ pub(crate) struct State {
     pub port: u16,
     pub token_auth: bool,
     pub project_dir: String,
-    /// When it began, in UTC.
+    /// The time in UTC.
     pub started_at: String,
     pub log_path: String,
-    /// The version of ktx; KTX 0.12 wrote none.
+    /// KTX 0.12 wrote none.
     #[serde(default)]
     pub version: Option<String>,
-    /// Further accepted host names.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
     #[serde(default)]
     pub allowed_origins: Vec<String>,
-    /// The offered tools.
     #[serde(default)]
     pub tools: McpTools,
+    /// The Unix socket, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<String>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Seen {
-    /// One runs. Without a state it is about to begin or to end.
+pub(crate) enum ServerStatus {
+    /// Without a state, the server is starting or stopping.
     Running(Option<State>, Option<Holder>),
-    /// None runs, and the last one ended abnormally.
+    /// The last server crashed or was killed.
     Stale(State),
-    /// None runs. The file of KTX 0.12 may claim that its server did.
+    /// The file of KTX 0.12 may claim that its server runs.
     Stopped {
-        /// Whether there is a file that no server of this version wrote.
+        /// True if no server of this version wrote the file.
         is_older: bool,
     },
 }
 
-impl State {
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}/mcp", self.authority())
+impl ServerStatus {
+    /// One word for display and for JSON.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Running(Some(state), _) if state.answers() => "running",
+            Self::Running(..) => "not answering",
+            Self::Stale(_) => "stale",
+            Self::Stopped { .. } => "stopped",
+        }
     }
 
-    /// Returns host and port for a client on this machine.
+    pub(crate) const fn state(&self) -> Option<&State> {
+        match self {
+            Self::Running(state, _) => state.as_ref(),
+            Self::Stale(state) => Some(state),
+            Self::Stopped { .. } => None,
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn url(&self) -> String {
+        format!("{}/mcp", self.base())
+    }
+
+    /// The address without a path.
+    pub(crate) fn base(&self) -> String {
+        format!("http://{}", self.authority())
+    }
+
+    /// The host and port for a client on this machine.
     fn authority(&self) -> String {
         let host = match self.host.parse::<IpAddr>() {
             Ok(IpAddr::V4(host)) if host.is_unspecified() => "127.0.0.1".to_owned(),
@@ -71,7 +96,7 @@ impl State {
         format!("{host}:{}", self.port)
     }
 
-    /// Returns whether the server is alive: its health response names its own process.
+    /// The health response must name the server's own process.
     pub(crate) fn answers(&self) -> bool {
         let answer = self.ask("GET /health", None).unwrap_or_default();
         let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
@@ -84,7 +109,7 @@ impl State {
         !answer.starts_with("HTTP/1.1 401")
     }
 
-    /// Sends one request without a body and returns the whole response.
+    /// Sends no body and returns the whole response.
     fn ask(&self, line: &str, token: Option<&Secret>) -> std::io::Result<String> {
         let authority = self.authority();
         let address = authority.to_socket_addrs()?.next();
@@ -104,11 +129,10 @@ impl State {
     }
 }
 
-/// Returns whether a server runs. Decided by its lock, not by its file, because a process id may
-/// belong to another process by now.
-pub(crate) fn look(project: &OpenProject) -> Outcome<Seen> {
-    let free = project.store.is_not_served();
-    let file = project.store.layout().mcp_state();
+/// The lock decides, not the file, because a process id may belong to another process by now.
+pub(crate) fn look(project: &OpenProject, server: LocalServer) -> Outcome<ServerStatus> {
+    let free = project.store.is_not_served(server);
+    let file = project.store.layout().server_state(server);
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -127,20 +151,19 @@ pub(crate) fn look(project: &OpenProject) -> Outcome<Seen> {
                 let pid = holder.as_ref().map(|holder| holder.pid);
                 pid.is_none_or(|pid| pid == state.pid)
             });
-            Ok(Seen::Running(state, holder))
+            Ok(ServerStatus::Running(state, holder))
         }
-        Err(error) => Err(lock_failure(&error)),
+        Err(error) => Err(lock_failure(server, &error)),
         Ok(()) => Ok(match state {
-            Some(state) => Seen::Stale(state),
-            None => Seen::Stopped {
+            Some(state) => ServerStatus::Stale(state),
+            None => ServerStatus::Stopped {
                 is_older: text.is_some(),
             },
         }),
     }
 }
 
-/// Returns the failure if another server runs, or the lock cannot be used.
-pub(crate) fn lock_failure(error: &LockError) -> Failure {
+pub(crate) fn lock_failure(server: LocalServer, error: &LockError) -> Failure {
     match error {
         LockError::Held { holder } => {
             let by = holder
@@ -148,9 +171,12 @@ pub(crate) fn lock_failure(error: &LockError) -> Failure {
                 .map_or_else(String::new, |holder| format!(" (process {})", holder.pid));
             Failure::new(
                 Code::McpRunning,
-                format!("a server runs for this project already{by}"),
+                format!("a server already runs for this project{by}"),
             )
-            .hint("`ktx mcp status` shows it, `ktx mcp stop` ends it")
+            .hint(format!(
+                "`{command} status` shows it, `{command} stop` ends it",
+                command = server.command()
+            ))
         }
         LockError::File { .. } => {
             let failure = Failure::from_error(Code::McpLock, error);

@@ -8,32 +8,45 @@ use crate::cli::McpStartArgs;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// The minimum length of a user's token.
 const SHORTEST: usize = 16;
 
-/// The token that agents must send.
 #[derive(Debug)]
 pub(crate) enum Token {
-    /// Chosen by the user.
     Given(Secret),
-    /// The project's own.
+    /// Created by ktx for the project.
     Own(Secret),
-    /// None.
     Nothing,
 }
 
+/// What a command line says of the token.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TokenChoice<'a> {
+    pub host: &'a str,
+    pub token: Option<&'a str>,
+    pub no_token: bool,
+}
+
+impl<'a> From<&'a McpStartArgs> for TokenChoice<'a> {
+    fn from(args: &'a McpStartArgs) -> Self {
+        Self {
+            host: &args.host,
+            token: args.token.as_deref(),
+            no_token: args.no_token,
+        }
+    }
+}
+
 impl Token {
-    /// Returns the token of a server that is about to start: the flag's, else `KTX_MCP_TOKEN`, else
-    /// the project's own.
+    /// The flag's, else `KTX_MCP_TOKEN`, else the project's own.
     pub(crate) fn of(
-        args: &McpStartArgs,
+        choice: TokenChoice<'_>,
         invocation: &Invocation,
         project: &OpenProject,
     ) -> Outcome<Self> {
-        if args.no_token {
-            return nothing(args);
+        if choice.no_token {
+            return nothing(choice.host);
         }
-        if let Some(text) = args.token.as_deref() {
+        if let Some(text) = choice.token {
             let resolved = SecretRef::parse(text).resolve(&invocation.secrets(&project.dir));
             let token = resolved.map_err(|error| {
                 Failure::from_error(Code::McpToken, &error).context("`--token` has no value")
@@ -55,7 +68,7 @@ impl Token {
     }
 }
 
-/// Returns the project's own token, created on first use.
+/// Created on first use.
 pub(crate) fn own_token(project: &OpenProject) -> Outcome<Secret> {
     let fresh = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let token = project.store.server_token(&Secret::new(fresh));
@@ -64,21 +77,20 @@ pub(crate) fn own_token(project: &OpenProject) -> Outcome<Secret> {
         let file = project.store.layout().server_token();
         failure
             .context(format!("`{}` cannot be used", file.display()))
-            .hint("remove the file: the next start makes another token")
+            .hint("remove the file: the next start creates a new token")
     })
 }
 
-fn nothing(args: &McpStartArgs) -> Outcome<Token> {
-    if is_loopback(&args.host) {
+fn nothing(host: &str) -> Outcome<Token> {
+    if is_loopback(host) {
         return Ok(Token::Nothing);
     }
-    let host = &args.host;
     let message =
         format!("`--host {host}` can be reached by other machines, so agents must show a token");
     Err(Failure::new(Code::Usage, message).hint("leave `--no-token` out"))
 }
 
-fn checked(token: Secret) -> Outcome<Secret> {
+pub(crate) fn checked(token: Secret) -> Outcome<Secret> {
     let usage = |message: &str| Failure::new(Code::Usage, message);
     let text = token.expose();
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -89,7 +101,7 @@ fn checked(token: Secret) -> Outcome<Secret> {
     if text.len() < SHORTEST {
         let message =
             format!("a token has at least {SHORTEST} characters, so that it cannot be guessed");
-        return Err(usage(&message).hint("without one, `ktx mcp start` makes a token of its own"));
+        return Err(usage(&message).hint("without one, `ktx mcp start` creates its own token"));
     }
     Ok(token)
 }

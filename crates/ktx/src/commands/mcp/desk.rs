@@ -21,7 +21,7 @@ use crate::report::{Outcome, Report as _};
 /// More waiting notes indicate a malfunctioning agent.
 const MOST_WAITING: usize = 100;
 
-struct Waiting {
+struct WaitingNote {
     invocation: Invocation,
     content: String,
     connection: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct NoteDesk {
     invocation: Invocation,
     dir: PathBuf,
     runs: Arc<Mutex<BTreeMap<String, NoteStatus>>>,
-    worker: Mutex<Option<(Sender<Waiting>, JoinHandle<()>)>>,
+    worker: Mutex<Option<(Sender<WaitingNote>, JoinHandle<()>)>>,
 }
 
 impl NoteDesk {
@@ -56,8 +56,7 @@ impl NoteDesk {
         }
     }
 
-    /// Passes a note to the thread, which starts with the first one.
-    fn hand_over(&self, waiting: Waiting) -> Result<(), ToolError> {
+    fn hand_over(&self, waiting: WaitingNote) -> Result<(), ToolError> {
         let mut worker = locked(&self.worker);
         let (sender, _) = match &*worker {
             Some(running) => running,
@@ -68,7 +67,7 @@ impl NoteDesk {
             .map_err(|_| ToolError::new("notes are no longer captured; start the server again"))
     }
 
-    fn start(&self) -> Result<(Sender<Waiting>, JoinHandle<()>), ToolError> {
+    fn start(&self) -> Result<(Sender<WaitingNote>, JoinHandle<()>), ToolError> {
         let (sender, receiver) = channel();
         let (dir, runs) = (self.dir.clone(), Arc::clone(&self.runs));
         let thread = std::thread::Builder::new()
@@ -81,7 +80,7 @@ impl NoteDesk {
 
 fn work(
     dir: &std::path::Path,
-    notes: &Receiver<Waiting>,
+    notes: &Receiver<WaitingNote>,
     runs: &Mutex<BTreeMap<String, NoteStatus>>,
 ) {
     for note in notes {
@@ -96,8 +95,8 @@ fn work(
     }
 }
 
-/// Captures one note. Reads the settings each time, because a server lives long.
-fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<Committed> {
+/// Reads the settings for each note, because a server runs for days.
+fn captured(dir: &std::path::Path, note: &WaitingNote) -> Outcome<Committed> {
     let project = crate::invocation::load(dir, &note.invocation.environment)?;
     // Standard output belongs to the protocol; clients query the status of a note.
     let printer = Printer {
@@ -129,7 +128,7 @@ impl NoteQueue for NoteDesk {
             .map_err(|failure| refused(&failure))?;
         let id = invocation.run_id.clone();
         locked(&self.runs).insert(id.to_string(), NoteStatus::queued(&id));
-        self.hand_over(Waiting {
+        self.hand_over(WaitingNote {
             invocation,
             content,
             connection,
@@ -182,9 +181,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A desk that accepts nothing, for pages that describe the tools.
-pub(super) struct Closed;
+pub(super) struct ClosedDesk;
 
-impl NoteQueue for Closed {
+impl NoteQueue for ClosedDesk {
     fn take(&self, _: String, _: Option<String>) -> Result<RunId, ToolError> {
         Err(ToolError::new("this server does not accept notes"))
     }

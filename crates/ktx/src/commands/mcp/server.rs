@@ -1,23 +1,28 @@
 //! The server over HTTP: its settings and its life cycle.
 
-use jiff::Timestamp;
+use std::path::PathBuf;
+
+use ktx_config::DEFAULT_CLIENT;
+use ktx_context_tools::{ReloadedContext, ToolProfile};
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_mcp_server::{Access, HttpEvent, HttpServer, ServedTools};
-use ktx_project_store::{Wait, write_atomically};
+use ktx_mcp_server::{Access, HttpServer, ServedTools};
+use ktx_project_store::{LocalServer, Wait, write_atomically};
 use ktx_secrets::Secret;
+use ktx_tool_descriptors::ToolDescriptor;
 use serde_json::json;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{profile, with_desk};
+use super::reloading::{self, Who};
+use super::{profile, served, with_desk};
 use crate::cli::McpStartArgs;
-use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
+use crate::local_server::listening::{bind, bind_socket, log, remove_socket, stamped};
 use crate::local_server::state::{State, lock_failure};
 use crate::printer::stderr_line;
 use crate::report::{Outcome, Report as _};
+use crate::{clients, compose};
 
-/// Wait for the lock of a server that is about to end, or is being inspected.
+/// How long to wait for the lock of a server that is ending or being inspected.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Serves until it is asked to end. Calls `announce` with its address once it is reachable.
@@ -27,9 +32,9 @@ pub(super) fn serve(
     token: Option<&Secret>,
     announce: impl FnOnce(&State) -> Outcome<()>,
 ) -> Outcome {
-    let lock = project.store.serve(Wait::AtMost(MOMENT));
-    let lock = lock.map_err(|error| lock_failure(&error))?;
-    let file = project.store.layout().mcp_state();
+    let lock = project.store.serve(LocalServer::Mcp, Wait::AtMost(MOMENT));
+    let lock = lock.map_err(|error| lock_failure(LocalServer::Mcp, &error))?;
+    let file = project.store.layout().server_state(LocalServer::Mcp);
     let served = serve_locked(args, (invocation, project), token, |state| {
         let text = serde_json::to_vec_pretty(state).map_err(|error| unwritten(&error))?;
         write_atomically(&file, &text).map_err(|error| unwritten(&error))?;
@@ -50,14 +55,13 @@ fn serve_locked(
     token: Option<&Secret>,
     announce: impl FnOnce(&State) -> Outcome<()>,
 ) -> Outcome<()> {
-    let access = Access::new(&hosts(args), &args.allowed_origin, token);
-    with_desk(invocation, project, |context, more| {
+    let clients = OpenClients::of(invocation, project)?;
+    let tokens = clients.named.iter().map(|one| &one.token);
+    let access = Access::new(&hosts(args), &args.allowed_origin, token).with_clients(tokens);
+    with_desk(invocation, project, |desk| {
         compose::block_on(|cancel: CancellationToken| async move {
-            let listener = TcpListener::bind((args.host.as_str(), args.port)).await;
-            let listener = listener.map_err(|error| not_bound(args, &error))?;
-            let address = listener
-                .local_addr()
-                .map_err(|error| not_bound(args, &error))?;
+            let (listener, address) = bind(&args.host, args.port).await?;
+            let local = socket(args).map(|path| bind_socket(&path)).transpose()?;
             let state = state(
                 args,
                 address.port(),
@@ -70,29 +74,84 @@ fn serve_locked(
                 "port": state.port,
                 "pid": state.pid,
             });
-            let server = HttpServer::new(
-                listener,
-                access,
-                health.to_string(),
-                ServedTools {
-                    context,
-                    more,
-                    profile: profile(&args.offer),
-                    version: env!("CARGO_PKG_VERSION"),
-                },
-                log,
-                &cancel,
-            );
+            let offer = clients.offer(&desk, profile(&args.offer), project);
+            let server =
+                HttpServer::for_clients(listener, access, health.to_string(), offer, log, &cancel)
+                    .also_on(local);
             announce(&state)?;
             stderr_line(&stamped(&format!("listening on {}", state.url())));
+            if let Some(socket) = &state.socket {
+                stderr_line(&stamped(&format!("listening on {socket}")));
+            }
             server.serve(cancel).await;
+            if let Some(path) = socket(args) {
+                remove_socket(&path)?;
+            }
             stderr_line(&stamped("ended"));
             Ok(())
         })
     })
 }
 
-/// Returns the host names of the server besides this machine's own.
+/// The clients of a server with what each of them sees.
+struct OpenClients {
+    /// The clients without a token of their own.
+    others: ReloadedContext,
+    named: Vec<NamedClient>,
+}
+
+struct NamedClient {
+    name: String,
+    token: Secret,
+    context: ReloadedContext,
+}
+
+impl OpenClients {
+    fn of(invocation: &Invocation, project: &OpenProject) -> Outcome<Self> {
+        let named = clients::named_clients(invocation, project)?.into_iter();
+        let named = named.map(|(client, token)| {
+            let name = client.name.clone();
+            let who = Who::Named {
+                name: name.clone(),
+                token: token.clone(),
+            };
+            Ok(NamedClient {
+                name,
+                token,
+                context: reloading::context(invocation, project, who)?,
+            })
+        });
+        Ok(Self {
+            others: reloading::context(invocation, project, Who::Default)?,
+            named: named.collect::<Outcome<Vec<_>>>()?,
+        })
+    }
+
+    /// The tools of everyone else, and those of each named client.
+    fn offer(
+        &self,
+        desk: &[ToolDescriptor],
+        usual: ToolProfile,
+        project: &OpenProject,
+    ) -> (ServedTools<'static>, Vec<ServedTools<'static>>) {
+        let named = self.named.iter().map(|one| {
+            let name = one.name.as_str();
+            served(&one.context, desk.to_vec(), usual, (name, project))
+        });
+        let others = (DEFAULT_CLIENT, project);
+        (
+            served(&self.others, desk.to_vec(), usual, others),
+            named.collect(),
+        )
+    }
+}
+
+/// The path of the socket, whatever folder a second process works in.
+pub(super) fn socket(args: &McpStartArgs) -> Option<PathBuf> {
+    let path = args.socket.as_ref()?;
+    Some(std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+}
+
 fn hosts(args: &McpStartArgs) -> Vec<String> {
     let mut hosts = args.allowed_host.clone();
     hosts.push(args.host.clone());
@@ -113,54 +172,20 @@ fn state(
         token_auth,
         project_dir: project.dir.display().to_string(),
         started_at: invocation.now.to_string(),
-        log_path: project.store.layout().mcp_log().display().to_string(),
+        log_path: project
+            .store
+            .layout()
+            .server_log(LocalServer::Mcp)
+            .display()
+            .to_string(),
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         allowed_hosts: args.allowed_host.clone(),
         allowed_origins: args.allowed_origin.clone(),
         tools: args.offer.tools,
+        socket: socket(args).map(|path| path.display().to_string()),
     }
-}
-
-/// Repeated errors are logged less and less often, so that they cannot fill the log.
-fn log(event: &HttpEvent) {
-    let (text, count) = match event {
-        HttpEvent::Refused {
-            status,
-            reason,
-            count,
-        } => (format!("refused a request ({status}): {reason}"), count),
-        HttpEvent::NotAccepted { error, count } => {
-            (format!("could not accept a connection: {error}"), count)
-        }
-        HttpEvent::TurnedAway { count } => (
-            "refused a connection: the server is at its limit".to_owned(),
-            count,
-        ),
-    };
-    if count.is_power_of_two() {
-        stderr_line(&stamped(&format!("{text}; {count} so far")));
-    }
-}
-
-/// Adds the time to a log line.
-fn stamped(text: &str) -> String {
-    let now = Timestamp::now();
-    let now = now.round(jiff::Unit::Second).unwrap_or(now);
-    format!("{now} {text}")
 }
 
 fn unwritten(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::from_error(Code::McpState, error).context("the state of the server cannot be written")
-}
-
-fn not_bound(args: &McpStartArgs, error: &std::io::Error) -> Failure {
-    let failure = Failure::from_error(Code::McpAddress, error)
-        .context(format!("cannot listen on {}:{}", args.host, args.port));
-    match error.kind() {
-        std::io::ErrorKind::AddrInUse => failure
-            .hint("choose another port with `--port`; 0 takes a free one")
-            .hint("another project's server may have it: `ktx --project-dir <folder> mcp status`"),
-        std::io::ErrorKind::PermissionDenied => failure.hint("choose a port above 1023"),
-        _ => failure.hint("`--host` names an address of this machine"),
-    }
 }

@@ -1,0 +1,91 @@
+//! Listening at an address, and what a server logs.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use jiff::Timestamp;
+use ktx_diagnostics::{Code, Failure};
+use ktx_mcp_server::{HttpEvent, LocalSocket, SocketError};
+use tokio::net::TcpListener;
+
+use crate::printer::stderr_line;
+use crate::report::{Outcome, Report as _};
+
+/// Listens, and returns the address with the port that was taken.
+pub(crate) async fn bind(host: &str, port: u16) -> Outcome<(TcpListener, SocketAddr)> {
+    let failed = |error| not_bound(host, port, &error);
+    let listener = TcpListener::bind((host, port)).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// Listens on a Unix socket, in place of one that a killed server left.
+pub(crate) fn bind_socket(path: &Path) -> Outcome<LocalSocket> {
+    let bound = match LocalSocket::bind(path) {
+        Err(SocketError::Stale { path }) => {
+            remove_socket(&path)?;
+            LocalSocket::bind(&path)
+        }
+        bound => bound,
+    };
+    bound.map_err(|error| {
+        let failure = Failure::from_error(Code::McpAddress, &error);
+        failure.hint(match &error {
+            SocketError::TooLong { .. } => "choose a shorter path",
+            SocketError::InUse { .. } | SocketError::Stale { .. } => {
+                "choose another path, or end the other server: `ktx --project-dir <folder> mcp stop`"
+            }
+            SocketError::NoSocket { .. } => "choose another path, or remove the file",
+            SocketError::Failed { .. } => "choose a path in a folder that you can write to",
+        })
+    })
+}
+
+/// Removes the file of a socket on which no one listens.
+pub(crate) fn remove_socket(path: &Path) -> Outcome<()> {
+    ktx_project_store::remove(path)
+        .map(drop)
+        .map_err(|error| Failure::from_error(Code::McpAddress, &error))
+}
+
+/// Repeated errors are logged less and less often, so that they cannot fill the log.
+pub(crate) fn log(event: &HttpEvent) {
+    let (text, count) = match event {
+        HttpEvent::Refused {
+            status,
+            reason,
+            count,
+        } => (format!("refused a request ({status}): {reason}"), count),
+        HttpEvent::NotAccepted { error, count } => {
+            (format!("could not accept a connection: {error}"), count)
+        }
+        HttpEvent::TurnedAway { count } => (
+            "refused a connection: the server is at its limit".to_owned(),
+            count,
+        ),
+    };
+    if count.is_power_of_two() {
+        stderr_line(&stamped(&format!("{text}; {count} so far")));
+    }
+}
+
+/// Adds the time to a log line.
+pub(crate) fn stamped(text: &str) -> String {
+    let now = Timestamp::now();
+    let now = now.round(jiff::Unit::Second).unwrap_or(now);
+    format!("{now} {text}")
+}
+
+fn not_bound(host: &str, port: u16, error: &std::io::Error) -> Failure {
+    let failure = Failure::from_error(Code::McpAddress, error)
+        .context(format!("cannot listen on {host}:{port}"));
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => failure
+            .hint("choose another port with `--port`; 0 picks a free one")
+            .hint(
+                "the server of another project may use it: `ktx --project-dir <folder> mcp status`",
+            ),
+        std::io::ErrorKind::PermissionDenied => failure.hint("choose a port above 1023"),
+        _ => failure.hint("`--host` names an address of this machine"),
+    }
+}
