@@ -27,11 +27,13 @@ pub(crate) fn run(args: &AdminArgs, invocation: &Invocation) -> Outcome {
         AdminCommand::Schema {
             sources,
             agent,
+            events,
             output,
         } => {
-            let schema = match (*sources, *agent) {
-                (true, _) => ktx_semantic_layer::source_schema(),
-                (_, true) => ktx_agent_file::schema(),
+            let schema = match (*sources, *agent, *events) {
+                (true, ..) => ktx_semantic_layer::source_schema(),
+                (_, true, _) => ktx_agent_file::schema(),
+                (.., true) => ktx_agent_session::event_schema(),
                 _ => ktx_config::schema(),
             };
             print_schema(&schema, output.as_deref(), invocation)
@@ -65,8 +67,7 @@ fn init_folder(dir: &Path, force: bool, output: &OutputArgs, invocation: &Invoca
     Ok(Exit::Success)
 }
 
-/// Rejects the commands of the Python runtime of KTX 0.12, which has nothing to install, start or
-/// stop here.
+/// Rejects the runtime commands of KTX 0.12.
 fn runtime(words: &[String]) -> Outcome {
     let detail = "ktx is one program: there is no separate runtime to install, start or stop";
     let json = words.iter().any(|word| word == "--json");

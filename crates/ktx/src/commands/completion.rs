@@ -13,8 +13,7 @@ use crate::context;
 use crate::invocation::{Invocation, OpenProject, load};
 use crate::report::Outcome;
 
-/// Prints a completion script for a shell. Those of bash, zsh and fish call ktx for candidates, so
-/// they know the project's names; the others know commands and options only.
+/// The scripts of bash, zsh and fish ask ktx for candidates, so they know the names of the project.
 pub(crate) fn run(args: &CompletionArgs) -> Outcome {
     let script = match args.shell {
         Shell::Bash => include_str!("completion/bash.sh").to_owned(),
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &CompletionArgs) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Prints candidates for the last word, one per line, options last. Completion never fails.
+/// One candidate per line, options last. Completion never fails.
 pub(crate) fn complete(args: &CompleteArgs, invocation: &Invocation) -> Outcome {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let (last, before) = words

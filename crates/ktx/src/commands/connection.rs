@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::{ConnectionArgs, ConnectionCommand};
 use crate::compose;
-use crate::connections::check::{Checked, check_all};
+use crate::connections::check::{TestedConnection, check_all};
 use crate::connections::{find, named_schemas};
 use crate::invocation::{Invocation, OpenProject};
 use crate::opening::open_project;
@@ -21,7 +21,6 @@ use crate::report::{Outcome, Report as _};
 use crate::schemas as listing;
 use crate::tables::aligned;
 
-/// Lists, tests, shows or changes connections.
 pub(crate) fn run(args: &ConnectionArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
@@ -43,9 +42,9 @@ pub(crate) fn run(args: &ConnectionArgs, invocation: &Invocation) -> Outcome {
         Some(ConnectionCommand::Edit(args)) => add::edit(args, invocation, &project, &printer),
         Some(ConnectionCommand::Remove { id, yes, .. }) => {
             let agreement = if *yes {
-                remove::Agreement::Given
+                remove::Consent::Given
             } else {
-                remove::Agreement::Wanted
+                remove::Consent::Wanted
             };
             remove::run(find(&project.config, id)?, agreement, &project, &printer)
         }
@@ -121,7 +120,7 @@ fn test(
         (
             _,
             [
-                Checked {
+                TestedConnection {
                     result: Err(failure),
                     ..
                 },
@@ -130,7 +129,7 @@ fn test(
         (
             _,
             [
-                tested @ Checked {
+                tested @ TestedConnection {
                     result: Ok(check), ..
                 },
             ],
@@ -145,7 +144,11 @@ fn test(
     })
 }
 
-fn tested_text(tested: &Checked<'_>, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
+fn tested_text(
+    tested: &TestedConnection<'_>,
+    check: &ConnectionCheck,
+    printer: &Printer,
+) -> Outcome<()> {
     let connection = tested.connection;
     printer.line(&format!("Connection test passed: {}", connection.id))?;
     printer.line(&format!("Driver: {}", connection.driver))?;
@@ -198,9 +201,9 @@ fn role(role: &RoleCheck) -> String {
     }
 }
 
-fn several(tested: &[Checked<'_>], printer: &Printer) -> Outcome<()> {
+fn several(tested: &[TestedConnection<'_>], printer: &Printer) -> Outcome<()> {
     let mut passed = 0;
-    for Checked {
+    for TestedConnection {
         connection,
         result,
         listing,
@@ -232,7 +235,7 @@ fn several(tested: &[Checked<'_>], printer: &Printer) -> Outcome<()> {
     ))
 }
 
-fn json(tested: &[Checked<'_>], printer: &Printer) -> Outcome<()> {
+fn json(tested: &[TestedConnection<'_>], printer: &Printer) -> Outcome<()> {
     let items: Vec<serde_json::Value> = tested.iter().map(tested_item).collect();
     printer.json(&serde_json::json!({
         "kind": "list",
@@ -241,7 +244,7 @@ fn json(tested: &[Checked<'_>], printer: &Printer) -> Outcome<()> {
     }))
 }
 
-fn tested_item(tested: &Checked<'_>) -> serde_json::Value {
+fn tested_item(tested: &TestedConnection<'_>) -> serde_json::Value {
     let mut item = serde_json::json!({
         "id": tested.connection.id.as_str(),
         "driver": tested.connection.driver.as_str(),

@@ -1,6 +1,6 @@
 //! `ktx demo`: from nothing to a served context layer, in one command.
 
-mod place;
+mod folder;
 mod story;
 
 use std::path::{Path, PathBuf};
@@ -24,23 +24,22 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{Job, paused, require_usable_now, scan_all};
 use crate::shell::quoted;
-use place::{Earlier, Place, State};
+use folder::{DemoFolder, DemoState, EarlierDemo};
 
-/// Creates the sample project and prints its story.
 pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     // From the first step on, because moved folders must be restored.
     compose::listen();
-    let place = Place::new(plain(&invocation.current.join(&args.dir)), invocation);
+    let place = DemoFolder::new(plain(&invocation.current.join(&args.dir)), invocation);
     // All refusals come before any change or cost.
     for note in place.recover(args.force)? {
         printer.note(&note);
     }
     let earlier = place.refuse_what_is_there(args.force)?;
     place.refuse_what_is_committed()?;
-    let told = Arc::<compose::HeldEvents>::default();
+    let told = Arc::<compose::EventBuffer>::default();
     let made = build_in(&place, earlier, args, &told, invocation, &printer);
-    if made.is_err() && earlier == Earlier::Replace {
+    if made.is_err() && earlier == EarlierDemo::Replace {
         // The earlier demo is restored, with its ledger.
         if let Ok(project) = load(place.dir(), &invocation.environment) {
             pass_on(&told, invocation, &project, &printer);
@@ -49,8 +48,7 @@ pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     made
 }
 
-/// Removes `.` and, where the folder exists, `..` from a path, because a folder cannot be moved by
-/// such a name.
+/// A folder cannot be moved by a name with `.` or `..` in it.
 fn plain(path: &Path) -> PathBuf {
     let has_parents = path
         .components()
@@ -62,10 +60,10 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 fn build_in(
-    place: &Place<'_>,
-    earlier: Earlier,
+    place: &DemoFolder<'_>,
+    earlier: EarlierDemo,
     args: &DemoArgs,
-    told: &Arc<compose::HeldEvents>,
+    told: &Arc<compose::EventBuffer>,
     invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome {
@@ -75,7 +73,7 @@ fn build_in(
         .as_deref()
         .map(|name| proven(name, told, invocation));
     let proven = proven.transpose()?;
-    let teller = Teller {
+    let teller = StoryPrinter {
         printer: printer.clone(),
     };
     let build = || {
@@ -89,14 +87,14 @@ fn build_in(
         )
     };
     match earlier {
-        Earlier::None => build(),
-        Earlier::Replace => place.replaced(build),
+        EarlierDemo::None => build(),
+        EarlierDemo::Replace => place.replaced(build),
     }
 }
 
 /// Writes usage from before the ledger existed into the project's ledger.
 fn pass_on(
-    told: &compose::HeldEvents,
+    told: &compose::EventBuffer,
     invocation: &Invocation,
     project: &OpenProject,
     printer: &Printer,
@@ -107,37 +105,39 @@ fn pass_on(
 }
 
 /// A backend that has answered a probe.
-struct Proven {
+struct ProbedBackend {
     backend: Backend,
-    /// The usage of the probe, until there is a ledger.
-    told: Arc<compose::HeldEvents>,
+    told: Arc<compose::EventBuffer>,
 }
 
-fn proven(name: &str, told: &Arc<compose::HeldEvents>, invocation: &Invocation) -> Outcome<Proven> {
+fn proven(
+    name: &str,
+    told: &Arc<compose::EventBuffer>,
+    invocation: &Invocation,
+) -> Outcome<ProbedBackend> {
     let backend = compose::named_backend(name)?;
     // There is no project yet, and the model must not see the caller's folder.
     let nowhere = tempfile::tempdir().map_err(|error| {
-        Failure::from_error(Code::DemoFiles, &error).context("no temporary folder can be made")
+        Failure::from_error(Code::DemoFiles, &error).context("no temporary folder can be created")
     })?;
     let told = Arc::clone(told);
     let events = Arc::clone(&told);
     let runtime = compose::llm_for(invocation, nowhere.path(), backend, events)?;
     require_usable_now(&runtime, invocation)?;
-    Ok(Proven { backend, told })
+    Ok(ProbedBackend { backend, told })
 }
 
-/// Creates the project, step by step.
 fn build(
-    place: &Place<'_>,
-    earlier: Earlier,
-    proven: Option<&Proven>,
+    place: &DemoFolder<'_>,
+    earlier: EarlierDemo,
+    proven: Option<&ProbedBackend>,
     invocation: &Invocation,
     printer: &Printer,
-    teller: &Teller,
+    teller: &StoryPrinter,
 ) -> Outcome {
     let dir = place.dir();
     teller.say(&format!("1  a project in {}", dir.display()));
-    place.record(earlier, State::Begun)?;
+    place.record(earlier, DemoState::Begun)?;
     let project = make(dir, proven.map(|proven| proven.backend), invocation)?;
     if let Some(proven) = proven {
         pass_on(&proven.told, invocation, &project, printer);
@@ -154,10 +154,11 @@ fn build(
         Some(_) => describe(invocation, &project, printer, teller)?,
     };
     // From here on the paid result stays, even if the story fails.
-    place.record(earlier, State::Whole)?;
+    place.record(earlier, DemoState::Whole)?;
     project.store.failpoint("demo:whole");
     let story = story::tell(invocation, &project, teller)?;
     let attach = attach(dir, invocation);
+    let tests = tests(dir, invocation);
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "projectDir": dir.display().to_string(),
@@ -168,6 +169,7 @@ fn build(
             "search": story.search,
             "question": story.question,
             "attach": attach,
+            "test": tests,
         }))?;
     } else {
         printer.line("")?;
@@ -181,6 +183,16 @@ fn build(
             "  {}",
             attach["command"].as_str().unwrap_or_default()
         ))?;
+        printer.line("run the 30 test cases of its agent, without a model:")?;
+        printer.line(&format!(
+            "  {}",
+            tests["cases"].as_str().unwrap_or_default()
+        ))?;
+        printer.line("or ask a model, once `ktx setup` has connected one, and see whether the layer helps it:")?;
+        printer.line(&format!(
+            "  {}",
+            tests["ablation"].as_str().unwrap_or_default()
+        ))?;
     }
     Ok(if story.agrees {
         described
@@ -191,12 +203,11 @@ fn build(
 
 /// Prints the steps on stdout, except in JSON mode.
 #[derive(Clone)]
-pub(crate) struct Teller {
+pub(crate) struct StoryPrinter {
     printer: Printer,
 }
 
-impl Teller {
-    /// Prints one line.
+impl StoryPrinter {
     pub(crate) fn say(&self, text: &str) {
         if self.printer.mode != Mode::Json && self.printer.line(text).is_err() {
             // The reader has gone; the project is created anyway.
@@ -204,7 +215,6 @@ impl Teller {
     }
 }
 
-/// Creates the project and commits the sample files.
 fn make(dir: &Path, backend: Option<Backend>, invocation: &Invocation) -> Outcome<OpenProject> {
     let store = init_project(dir, Force::No, invocation)?.store;
     let publisher = store
@@ -251,7 +261,7 @@ fn fill(project: &OpenProject) -> Outcome<i64> {
     let place = database(&project.store);
     let failed = |error: &(dyn std::error::Error + 'static)| {
         Failure::from_error(Code::DemoWarehouse, error)
-            .context("the sample warehouse cannot be made")
+            .context("the sample warehouse cannot be created")
     };
     ktx_project_store::remove(&place).map_err(|error| failed(&error))?;
     warehouse::create(&place).map_err(|error| failed(&error))
@@ -300,6 +310,7 @@ fn scan(invocation: &Invocation, project: &OpenProject, printer: &Printer) -> Ou
         mode: ScanMode::Relationships,
         writing: Writing::Publish,
         runtime: None,
+        reuse: ktx_scan::Reuse::Unchanged,
         budget: ktx_scan::Budget::default(),
         history: crate::cli::QueryHistoryArgs::default(),
     };
@@ -323,7 +334,7 @@ fn describe(
     invocation: &Invocation,
     project: &OpenProject,
     printer: &Printer,
-    teller: &Teller,
+    teller: &StoryPrinter,
 ) -> Outcome<(Value, Exit)> {
     teller.say(&format!(
         "   descriptions by {}",
@@ -365,17 +376,30 @@ fn describe(
     Ok((model, exit))
 }
 
-/// Returns the exact commands that attach an agent, with ktx's full path, so that they work
-/// immediately.
-fn attach(dir: &Path, invocation: &Invocation) -> Value {
+/// Returns the program with the project, as a shell takes it. It has ktx's full path, so that it works immediately.
+fn started(dir: &Path, invocation: &Invocation) -> String {
     let program = invocation
         .program
         .as_ref()
         .map_or_else(|| "ktx".to_owned(), |program| program.display().to_string());
-    let serve = format!(
-        "{} --project-dir {} mcp stdio",
+    format!(
+        "{} --project-dir {}",
         quoted(&program),
         quoted(&dir.display().to_string())
-    );
+    )
+}
+
+/// Returns the commands that attach an agent.
+fn attach(dir: &Path, invocation: &Invocation) -> Value {
+    let serve = format!("{} mcp stdio", started(dir, invocation));
     json!({ "command": serve, "claude": format!("claude mcp add ktx -- {serve}") })
+}
+
+/// Returns the commands that run the cases of the sample agent.
+fn tests(dir: &Path, invocation: &Invocation) -> Value {
+    let test = format!("{} agent test", started(dir, invocation));
+    json!({
+        "cases": format!("{test} --runner planner"),
+        "ablation": format!("{test} --ablation"),
+    })
 }

@@ -2,6 +2,7 @@
 //! capture of notes.
 
 mod notes;
+mod planned;
 mod report;
 mod sources;
 
@@ -23,7 +24,6 @@ use crate::opening::open_project;
 use crate::report::Outcome;
 use crate::scanning::{history, stopped};
 
-/// Builds context for one connection or all of them.
 pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
@@ -43,6 +43,9 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     }
     let is_one_source = plan.sources.len() == 1 && plan.warehouses.is_empty();
     notes::check_absent(args, is_one_source)?;
+    if args.plan {
+        return planned::run(&plan, args.note_connection.as_deref(), context);
+    }
     let need = if args.facts {
         ModelNeed::Nothing
     } else {
@@ -60,25 +63,22 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     report::finish(&done.map_err(going_on)?, &plan, context)
 }
 
-/// The results of a command.
-struct Done {
+struct IngestResults {
     warehouses: Results,
     sources: sources::Results,
-    /// Warehouses that were not tried.
     left: Vec<ConnectionId>,
-    /// Whether the record of past queries was requested.
     needs_history: bool,
     has_model: bool,
 }
 
-/// Ingests the facts of sources first, which need no model. Then the warehouses, because the
-/// meaning of sources is written about their tables.
+/// Facts first, which need no model. Sources last, because their pages are about tables of the
+/// warehouses.
 fn everything(
     args: &IngestArgs,
     plan: &Plan<'_>,
     (held, model): (&ProjectLock, &Model),
     context: CommandContext<'_>,
-) -> Outcome<Done> {
+) -> Outcome<IngestResults> {
     let target = args.note_connection.as_deref();
     if args.connection_id.is_none() {
         sources::remove_orphans(context)?;
@@ -108,9 +108,9 @@ fn everything(
         Err(failure) => Stop::of(failure.code).is_some(),
     });
     let opening = match (is_stopped, plan.warehouses.is_empty()) {
-        (true, _) => sources::Opening::Stopped,
-        (false, true) => sources::Opening::Alone,
-        (false, false) => sources::Opening::AfterWarehouses,
+        (true, _) => sources::StartCondition::Stopped,
+        (false, true) => sources::StartCondition::Alone,
+        (false, false) => sources::StartCondition::AfterWarehouses,
     };
     let sources = if read.is_empty() {
         Vec::new()
@@ -118,7 +118,7 @@ fn everything(
         read.ingest(facts, model, opening, context)?
     };
     let left = plan.warehouses.iter().skip(warehouses.len());
-    Ok(Done {
+    Ok(IngestResults {
         left: left.map(|warehouse| warehouse.id.clone()).collect(),
         warehouses,
         sources,
@@ -127,21 +127,19 @@ fn everything(
     })
 }
 
-impl Done {
-    /// Returns the reports of the sources that were read.
+impl IngestResults {
     fn reports(&self) -> impl Iterator<Item = &SourceReport> {
         let sources = self.sources.iter();
         sources.filter_map(|(_, result)| result.as_ref().ok())
     }
 }
 
-fn is_interrupted(done: &Done) -> bool {
+fn is_interrupted(done: &IngestResults) -> bool {
     let mut failures = done.reports().flat_map(SourceReport::failures);
     failures.any(|failed| failed.stop == Some(Stop::Interrupted))
 }
 
-/// Returns the exit code of a command with at least one result.
-fn exit(done: &Done, dir: &Path) -> Exit {
+fn exit(done: &IngestResults, dir: &Path) -> Exit {
     let results = &done.warehouses;
     let scans = results
         .iter()
@@ -174,8 +172,7 @@ fn exit(done: &Done, dir: &Path) -> Exit {
     }
 }
 
-/// Returns the failure of a command without any result.
-fn nothing_done(done: &Done, dir: &Path) -> Option<Failure> {
+fn nothing_done(done: &IngestResults, dir: &Path) -> Option<Failure> {
     let warehouses = done.warehouses.iter();
     let warehouses = warehouses.map(|(_, result)| result.as_ref().err().cloned());
     // An untried source does not count as a result.

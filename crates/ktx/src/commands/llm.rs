@@ -36,7 +36,6 @@ pub(crate) fn run(args: &LlmArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-/// Prints each role with its model and the known facts.
 fn models(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> Outcome {
     compose::usable_settings(&project.config)?;
     let prices = compose::prices(project)?;
@@ -59,8 +58,8 @@ fn models(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> 
                 "id": facts.as_ref().map(|facts| facts.id.clone()),
                 "known": facts.as_ref().map(|facts| facts.known),
                 "contextWindow": facts.as_ref().and_then(|facts| facts.context_window),
-                "inputUsdPerMillion": model.and_then(|model| price(model, Side::In)),
-                "outputUsdPerMillion": model.and_then(|model| price(model, Side::Out)),
+                "inputUsdPerMillion": model.and_then(|model| price(model, TokenSide::In)),
+                "outputUsdPerMillion": model.and_then(|model| price(model, TokenSide::Out)),
             })
         })
         .collect();
@@ -103,19 +102,19 @@ fn models(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> 
 
 /// The tokens to price.
 #[derive(Clone, Copy)]
-enum Side {
+enum TokenSide {
     In,
     Out,
 }
 
-/// A thousand tokens: few enough for the lowest price tier.
-fn small(side: Side) -> TokenUsage {
+/// Few enough tokens for the lowest price tier.
+fn small(side: TokenSide) -> TokenUsage {
     match side {
-        Side::In => TokenUsage {
+        TokenSide::In => TokenUsage {
             input: 1000,
             ..TokenUsage::default()
         },
-        Side::Out => TokenUsage {
+        TokenSide::Out => TokenUsage {
             output: 1000,
             ..TokenUsage::default()
         },
@@ -159,7 +158,7 @@ fn pricing(project: &OpenProject, invocation: &Invocation, printer: &Printer) ->
     Ok(Exit::Success)
 }
 
-/// Imports a newer table: it must reproduce its own test vectors and must not be older.
+/// The table must reproduce its own test vectors and must not be older.
 fn refresh(
     file: &Path,
     project: &OpenProject,
@@ -197,10 +196,8 @@ fn refresh(
     Ok(Exit::Success)
 }
 
-/// The default instructions for a question.
 const ASKED: &str = "Answer the question in plain text.";
 
-/// Asks the model of a role for a text.
 fn ask(
     args: &LlmAskArgs,
     project: &OpenProject,
@@ -229,7 +226,7 @@ fn ask(
     let request = |cancel| text_request(role, invocation, prompt, cancel);
     let answer = compose::block_on(|cancel| async move {
         let answer = runtime.generate_text(request(cancel.clone())).await;
-        // After Ctrl-C, do not wait any more.
+        // Does not wait any longer after Ctrl-C.
         runtime.settle().with_cancellation_token(&cancel).await;
         Ok(answer?)
     });
@@ -269,7 +266,6 @@ fn text_request(
     }
 }
 
-/// Proves with one turn that the backend answers.
 fn probe(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> Outcome {
     let sink = Arc::new(compose::ProbeSink::new(invocation, project, printer));
     let Some(runtime) = compose::llm_to_try(invocation, project, &sink)? else {

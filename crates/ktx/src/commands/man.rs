@@ -6,7 +6,6 @@ use ktx_diagnostics::{Code, Exit, Failure};
 use crate::cli::{Cli, ManArgs};
 use crate::report::Outcome;
 
-/// Writes one page for ktx and one for each command that help lists.
 pub(crate) fn run(args: &ManArgs) -> Outcome {
     clap_mangen::generate_to(Cli::command(), &args.folder).map_err(|error| {
         let folder = args.folder.display();

@@ -2,7 +2,6 @@
 
 use clap::{Arg, Command};
 
-/// Returns the page with every visible command, its arguments and options.
 pub(crate) fn markdown(root: &mut Command) -> String {
     root.build();
     let mut page = String::from(

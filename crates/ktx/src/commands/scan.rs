@@ -7,7 +7,7 @@ use ktx_diagnostics::{Code, Exit, Failure, counted};
 use std::time::Duration;
 
 use ktx_manifest::RenamedSource;
-use ktx_scan::{Budget, ScanEstimate, ScanMode, Stopped, Writing};
+use ktx_scan::{Budget, Reuse, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};
@@ -17,7 +17,8 @@ use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{
-    Job, Planned, Scanned, estimate_all, estimate_json, estimate_text, history, scan_all, stopped,
+    Job, PlannedChanges, ScanResult, estimate_all, estimate_json, estimate_text, history, scan_all,
+    stopped,
 };
 use crate::schemas;
 use crate::skipped_files::{add_left_alone, left_alone};
@@ -39,10 +40,10 @@ fn about_joins(
     let budget =
         args.max_queries.is_some() || args.max_minutes.is_some() || args.max_bytes.is_some();
     let is_given = args.history.is_given() || args.wait.wait.is_some();
-    if args.structural || args.dry_run || args.estimate || budget || is_given {
+    if args.structural || args.full || args.dry_run || args.estimate || budget || is_given {
         return Err(Failure::new(
             Code::Usage,
-            "`--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself",
+            "`--structural`, `--full`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself",
         ));
     }
     let project = open_project(invocation, printer)?;
@@ -85,6 +86,11 @@ fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome 
     } else {
         Writing::Publish
     };
+    let reuse = if args.full {
+        Reuse::Nothing
+    } else {
+        Reuse::Unchanged
+    };
     let jobs = connections::targets(&project, args.connection_id.as_deref())?
         .into_iter()
         .map(|connection| Job {
@@ -92,6 +98,7 @@ fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome 
             mode,
             writing,
             runtime: None,
+            reuse,
             budget,
             history: args.history,
         })
@@ -105,11 +112,11 @@ fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome 
     })
 }
 
-/// Prints the results. A single failure is the command's failure; one of several makes the result
-/// partial. Results from before a stop are printed as well.
+/// A single failure is the command's failure; one of several makes the result partial. Results from
+/// before a stop are printed as well.
 pub(crate) fn report(
     command: &str,
-    mut results: Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>,
+    mut results: Vec<(ktx_vocabulary::ConnectionId, Outcome<ScanResult>)>,
     printer: &Printer,
 ) -> Outcome {
     let total = results.len();
@@ -207,7 +214,16 @@ fn estimated(mut results: Estimates, printer: &Printer) -> Outcome {
     })
 }
 
-/// Describes the missing part and how to get it.
+fn kept_text(kept: usize) -> Option<String> {
+    let verb = if kept == 1 { "keeps" } else { "keep" };
+    (kept > 0).then(|| {
+        format!(
+            "{} {verb} the values of an earlier scan; `ktx scan --full` reads all tables",
+            counted(kept, "table")
+        )
+    })
+}
+
 fn stopped_text(stopped: &Stopped) -> String {
     let kept = match stopped.tables_kept {
         0 => String::new(),
@@ -222,14 +238,14 @@ fn stopped_text(stopped: &Stopped) -> String {
     )
 }
 
-fn stops(result: &Outcome<Scanned>) -> bool {
+fn stops(result: &Outcome<ScanResult>) -> bool {
     result
         .as_ref()
         .err()
         .is_some_and(|failure| matches!(failure.exit, Exit::Model | Exit::Interrupted))
 }
 
-fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
+fn lines(scanned: &ScanResult, printer: &Printer) -> Outcome<()> {
     let report = &scanned.outcome.report;
     let diff = &report.diff_summary;
     printer.line(&format!(
@@ -247,6 +263,9 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
         )?;
     }
     schemas::print(&scanned.outcome.schemas, printer)?;
+    if let Some(text) = kept_text(scanned.outcome.tables_kept) {
+        printer.line(&format!("  {text}"))?;
+    }
     let joins = &report.relationships;
     printer.line(&format!(
         "  joins: {} accepted, {} to review",
@@ -265,7 +284,7 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
     }
     match &scanned.published {
         None => {
-            let planned = scanned.planned.iter().flat_map(Planned::lines);
+            let planned = scanned.planned.iter().flat_map(PlannedChanges::lines);
             for line in planned {
                 printer.line(&format!("  {line}"))?;
             }
@@ -283,16 +302,15 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
     }
 }
 
-/// Describes the necessary change after a renaming.
 fn renamed_text(renamed: &RenamedSource) -> String {
     let RenamedSource { before, now } = renamed;
     format!(
-        "the source `{before}` is called `{now}` now, since another schema has a table of that name; \
-         call it so in overlays, joins and queries, or name the schemas to read under `schemas` in ktx.yaml"
+        "the source `{before}` is called `{now}` now, because another schema has a table of that name; \
+         use the new name in overlays, joins and queries, or name the schemas to read under `schemas` in ktx.yaml"
     )
 }
 
-fn item(id: &str, result: &Outcome<Scanned>) -> Value {
+fn item(id: &str, result: &Outcome<ScanResult>) -> Value {
     let scanned = match result {
         Ok(scanned) => scanned,
         Err(failure) => return failed_item(id, failure),
@@ -305,6 +323,7 @@ fn item(id: &str, result: &Outcome<Scanned>) -> Value {
         "commit": scanned.published.as_ref().and_then(|published| published.commit.clone()),
         "changedFiles": scanned.outcome.changes.len(),
         "skippedFiles": scanned.published.as_ref().map_or(0, |published| published.skipped.len()),
+        "keptTables": scanned.outcome.tables_kept,
         "profileStatements": scanned.outcome.profile_statements,
         "validationStatements": scanned.outcome.validation_statements,
         "modelCalls": scanned.outcome.model_calls,

@@ -46,13 +46,11 @@ impl State {
     }
 }
 
-/// One part of a working project.
 pub(super) struct Step {
     pub name: &'static str,
     pub state: State,
     pub detail: String,
     code: Option<Code>,
-    /// Further notes and next steps.
     pub hints: Vec<Hint>,
 }
 
@@ -137,7 +135,6 @@ impl Steps<'_> {
     }
 }
 
-/// Performs the steps of the flags and lists the missing ones.
 pub(crate) fn run(args: &SetupArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     model::fitting(args)?;
@@ -164,7 +161,6 @@ pub(crate) fn run(args: &SetupArgs, invocation: &Invocation) -> Outcome {
     finish(steps, &project)
 }
 
-/// Prints the result, the next step and the failures.
 fn finish(steps: Steps<'_>, project: &OpenProject) -> Outcome {
     let printer = steps.printer;
     let failed = steps.names(State::Failed);
@@ -228,7 +224,7 @@ fn project(args: &SetupArgs, invocation: &Invocation) -> Outcome<(Step, OpenProj
         }
         Err(failure) if failure.code == Code::MissingProject => Err(Failure {
             hints: vec![
-                Hint::new("add `--yes` to make one in this folder"),
+                Hint::new("add `--yes` to create one in this folder"),
                 Hint::new("name another folder with `--project-dir`"),
             ],
             ..failure

@@ -25,11 +25,11 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::aligned;
 
-use interchange::Place;
-use upkeep::Tidying;
+use interchange::ExchangeContext;
+use upkeep::FormatMode;
 
-/// Adjusts the failure for a source named on the command line that does not exist; in a semantic
-/// query the same code is a refusal.
+/// A source named on the command line that does not exist is a wrong argument; in a semantic query
+/// the same code is a refusal.
 fn not_there(failure: Failure) -> Failure {
     if failure.code != Code::UnknownSource {
         return failure;
@@ -42,7 +42,6 @@ fn not_there(failure: Failure) -> Failure {
     }
 }
 
-/// Works on semantic sources.
 pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
     if matches!(args.command, Some(SlCommand::Conformance)) {
         return answer_conformance();
@@ -75,29 +74,29 @@ pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
             diff::run(args, connection, &project, context.as_ref(), &printer)
         }
         Some(SlCommand::Export(args)) => {
-            let place = Place {
+            let exchange = ExchangeContext {
                 invocation,
                 project: &project,
                 connection,
             };
-            interchange::export(args, &place, context.as_ref(), &printer)
+            interchange::export(args, &exchange, context.as_ref(), &printer)
         }
         Some(SlCommand::Import(args)) => {
-            let place = Place {
+            let exchange = ExchangeContext {
                 invocation,
                 project: &project,
                 connection,
             };
-            interchange::import(args, &place, context.as_ref(), &printer)
+            interchange::import(args, &exchange, context.as_ref(), &printer)
         }
         Some(SlCommand::Graph { format }) => {
             upkeep::graph(*format, connection, context.as_ref(), &printer)
         }
         Some(SlCommand::Fmt { check, .. }) => {
             let tidying = if *check {
-                Tidying::Check
+                FormatMode::Check
             } else {
-                Tidying::Write
+                FormatMode::Write
             };
             upkeep::fmt(tidying, connection, &project, context.as_ref(), &printer)
         }
@@ -139,13 +138,13 @@ pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-/// The subcommands of `ktx sl` that are often mistyped; any other word is a search.
+/// Words that are often mistyped; any other word is a search.
 const SL_WORDS: &[&str] = &[
     "list", "search", "read", "validate", "query", "diff", "graph", "fmt", "test", "export",
     "import", "suggest",
 ];
 
-/// Returns the line limit; zero would look like an empty result.
+/// Zero would look like an empty result.
 fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
     match args.limit {
         Some(0) => Err(
@@ -253,7 +252,7 @@ fn print_hits(hits: &[SourceHit], warnings: &[String], words: &str, printer: &Pr
     Ok(Exit::Success)
 }
 
-/// Answers the conformance protocol: one JSON request per line, one JSON answer per line.
+/// One JSON request per line, one JSON answer per line.
 fn answer_conformance() -> Outcome {
     let load = |folder: &str| read_folder(Path::new(folder));
     for line in std::io::stdin().lock().lines() {
@@ -267,8 +266,7 @@ fn answer_conformance() -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Returns the YAML files of a folder, at any depth, by path: those that a project in the folder
-/// would have.
+/// Returns the files that a project in the folder would have, at any depth, ordered by path.
 fn read_folder(folder: &Path) -> Result<Vec<SourceFile>, String> {
     let failed =
         |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());

@@ -23,7 +23,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::{aligned, csv, tsv};
 
-/// The maximum of `--max-rows`.
 const MOST_ROWS: usize = 10_000;
 
 /// The longest statement read from stdin, in bytes: the limit of the gate.
@@ -75,14 +74,12 @@ pub(crate) fn run(args: &SqlArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Returns the id of the command line, if it names a connection.
 fn connection_id(args: &SqlArgs) -> Outcome<Option<&str>> {
     let id = args.connection.as_deref();
     id.map(ConnectionId::parse).transpose()?;
     Ok(id)
 }
 
-/// The JSON form of an answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SqlReport {
@@ -113,12 +110,11 @@ impl SqlReport {
     }
 }
 
-/// Returns the functions that the connection allows in addition to those that the gate knows.
 fn allowed_functions(connection: &Connection) -> AllowedFunctions {
     AllowedFunctions::new(connection.texts(&["allowed_functions"]))
 }
 
-/// Returns the statement of the command line, or of stdin if it is only `-`.
+/// A single `-` stands for stdin.
 fn statement(args: &SqlArgs) -> Outcome<String> {
     if args.sql != ["-"] {
         return Ok(args.sql.join(" "));
@@ -153,7 +149,6 @@ fn statement(args: &SqlArgs) -> Outcome<String> {
     Ok(text)
 }
 
-/// Reports the cap that ended the answer after this many rows, with a hint.
 fn cut_off(rows: usize, caps: &Caps) -> String {
     if rows < caps.rows {
         let most = caps.bytes >> 20;
@@ -221,7 +216,7 @@ fn print(result: &QueryResult, format: Option<SqlFormat>, printer: &Printer) -> 
     printer.line(&format!("{count} row{}", if count == 1 { "" } else { "s" }))
 }
 
-/// Prints the gate's verdict. Without a statement and with piped input, judges JSON lines.
+/// Judges JSON lines if there is piped input and no statement.
 fn check(args: &SqlArgs, sql: &str, invocation: &Invocation, printer: &Printer) -> Outcome {
     if sql.is_empty() {
         if std::io::stdin().is_terminal() {
@@ -263,7 +258,6 @@ fn check(args: &SqlArgs, sql: &str, invocation: &Invocation, printer: &Printer) 
     })
 }
 
-/// The JSON form of a verdict.
 #[derive(Debug, Serialize)]
 struct Verdict<'a> {
     allowed: bool,

@@ -15,23 +15,19 @@ use ktx_vocabulary::Backend;
 use serde::Serialize;
 
 use crate::cli::StatusArgs;
-use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::scanning::probe_failure;
+use crate::{clients, compose};
 
 use checks::Checks;
 use report::Issue;
 
-/// The result of the model backend's probe.
 pub(crate) enum Probe {
-    /// No backend is configured.
     None,
-    /// It was not asked.
     Skipped,
     Usable(ProbeReport),
-    /// It cannot be used.
     Unusable(Failure),
 }
 
@@ -53,8 +49,9 @@ pub(crate) fn run(args: &StatusArgs, invocation: &Invocation) -> Outcome {
         Err(failure) => return Err(failure),
     };
     let checks = if args.fast {
-        Checks::none(&project)?
+        Checks::none(&project)
     } else {
+        clients::check_policies(invocation, &project)?;
         Checks::take(invocation, &project)?
     };
     let probe = probe(args, invocation, &project, &printer)?;
@@ -74,7 +71,6 @@ pub(crate) fn run(args: &StatusArgs, invocation: &Invocation) -> Outcome {
     })
 }
 
-/// The JSON form of `ktx status --validate`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Validation {
@@ -84,7 +80,6 @@ struct Validation {
     warnings: Vec<Issue>,
 }
 
-/// Checks only `ktx.yaml`.
 fn validate(invocation: &Invocation, printer: &Printer) -> Outcome {
     let dir = invocation.project_dir()?;
     let project = crate::invocation::load(&dir, &invocation.environment)?;

@@ -10,8 +10,9 @@ use crate::invocation::Invocation;
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
+use crate::session_usage::messages_of;
 use crate::tables::{aligned, tsv};
-use crate::totals::{cost, read_report};
+use crate::totals::{cost, read_report, read_sums};
 
 pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
@@ -28,7 +29,10 @@ pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
         run_id: args.run.clone(),
         since: since(args, invocation)?,
     };
-    let report = read_report(&project, group, &window)?;
+    let report = match &args.session {
+        Some(session) => read_sums(&project, &messages_of(session, invocation, &project)?)?,
+        None => read_report(&project, group, &window)?,
+    };
     let budget = compose::day_status(invocation, &project)?;
     if printer.mode == Mode::Json {
         let rows: Vec<Value> = report.rows.iter().map(row_json).collect();
@@ -54,7 +58,7 @@ pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
     ]
     .map(str::to_owned);
     let mut rows: Vec<Vec<Option<String>>> = Vec::new();
-    if args.by.is_some() {
+    if args.by.is_some() || args.session.is_some() {
         rows.extend(report.rows.iter().map(|row| cells(&row.key, row)));
     }
     rows.push(cells("total", &report.total));
@@ -70,6 +74,7 @@ pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
                 "no usage of a run `{run}` is recorded; `ktx usage --by run` lists the runs"
             ),
             (None, Some(since)) => format!("no usage since {since} is recorded"),
+            (None, None) if args.session.is_some() => "the session has used no model".to_owned(),
             (None, None) => "no usage is recorded yet".to_owned(),
         });
     }
@@ -80,11 +85,10 @@ pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Explains parts of a sum that the numbers do not show.
 fn tell_about(total: &ReportRow, printer: &Printer) {
     if total.unattributed_tokens > 0 {
         printer.note(&format!(
-            "{} of the tokens were used beside the messages, such as for compaction",
+            "{} of the tokens were used outside of messages, such as for compaction",
             total.unattributed_tokens
         ));
     }
@@ -93,25 +97,25 @@ fn tell_about(total: &ReportRow, printer: &Printer) {
     }
     if total.incomplete > 0 {
         printer.note(&format!(
-            "{} messages were cut off; their output is estimated from what was seen of it",
+            "{} messages were cut off; their output is estimated from the part that arrived",
             total.incomplete
         ));
     }
     if total.uncounted > 0 {
         printer.note(&format!(
-            "{} messages came from a provider that does not tell what they used; their tokens are estimated from their size",
+            "{} messages came from a provider that does not report usage; their tokens are estimated from their size",
             total.uncounted
         ));
     }
     if total.unpriced > 0 {
         printer.note(&format!(
-            "{} messages have no known price; the cost is of the others",
+            "{} messages have no known price; the cost covers the others",
             total.unpriced
         ));
     }
 }
 
-/// Parses `--since`: a day, a time, or a number of days such as `7d`, in the ledger's time format.
+/// A day, a time, or a number of days such as `7d`, in the ledger's time format.
 fn since(args: &UsageArgs, invocation: &Invocation) -> Outcome<Option<String>> {
     let Some(text) = &args.since else {
         return Ok(None);
@@ -124,7 +128,7 @@ fn since(args: &UsageArgs, invocation: &Invocation) -> Outcome<Option<String>> {
     Ok(Some(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string()))
 }
 
-/// Parses a time; days, and times of day without an offset, are UTC.
+/// Days, and times of day without an offset, are UTC.
 fn moment(text: &str, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
     if let Some(days) = text.strip_suffix('d') {
         let days: u32 = days.parse().ok()?; // told as no date
@@ -150,7 +154,7 @@ fn reported_difference(row: &ReportRow) -> Option<String> {
     let reported = &row.reported;
     reported.differs().then(|| {
         format!(
-            "the model backends themselves say {} for calls that cost {} at these list prices",
+            "the model backends themselves report {} for calls that cost {} at these list prices",
             reported.compared, reported.computed
         )
     })

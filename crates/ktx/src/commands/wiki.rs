@@ -1,6 +1,8 @@
 //! `ktx wiki`: list, search and read pages.
 
-use ktx_context_tools::wire::{WikiItem, WikiReadInput, WikiSearchInput, WikiSearchOutput};
+use ktx_context_tools::wire::{
+    WikiHit, WikiItem, WikiReadInput, WikiSearchInput, WikiSearchOutput,
+};
 use ktx_context_tools::{Lanes, ProjectContext, list_wiki, read_wiki, search_wiki, wiki_page};
 use ktx_diagnostics::Exit;
 
@@ -118,7 +120,12 @@ fn print_hits(answer: &WikiSearchOutput, words: &str, printer: &Printer) -> Outc
         }
     }
     if !hits.is_empty() && hits.iter().all(|hit| hit.confidence.is_some()) {
-        printer.note("no page fits well: these have only a small part of the words");
+        let by_meaning = |hit: &WikiHit| hit.match_reasons.iter().any(|lane| lane == "semantic");
+        printer.note(if hits.iter().any(by_meaning) {
+            "no page contains most of the words: these are near in meaning, or contain a few of them"
+        } else {
+            "no page matches well: these contain only a few of the words"
+        });
     }
     if hits.is_empty() {
         printer.note(&format!(

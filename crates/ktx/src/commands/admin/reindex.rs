@@ -42,6 +42,9 @@ pub(crate) fn run(force: bool, output: &OutputArgs, invocation: &Invocation) -> 
     if done.scopes.is_empty() {
         printer.note("nothing to index: no wiki pages, no sources, no scans");
     }
+    if let Some(count) = done.embedded.filter(|count| *count > 0) {
+        printer.line(&format!("vectors\tembedded={count}"))?;
+    }
     if done.place.is_none() {
         printer.note(
             "warning: the index cannot be kept in `.ktx/state/`; every search reads all files",
@@ -70,8 +73,7 @@ fn label(scope: &IndexScope) -> String {
     }
 }
 
-/// The format of KTX 0.12. The fields about embeddings are zero, because search is full-text;
-/// scopes are not timed separately.
+/// The format of KTX 0.12. Embeddings are counted in all.
 fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
     let sum = |part: fn(&ReindexedScope) -> usize| done.scopes.iter().map(part).sum::<usize>();
     let mut answer = json!({
@@ -82,12 +84,12 @@ fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
                 "scanned": sum(|scope| scope.scanned),
                 "updated": sum(|scope| scope.updated),
                 "deleted": sum(|scope| scope.deleted),
-                "embeddingsRecomputed": 0,
+                "embeddingsRecomputed": done.embedded.unwrap_or_default(),
                 "embeddingsFailed": 0,
             },
             "dbPath": done.place.as_ref().map(|place| place.display().to_string()),
             "force": force,
-            "embeddingsAvailable": false,
+            "embeddingsAvailable": done.embedded.is_some(),
             "durationMs": took,
         },
         "meta": { "command": "admin reindex" },

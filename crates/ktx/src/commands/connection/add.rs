@@ -8,7 +8,7 @@ use super::{tested_item, tested_text};
 use crate::cli::{ConnectionAddArgs, ConnectionEditArgs};
 use crate::connections::check::check_all;
 use crate::connections::config_file::NOT_COMMITTED;
-use crate::connections::entry::{Entered, IdUse, add_entry, edit_entry};
+use crate::connections::entry::{ConfiguredConnection, IdUse, add_entry, edit_entry};
 use crate::connections::find;
 use crate::connections::references::look_up;
 use crate::invocation::{Invocation, OpenProject, load};
@@ -52,7 +52,6 @@ pub(super) fn edit(
 struct Change {
     /// `added` or `edited`.
     done: &'static str,
-    /// Whether the connection is tested afterwards.
     tests: bool,
 }
 
@@ -67,7 +66,7 @@ impl Change {
 }
 
 fn report(
-    entered: &Entered,
+    entered: &ConfiguredConnection,
     change: &Change,
     invocation: &Invocation,
     printer: &Printer,

@@ -16,23 +16,20 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::shell::quoted;
 
-/// Whether the user has confirmed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Agreement {
-    /// With `--yes`.
+pub(super) enum Consent {
     Given,
-    /// Not yet.
     Wanted,
 }
 
 pub(super) fn run(
     connection: &Connection,
-    agreement: Agreement,
+    agreement: Consent,
     project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
     let id = connection.id.as_str();
-    if agreement == Agreement::Wanted && !is_agreed(id, printer)? {
+    if agreement == Consent::Wanted && !is_agreed(id, printer)? {
         printer.note("nothing is changed");
         return Ok(Exit::Success);
     }
@@ -84,8 +81,8 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Returns the files below `.ktx/secrets/` that only this connection refers to. They are not
-/// deleted, because a password stored nowhere else would be lost.
+/// The files below `.ktx/secrets/` that only this connection refers to. ktx does not delete them,
+/// because a password stored nowhere else would be lost.
 fn secret_files(
     connection: &Connection,
     config: &ktx_config::Project,
@@ -119,7 +116,7 @@ fn is_agreed(id: &str, printer: &Printer) -> Outcome<bool> {
     if !printer.interactive || !std::io::stdin().is_terminal() {
         return Err(Failure::new(
             Code::ConfirmationRequired,
-            format!("connection `{id}` is removed only when you agree"),
+            format!("connection `{id}` is removed only with your consent"),
         )
         .hint("add `--yes`"));
     }

@@ -26,7 +26,7 @@ pub(super) fn run(
     if current.project.connection(new.as_str()).is_some() {
         return Err(Failure::new(
             Code::ConnectionExists,
-            format!("there is a connection `{new}` already"),
+            format!("connection `{new}` already exists"),
         ));
     }
     refuse_files(old, new.as_str(), project)?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::compose;
 use crate::connections::mask::masked;
-use crate::connections::references::{Looked, look_up};
+use crate::connections::references::{ReferenceCheck, look_up};
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
@@ -30,7 +30,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-pub(super) fn to_json(connection: &Connection, looked: &[Looked]) -> Value {
+pub(super) fn to_json(connection: &Connection, looked: &[ReferenceCheck]) -> Value {
     let references: Vec<Value> = looked
         .iter()
         .map(|looked| {
@@ -63,7 +63,7 @@ pub(super) fn to_json(connection: &Connection, looked: &[Looked]) -> Value {
     data
 }
 
-fn text(connection: &Connection, looked: &[Looked], printer: &Printer) -> Outcome<()> {
+fn text(connection: &Connection, looked: &[ReferenceCheck], printer: &Printer) -> Outcome<()> {
     printer.line(&format!("Connection: {}", connection.id))?;
     printer.line(&format!(
         "Driver: {} ({})",
@@ -104,7 +104,7 @@ fn text(connection: &Connection, looked: &[Looked], printer: &Printer) -> Outcom
 fn lines(
     prefix: &str,
     fields: &Map<String, Value>,
-    looked: &[Looked],
+    looked: &[ReferenceCheck],
     printer: &Printer,
 ) -> Outcome<()> {
     for (key, value) in fields {

@@ -19,34 +19,29 @@ use crate::report::{Outcome, Report as _};
 const MARK: &str = "# The sample project of `ktx demo`.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Earlier {
-    /// The folder is free.
+pub(super) enum EarlierDemo {
     None,
     /// This program created the contents, and they will be replaced.
     Replace,
 }
 
-/// The progress of a demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// It is being created.
+pub(super) enum DemoState {
     Begun,
     Whole,
 }
 
-/// The location of a demo.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct DemoFolder<'a> {
     dir: PathBuf,
     /// The sibling folder for an earlier demo until the new one is complete; it does not exist yet.
     aside: PathBuf,
     invocation: &'a Invocation,
 }
 
-/// How the folder was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Record {
-    state: State,
+    state: DemoState,
     /// The name of the sibling folder with the previous demo.
     replaces: Option<String>,
 }
@@ -55,7 +50,7 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::from_error(Code::DemoFiles, error)
 }
 
-impl<'a> Place<'a> {
+impl<'a> DemoFolder<'a> {
     pub(super) fn new(dir: PathBuf, invocation: &'a Invocation) -> Self {
         let aside = dir.with_file_name(format!("{}{}", prefix(&dir), invocation.run_id));
         Self {
@@ -84,7 +79,10 @@ impl<'a> Place<'a> {
                 }
                 ktx_project_store::move_folder(only, &self.dir).map_err(|error| failed(&error))?;
                 drop(lock);
-                notes.push("the earlier demo, which a killed `ktx demo` had moved aside, is in its place again".to_owned());
+                notes.push(
+                    "the earlier demo, which a killed `ktx demo` had moved aside, is restored"
+                        .to_owned(),
+                );
             }
             return Ok(notes);
         }
@@ -100,17 +98,17 @@ impl<'a> Place<'a> {
         // Held until every folder is in its place.
         let lock = self.locked(&replaced)?;
         match record.state {
-            State::Whole => {
+            DemoState::Whole => {
                 carry(&replaced, &self.dir)?;
                 self.remove(&replaced).map_err(|error| failed(&error))?;
-                notes.push("the demo before this one, which a killed `ktx demo` had left aside, is removed; its usage is kept".to_owned());
+                notes.push("removed the demo before this one, which a killed `ktx demo` had moved aside; its usage is kept".to_owned());
             }
-            State::Begun if force => {
+            DemoState::Begun if force => {
                 self.put_back(&replaced).map_err(|error| failed(&*error))?;
-                notes.push("the demo that a killed `ktx demo` had begun is removed; the earlier one is in its place again".to_owned());
+                notes.push("removed the demo that a killed `ktx demo` had begun; the earlier one is restored".to_owned());
             }
-            State::Begun => notes.push(format!(
-                "a killed `ktx demo` had begun what is there; the demo before it is in `{}`",
+            DemoState::Begun => notes.push(format!(
+                "a killed `ktx demo` created the folder; the demo before it is in `{}`",
                 replaced.display()
             )),
         }
@@ -118,7 +116,6 @@ impl<'a> Place<'a> {
         Ok(notes)
     }
 
-    /// Returns the earlier demos of this folder in sibling folders.
     fn left_aside(&self) -> Outcome<Vec<PathBuf>> {
         let parent = self.dir.parent().unwrap_or(Path::new("."));
         let entries = match std::fs::read_dir(parent) {
@@ -153,10 +150,10 @@ impl<'a> Place<'a> {
             .map_err(|error| failed(&error).context("the earlier demo cannot be replaced"))?;
         let built = build();
         let is_whole = read_record(&self.dir, &self.dir)
-            .is_some_and(|record| record.state == State::Whole && record.replaces.is_some());
+            .is_some_and(|record| record.state == DemoState::Whole && record.replaces.is_some());
         let ended = match built {
             Err(failure) if !is_whole => Err(match self.put_back(&self.aside) {
-                Ok(()) => failure.hint("the earlier demo is in its place again"),
+                Ok(()) => failure.hint("the earlier demo is restored"),
                 Err(error) => failure
                     .because(error.to_string())
                     .hint(format!("the earlier demo is in `{}`", self.aside.display())),
@@ -196,13 +193,11 @@ impl<'a> Place<'a> {
         ktx_project_store::remove_folder(&gone)
     }
 
-    /// Returns a new folder name for a demo that is about to be removed.
     fn gone(&self) -> PathBuf {
         let name = format!("{}{}", gone_prefix(&self.dir), self.invocation.run_id);
         self.dir.with_file_name(name)
     }
 
-    /// Removes the remainders of interrupted removals.
     fn remove_gone(&self) {
         let parent = self.dir.parent().unwrap_or(Path::new("."));
         let prefix = gone_prefix(&self.dir);
@@ -225,34 +220,36 @@ impl<'a> Place<'a> {
                 let failure = Failure::from_error(Code::Locked, &error);
                 failure
                     .with_hints(&error)
-                    .context(format!("`{}` is being made", self.dir.display()))
+                    .context(format!("`{}` is being created", self.dir.display()))
             })
     }
 
     /// Refuses every folder with contents, except one that `ktx demo` created at that path.
-    pub(super) fn refuse_what_is_there(&self, force: bool) -> Outcome<Earlier> {
+    pub(super) fn refuse_what_is_there(&self, force: bool) -> Outcome<EarlierDemo> {
         let dir = &self.dir;
         let mut entries = match std::fs::read_dir(dir) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Earlier::None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(EarlierDemo::None);
+            }
             Err(error) => {
                 return Err(Failure::from_error(Code::DemoFolder, &error)
                     .context(format!("`{}` cannot be used", dir.display())));
             }
         };
         if entries.next().is_none() || is_bare(dir) {
-            return Ok(Earlier::None);
+            return Ok(EarlierDemo::None);
         }
         let record = read_record(dir, dir);
         let unfinished = record
             .as_ref()
-            .is_some_and(|record| record.state == State::Begun);
+            .is_some_and(|record| record.state == DemoState::Begun);
         let looks_so =
             std::fs::read_to_string(dir.join(FILE_NAME)).is_ok_and(|text| text.starts_with(MARK));
         let refused =
             |what: &str| Failure::new(Code::DemoExists, format!("`{}` {what}", dir.display()));
         if !looks_so && !unfinished {
-            return Err(refused("is not empty and no demo; it is left alone")
+            return Err(refused("is not empty and not a demo; ktx leaves it alone")
                 .hint("name an empty or new folder with `--dir`"));
         }
         if !force {
@@ -261,11 +258,11 @@ impl<'a> Place<'a> {
         }
         if record.is_none() {
             return Err(refused(
-                "looks like a demo, but there is no record that `ktx demo` made it here; it is left alone",
+                "looks like a demo, but there is no record that `ktx demo` created it here; ktx leaves it alone",
             )
             .hint("name an empty or new folder with `--dir`, or remove the folder yourself"));
         }
-        Ok(Earlier::Replace)
+        Ok(EarlierDemo::Replace)
     }
 
     /// Refuses a folder that is part of the last commit of an enclosing repository: removed files
@@ -280,16 +277,16 @@ impl<'a> Place<'a> {
         Err(Failure::new(
             Code::DemoCommitted,
             format!(
-                "`{}` is a part of the git repository around it, which has files there in its last commit",
+                "`{}` is part of the git repository around it, whose last commit has files there",
                 self.dir.display()
             ),
         )
         .hint("name a folder with `--dir` that the repository does not have")
-        .hint("or remove the folder and commit that, then run the same command again"))
+        .hint("or remove the folder, commit that, and run the same command again"))
     }
 
     /// Records in the folder that this program creates it, at which path, and what it replaces.
-    pub(super) fn record(&self, earlier: Earlier, state: State) -> Outcome<()> {
+    pub(super) fn record(&self, earlier: EarlierDemo, state: DemoState) -> Outcome<()> {
         let store = Store::unchecked(
             Layout::new(&self.dir),
             self.invocation.environment.clone(),
@@ -300,8 +297,8 @@ impl<'a> Place<'a> {
         let here = self.dir.canonicalize().map_err(|error| failed(&error))?;
         let record = json!({
             "dir": here.to_string_lossy(),
-            "state": match state { State::Begun => "begun", State::Whole => "whole" },
-            "replaces": (earlier == Earlier::Replace).then(|| name(&self.aside)),
+            "state": match state { DemoState::Begun => "begun", DemoState::Whole => "whole" },
+            "replaces": (earlier == EarlierDemo::Replace).then(|| name(&self.aside)),
         });
         let file = store.layout().demo_record();
         ktx_project_store::write_atomically(&file, format!("{record:#}\n").as_bytes())
@@ -317,12 +314,10 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-/// Returns the prefix of sibling folders with earlier demos.
 fn prefix(dir: &Path) -> String {
     format!(".{}.before-", name(dir))
 }
 
-/// Returns the prefix of folders that are being removed.
 fn gone_prefix(dir: &Path) -> String {
     format!(".{}.gone-", name(dir))
 }
@@ -351,8 +346,8 @@ fn is_bare(dir: &Path) -> bool {
     holds(dir, Some(".ktx")) && holds(&dir.join(".ktx"), Some("state")) && is_unused(&state)
 }
 
-/// Reads the record in a folder if it names the path `dir`: a copy, a clone, a moved folder and a
-/// link belong to the user. Records of earlier versions were written at the end of a demo.
+/// Only if it names the path `dir`: a copy, a clone, a moved folder and a link belong to the user.
+/// Earlier versions wrote the record at the end of a demo.
 fn read_record(folder: &Path, dir: &Path) -> Option<Record> {
     let is_link = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
     let record = std::fs::read(Layout::new(folder).demo_record()).ok()?;
@@ -361,14 +356,13 @@ fn read_record(folder: &Path, dir: &Path) -> Option<Record> {
     let names_it = record["dir"].as_str() == Some(&*here.to_string_lossy());
     (!is_link && names_it).then(|| Record {
         state: match record["state"].as_str() {
-            Some("begun") => State::Begun,
-            _ => State::Whole,
+            Some("begun") => DemoState::Begun,
+            _ => DemoState::Whole,
         },
         replaces: record["replaces"].as_str().map(str::to_owned),
     })
 }
 
-/// Copies the usage of a demo into another one.
 fn carry_over(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let ledger = |folder: &Path| Layout::new(folder).state().join("usage.sqlite");
     let (from, to) = (ledger(from), ledger(to));

@@ -13,7 +13,7 @@ use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{Cell, QueryResult};
 use serde_json::{Value, json};
 
-use super::Teller;
+use super::StoryPrinter;
 use crate::compose;
 use crate::connections;
 use crate::context;
@@ -22,7 +22,6 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
 
 pub(crate) struct Story {
-    /// Whether the compiled answer equals the direct count.
     pub agrees: bool,
     pub validation: Value,
     pub search: Value,
@@ -35,7 +34,7 @@ type Answer = BTreeMap<String, Option<i64>>;
 pub(crate) fn tell(
     invocation: &Invocation,
     project: &OpenProject,
-    teller: &Teller,
+    teller: &StoryPrinter,
 ) -> Outcome<Story> {
     let context = context::open(invocation, project)?;
     compose::block_on(|_| async move {
@@ -55,7 +54,7 @@ pub(crate) fn tell(
 async fn check(
     context: &dyn ProjectContext,
     project: &OpenProject,
-    teller: &Teller,
+    teller: &StoryPrinter,
 ) -> Outcome<Value> {
     let connection = connections::warehouse(&project.config, None)?;
     let catalog = context.catalog(&connection.id).await?;
@@ -74,13 +73,12 @@ async fn check(
     Ok(json!({ "sources": sources, "errors": errors, "warnings": report.warnings.len() }))
 }
 
-/// Formats `file: message`.
 fn shown(finding: &Finding) -> String {
     let path = finding.path.as_deref().unwrap_or("semantic-layer");
     format!("{path}: {}", finding.message)
 }
 
-async fn search(context: &dyn ProjectContext, teller: &Teller) -> Outcome<Value> {
+async fn search(context: &dyn ProjectContext, teller: &StoryPrinter) -> Outcome<Value> {
     let input = WikiSearchInput {
         query: "net revenue".to_owned(),
         limit: Some(3),
@@ -100,7 +98,7 @@ async fn search(context: &dyn ProjectContext, teller: &Teller) -> Outcome<Value>
     ]))
 }
 
-async fn question(context: &dyn ProjectContext, teller: &Teller) -> Outcome<(bool, Value)> {
+async fn question(context: &dyn ProjectContext, teller: &StoryPrinter) -> Outcome<(bool, Value)> {
     let naive = run_sql(context, NAIVE_SQL).await?;
     let naive = amounts(&naive, |row| cents(row.get(1)));
     let direct = run_sql(context, CHECK_SQL).await?;
@@ -149,7 +147,7 @@ async fn question(context: &dyn ProjectContext, teller: &Teller) -> Outcome<(boo
     Ok((agrees, value))
 }
 
-fn print(teller: &Teller, naive: &Answer, semantic: &Answer, direct: &Answer, agrees: bool) {
+fn print(teller: &StoryPrinter, naive: &Answer, semantic: &Answer, direct: &Answer, agrees: bool) {
     teller.say(&format!("6  one question, answered twice: {QUESTION}"));
     teller.say(&format!(
         "   {:<10}{:>18}{:>18}{:>18}",
@@ -202,7 +200,6 @@ fn cents(cell: Option<&Cell>) -> Option<i64> {
     Some((dollars * 100.0).round() as i64)
 }
 
-/// Formats `1,234,567.89`.
 fn money(cents: i64) -> String {
     let digits = (cents.abs() / 100).to_string();
     let mut whole = String::new();

@@ -33,7 +33,7 @@ pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()
     )
 }
 
-/// Captures all notes, one after another; each is committed before the next one begins.
+/// Each note is committed before the next one begins.
 pub(super) fn run(args: &IngestArgs, limits: Limits, context: CommandContext<'_>) -> Outcome {
     let connection = args
         .note_connection

@@ -5,7 +5,7 @@ use ktx_ingest::Plan;
 use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
 
-use super::{Done, exit, is_interrupted, nothing_done, sources};
+use super::{IngestResults, exit, is_interrupted, nothing_done, sources};
 use crate::ingesting::{
     ASK_AGAIN, COMMAND, Results, failures, going_on, pause_exit, pause_text, undescribed,
 };
@@ -14,7 +14,7 @@ use crate::invocation::OpenProject;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::history;
-use crate::scanning::{Scanned, paused};
+use crate::scanning::{ScanResult, paused};
 use crate::skipped_files::{add_left_alone, left_alone};
 use crate::tables::Report;
 use crate::totals::print_totals;
@@ -22,8 +22,11 @@ use crate::totals::print_totals;
 /// The column that only a run with past queries has.
 const HISTORY: &str = "Query history";
 
-/// Prints the results and returns the exit code.
-pub(super) fn finish(done: &Done, plan: &Plan<'_>, context: CommandContext<'_>) -> Outcome {
+pub(super) fn finish(
+    done: &IngestResults,
+    plan: &Plan<'_>,
+    context: CommandContext<'_>,
+) -> Outcome {
     let CommandContext {
         invocation,
         project,
@@ -101,7 +104,7 @@ fn print(results: &Results, printer: &Printer) -> Outcome<()> {
     table.print(printer)?;
     for (id, result) in results {
         match result {
-            Ok(Scanned {
+            Ok(ScanResult {
                 published: Some(published),
                 outcome,
                 ..
@@ -133,7 +136,7 @@ const fn stage(outcome: StageOutcome) -> &'static str {
 }
 
 /// The format of KTX 0.12, with additional facts.
-fn envelope(done: &Done, plan: &Plan<'_>, project: &OpenProject) -> Value {
+fn envelope(done: &IngestResults, plan: &Plan<'_>, project: &OpenProject) -> Value {
     let results = &done.warehouses;
     let mut targets: Vec<Value> = results
         .iter()
@@ -195,7 +198,7 @@ fn envelope(done: &Done, plan: &Plan<'_>, project: &OpenProject) -> Value {
 
 /// One connection; `paused` only if the model stopped midway, `skipped` only if a file was left
 /// unchanged.
-fn done_item(id: &str, scanned: &Scanned) -> Value {
+fn done_item(id: &str, scanned: &ScanResult) -> Value {
     let mut steps = vec![json!({ "operation": "database-schema", "status": "done" })];
     steps.extend(history::step(&scanned.outcome.history));
     let mut item = json!({

@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_context_sources::Source;
 use ktx_ingest::{
-    FactsReports, FactsSource, Imports, IngestError, IngestRequest, RunStore, SourceReport, Start,
-    Stop, UnavailableModel, UsableModel, copy_facts,
+    FactsReports, FactsSource, Imports, IngestError, IngestRequest, PlannedUnit, RunStore,
+    SourceReport, Start, Stop, UnavailableModel, UsableModel, copy_facts, planned_units,
 };
 use ktx_project_store::RunStatus;
 use ktx_vocabulary::ConnectionId;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::compose;
 use crate::ingesting::failures::cause;
@@ -26,10 +26,11 @@ use crate::scanning::state_failure;
 
 pub(super) use report::{items, print, targets};
 
-/// The results of the sources of a command, in order.
 pub(super) type Results = Vec<(ConnectionId, Outcome<SourceReport>)>;
 
-/// The sources of a command as they were read.
+/// The units of a source as a run would treat them, or why it cannot be read.
+pub(super) type PlannedSource = (ConnectionId, Outcome<Vec<PlannedUnit>>);
+
 #[derive(Default)]
 pub(super) struct ReadSources {
     entries: Vec<(ConnectionId, Outcome<ReadSource>)>,
@@ -41,17 +42,15 @@ struct ReadSource {
     siblings: Vec<ConnectionId>,
 }
 
-/// How the sources of a command begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
-    /// The command has only sources.
+pub(super) enum StartCondition {
     Alone,
     AfterWarehouses,
-    /// The model failed for the warehouses: the units are not tried.
+    /// The model failed for the warehouses, so the units are not tried.
     Stopped,
 }
 
-/// Reads the sources. `target` is the warehouse that the user has named for them.
+/// `target` is the warehouse that the user has named for them.
 pub(super) fn read(
     connections: &[&Connection],
     target: Option<&str>,
@@ -78,7 +77,6 @@ fn siblings(connection: &Connection, project: &OpenProject) -> Vec<ConnectionId>
     others.map(|other| other.id.clone()).collect()
 }
 
-/// Removes the imports of context sources that `ktx.yaml` no longer has.
 pub(super) fn remove_orphans(
     CommandContext {
         invocation,
@@ -105,8 +103,24 @@ impl ReadSources {
         self.entries.is_empty()
     }
 
-    /// Copies the facts of all sources, each in its own commit. `earlier` are the results of an
-    /// earlier call in the same run, whose commits are reported.
+    /// Returns the units of each source as a run would treat them now.
+    pub(super) fn planned(self, context: CommandContext<'_>) -> Outcome<Vec<PlannedSource>> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let run_store = open(context.invocation, context.project)?;
+        let planned = self.entries.into_iter().map(|(id, read)| {
+            let units = read.and_then(|read| {
+                planned_units(&read.source, &run_store)
+                    .map_err(|error| cause(&error, &context.project.dir))
+            });
+            (id, units)
+        });
+        Ok(planned.collect())
+    }
+
+    /// Each source in its own commit. `earlier` are the results of an earlier call in the same run,
+    /// whose commits are reported.
     pub(super) fn copy_facts(
         &self,
         earlier: FactsReports,
@@ -133,13 +147,12 @@ impl ReadSources {
         Ok(copy_facts(&sources, &unread, earlier, imports, &run_store))
     }
 
-    /// Lets the model read the units of the sources, under the project's lock. Each source has a
-    /// result, even if it was not tried.
+    /// Holds the project's lock. Each source has a result, even if it was not tried.
     pub(super) fn ingest(
         self,
         facts: FactsReports,
         model: &Model,
-        opening: Opening,
+        opening: StartCondition,
         context: CommandContext<'_>,
     ) -> Outcome<Results> {
         let CommandContext {
@@ -148,7 +161,7 @@ impl ReadSources {
             ..
         } = context;
         let run_store = open(invocation, project)?;
-        if opening == Opening::Alone {
+        if opening == StartCondition::Alone {
             let state = run_store.state();
             state
                 .interrupt_runs(COMMAND, invocation.now)
@@ -172,8 +185,8 @@ impl ReadSources {
                 run_id: invocation.run_id.clone(),
                 events: progress::sink(context.printer),
                 start: match opening {
-                    Opening::Stopped => Start::Stopped,
-                    Opening::Alone | Opening::AfterWarehouses => Start::Tried,
+                    StartCondition::Stopped => Start::Stopped,
+                    StartCondition::Alone | StartCondition::AfterWarehouses => Start::Tried,
                 },
                 cancel,
             };
@@ -195,7 +208,7 @@ impl ReadSources {
                 &invocation.run_id,
                 status(&results),
                 Timestamp::now(),
-                &Value::Null,
+                &json!({ "sources": items(&results, project) }),
             )
             .map_err(|error| state_failure(&error))?;
         Ok(results)
@@ -221,6 +234,7 @@ fn engine_model(model: &Model, project: &OpenProject) -> ktx_ingest::Model {
             ktx_ingest::Model::Usable(UsableModel {
                 runtime: Arc::clone(runtime),
                 step_budget: steps.max(1),
+                concurrency: u32::try_from(config.ingest.max_concurrency).unwrap_or(1),
                 name: Arc::new(move |role| model_name(&config, role)),
             })
         }

@@ -43,7 +43,6 @@ pub(super) fn select(
         .collect()
 }
 
-/// Prints joins: JSON, a tab-separated line each, or blocks of text.
 pub(super) fn print(
     command: &str,
     shown: &[(&Found, Vec<&FoundLink>)],
@@ -116,7 +115,6 @@ fn block(found: &Found, one: &FoundLink, printer: &Printer) -> Outcome<()> {
     Ok(())
 }
 
-/// Describes the status of a join, and a later decision.
 fn status(one: &FoundLink) -> String {
     match one.pending() {
         Some(decided) => format!("{} ({decided} from the next scan on)", one.link.status),

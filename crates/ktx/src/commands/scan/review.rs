@@ -17,7 +17,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{publish_failure, tell_removed_locks};
 
-/// Prints the undecided joins.
 pub(super) fn list(id: Option<&str>, project: &OpenProject, printer: &Printer) -> Outcome {
     let found = load(id, project, printer)?;
     let open = select(&found, |link| {
@@ -34,15 +33,13 @@ pub(super) fn list(id: Option<&str>, project: &OpenProject, printer: &Printer) -
     Ok(Exit::Success)
 }
 
-/// A decision about to be written.
-struct Case<'a> {
+struct JoinDecision<'a> {
     connection: &'a ConnectionId,
     link: &'a Link,
     verdict: Verdict,
     decision: Decision,
 }
 
-/// Accepts or rejects one join.
 pub(super) fn decide(
     command: &ScanReviewCommand,
     id: Option<&str>,
@@ -61,7 +58,7 @@ pub(super) fn decide(
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
-    let case = Case {
+    let case = JoinDecision {
         connection,
         link,
         verdict,
@@ -135,9 +132,9 @@ fn decision(
     })
 }
 
-/// Writes the decision; returns `None` if it is already there.
+/// Returns `None` if the decision exists already.
 fn publish(
-    case: &Case<'_>,
+    case: &JoinDecision<'_>,
     publisher: &Publisher,
     invocation: &Invocation,
     project: &OpenProject,
@@ -196,7 +193,7 @@ const fn verb(verdict: Verdict) -> &'static str {
     }
 }
 
-fn is_known(decisions: &Decisions, case: &Case<'_>) -> bool {
+fn is_known(decisions: &Decisions, case: &JoinDecision<'_>) -> bool {
     decision_about(decisions, case.link).is_some_and(|(verdict, known)| {
         verdict == case.verdict
             && (case.decision.note.is_none() || known.note == case.decision.note)
@@ -222,10 +219,14 @@ fn require_committed(
         Code::UncommittedDecisions,
         format!("`{path}` has changes that are not committed"),
     )
-    .hint("commit them or take them back, then run the command again"))
+    .hint("commit or revert them, then run the command again"))
 }
 
-fn report(case: &Case<'_>, published: Option<&Published>, printer: &Printer) -> Outcome<()> {
+fn report(
+    case: &JoinDecision<'_>,
+    published: Option<&Published>,
+    printer: &Printer,
+) -> Outcome<()> {
     let commit = published.and_then(|published| published.commit.as_deref());
     let verdict = name(case.verdict);
     for skipped in published.iter().flat_map(|published| &published.skipped) {
@@ -250,14 +251,14 @@ fn report(case: &Case<'_>, published: Option<&Published>, printer: &Printer) -> 
     }
     let link = format!("{} -> {}", case.link.from, case.link.to);
     if published.is_none() {
-        return printer.line(&format!("{link} is {verdict} already"));
+        return printer.line(&format!("{link} is already {verdict}"));
     }
     printer.line(&format!("{verdict}: {link}"))?;
     if let Some(commit) = commit {
         printer.line(&format!("commit: {commit}"))?;
     }
     printer.note(&format!(
-        "the next `ktx scan {}` takes it over",
+        "the next `ktx scan {}` applies it",
         case.connection
     ));
     Ok(())

@@ -37,12 +37,16 @@ pub(super) fn step(
             "Claude Code keeps the user's own settings; run:",
             &format!("claude mcp add --scope user ktx -- {}", server.line()),
         )),
-        AgentTarget::Claude => merged(&folder.join(".mcp.json"), server.json(), Holds::NoSecret),
+        AgentTarget::Claude => merged(
+            &folder.join(".mcp.json"),
+            server.json(),
+            FileSecrecy::NoSecret,
+        ),
         AgentTarget::Cursor => {
             let file = cursor(args, invocation, &folder)?;
-            merged(&file, server.json(), Holds::NoSecret)
+            merged(&file, server.json(), FileSecrecy::NoSecret)
         }
-        AgentTarget::Desktop => merged(&desktop(invocation)?, server.json(), Holds::NoSecret),
+        AgentTarget::Desktop => merged(&desktop(invocation)?, server.json(), FileSecrecy::NoSecret),
         AgentTarget::Codex => Ok(by_hand(
             "add to the `config.toml` of Codex:",
             &server.toml(),
@@ -96,7 +100,6 @@ impl Server {
             .collect()
     }
 
-    /// Formats it for a POSIX shell.
     fn line(&self) -> String {
         let words = self.words().into_iter().map(quoted);
         words.collect::<Vec<_>>().join(" ")
@@ -121,27 +124,28 @@ fn by_hand(what: &str, text: &str) -> Step {
     text.lines().fold(step, Step::hint)
 }
 
-/// Whether a settings file holds a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    /// It does not.
+enum FileSecrecy {
     NoSecret,
-    /// It does: only the user may read it.
+    /// Only the user may read the file.
     Secret,
 }
 
-/// The key of the servers in settings files.
 const SERVERS: &str = "mcpServers";
 
 /// Adds the server to a settings file and preserves the rest.
-fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
+fn merged(file: &Path, server: Value, holds: FileSecrecy) -> Outcome<Step> {
     let failed = |what: String| {
         Failure::new(Code::AgentSettings, what)
-            .hint("mend the file or move it away, and run the command again")
+            .hint("correct the file or move it away, then run the command again")
     };
     let mut settings = match std::fs::read_to_string(file) {
-        Ok(text) => serde_json::from_str::<Map<String, Value>>(&text)
-            .map_err(|error| failed(format!("`{}` is no JSON object: {error}", file.display())))?,
+        Ok(text) => serde_json::from_str::<Map<String, Value>>(&text).map_err(|error| {
+            failed(format!(
+                "`{}` is not a JSON object: {error}",
+                file.display()
+            ))
+        })?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Map::new(),
         Err(error) => {
             let what = format!("`{}` cannot be read: {error}", file.display());
@@ -162,8 +166,8 @@ fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
     servers.insert("ktx".to_owned(), server);
     let text = format!("{:#}\n", Value::Object(settings));
     let written = match holds {
-        Holds::NoSecret => ktx_project_store::write_atomically(file, text.as_bytes()),
-        Holds::Secret => ktx_project_store::write_privately(file, text.as_bytes()),
+        FileSecrecy::NoSecret => ktx_project_store::write_atomically(file, text.as_bytes()),
+        FileSecrecy::Secret => ktx_project_store::write_privately(file, text.as_bytes()),
     };
     written.map_err(|error| Failure::from_error(Code::AgentState, &error))?;
     Ok(Step::new("agents", State::Done, name).hint("restart the agent to see it"))

@@ -12,15 +12,12 @@ use crate::invocation::{Invocation, OpenProject, load};
 use crate::report::Outcome;
 use crate::schemas;
 
-/// The result of the tests.
-pub(super) struct Reached {
-    /// The ids.
+pub(super) struct ConnectionTests {
     pub detail: String,
-    /// What a scan reads there, and what it omits.
     pub notes: Vec<String>,
 }
 
-impl Reached {
+impl ConnectionTests {
     pub(super) fn step(self, name: &'static str, state: State) -> Step {
         let step = Step::new(name, state, self.detail);
         self.notes.into_iter().fold(step, Step::hint)
@@ -31,7 +28,7 @@ pub(super) fn reach(
     connections: &[&Connection],
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Reached> {
+) -> Outcome<ConnectionTests> {
     let mut reached = Vec::new();
     let mut notes = Vec::new();
     let several = connections.len() > 1;
@@ -48,32 +45,29 @@ pub(super) fn reach(
         }));
         reached.push(id);
     }
-    Ok(Reached {
+    Ok(ConnectionTests {
         detail: format!("{}: reached", reached.join(", ")),
         notes,
     })
 }
 
-/// Returns the step for an existing configuration: it is tested, and `ktx.yaml` stays unchanged. A
-/// different explicit id means another connection.
+/// An existing configuration is tested, and `ktx.yaml` stays unchanged. Another explicit id means
+/// another connection.
 pub(super) fn known<'a>(
     name: &'static str,
     entry: &ConnectionAddArgs,
     asked: Option<&str>,
     (invocation, project): (&Invocation, &'a OpenProject),
 ) -> Outcome<Option<(&'a Connection, Step)>> {
-    let standing = configured(entry, invocation, project)?;
-    let Some(standing) =
-        standing.filter(|standing| asked.is_none_or(|id| id == standing.id.as_str()))
-    else {
+    let known = configured(entry, invocation, project)?;
+    let Some(known) = known.filter(|known| asked.is_none_or(|id| id == known.id.as_str())) else {
         return Ok(None);
     };
-    let reached = reach(&[standing], invocation, project)?;
-    Ok(Some((standing, reached.step(name, State::Ready))))
+    let reached = reach(&[known], invocation, project)?;
+    Ok(Some((known, reached.step(name, State::Ready))))
 }
 
-/// Returns whether a connection in `ktx.yaml` was never usable: no data was read through it, and it
-/// cannot be reached now. Most likely its address was mistyped.
+/// No data was read through it, and it cannot be reached now: most likely its address was mistyped.
 pub(super) fn never_worked(
     id: &str,
     invocation: &Invocation,
@@ -89,8 +83,7 @@ pub(super) fn never_worked(
     Ok(tested.iter().any(|tested| tested.result.is_err()))
 }
 
-/// Writes a connection into `ktx.yaml` and tests it. It stays there if the test fails, and replaces
-/// one that never worked.
+/// The connection stays in `ktx.yaml` if its test fails, and replaces one that never worked.
 pub(super) fn added(
     name: &'static str,
     entry: &ConnectionAddArgs,
@@ -120,5 +113,5 @@ pub(super) fn added(
         step = step.hint(format!("it replaces `{id}`, which could not be reached"));
     }
     let step = entered.notes.into_iter().fold(step, Step::hint);
-    Ok(step.hint("ktx.yaml is changed and not committed"))
+    Ok(step.hint("ktx.yaml has uncommitted changes"))
 }

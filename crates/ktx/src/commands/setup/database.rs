@@ -8,7 +8,6 @@ use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs};
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
 
-/// Adds, tests or reports a missing warehouse.
 pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
@@ -34,13 +33,12 @@ pub(super) fn step(
         return Ok(step
             .hint("`--database postgres --database-url env:DATABASE_URL` adds one")
             .hint("`--database sqlite --database-url data.sqlite` reads a file")
-            .hint("`--skip-databases` does without"));
+            .hint("`--skip-databases` skips this step"));
     }
     let reached = connect::reach(&warehouses, invocation, project)?;
     Ok(reached.step("database", State::Ready))
 }
 
-/// A warehouse needs an address.
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     match (&args.database, &args.database_url) {
         (Some(driver), None) => Err(Failure::new(
@@ -82,7 +80,7 @@ fn added(
     };
     let asked = args.database_connection_id.as_deref();
     let known = connect::known("database", &entry, asked, (invocation, project))?;
-    let Some((standing, step)) = known else {
+    let Some((known, step)) = known else {
         return connect::added("database", &entry, (invocation, project));
     };
     if args.database_schema.is_empty() {
@@ -90,12 +88,12 @@ fn added(
     }
     Ok(step.hint(format!(
         "its schemas stay as they are; change them under connections.{} in ktx.yaml",
-        standing.id
+        known.id
     )))
 }
 
-/// Returns `sqlite-local` or `postgres-warehouse`, with a number if a connection that works or has
-/// worked uses it.
+/// `sqlite-local` or `postgres-warehouse`, with a number if a connection that works or has worked
+/// uses it.
 fn usual_id(driver: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<String> {
     let place = if driver == "sqlite" || driver == "duckdb" {
         "local"

@@ -16,7 +16,6 @@ use crate::locking::lock;
 use crate::report::Outcome;
 use crate::scanning::reads_history;
 
-/// Enables or disables past queries, if requested, and tests them.
 pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
@@ -47,8 +46,7 @@ pub(super) fn step(
     tried(id, invocation, &project).map(Some)
 }
 
-/// Disables them for the named warehouse, or for all. If they are disabled already, there is
-/// nothing to report.
+/// Disables past queries of the named warehouse, or of all. If they are disabled already, there is nothing to report.
 fn turned_off(args: &SetupArgs, project: &OpenProject) -> Outcome<Option<Step>> {
     let mut reading: Vec<&Connection> = match (&args.database, &args.database_connection_id) {
         (None, None) => project.config.warehouses().collect(),
@@ -67,10 +65,9 @@ fn turned_off(args: &SetupArgs, project: &OpenProject) -> Outcome<Option<Step>> 
     }
     let detail = format!("{}: past queries are not read", ids.join(", "));
     let step = Step::new("history", State::Done, detail);
-    Ok(Some(step.hint("ktx.yaml is changed and not committed")))
+    Ok(Some(step.hint("ktx.yaml has uncommitted changes")))
 }
 
-/// Returns the warehouse: the one of `--database`, or the only one.
 fn connection<'a>(args: &SetupArgs, project: &'a OpenProject) -> Outcome<Option<&'a Connection>> {
     if let Some(id) = &args.database_connection_id {
         return connections::find(&project.config, id).map(Some);
@@ -95,7 +92,6 @@ fn connection<'a>(args: &SetupArgs, project: &'a OpenProject) -> Outcome<Option<
     }
 }
 
-/// Returns the keys below `context.queryHistory` that the options set.
 fn wanted(args: &SetupArgs) -> Vec<(&'static [&'static str], Value)> {
     let asked = &args.history;
     let mut keys: Vec<(&'static [&'static str], Value)> = vec![(&["enabled"], json!(true))];
@@ -117,7 +113,7 @@ fn wanted(args: &SetupArgs) -> Vec<(&'static [&'static str], Value)> {
     keys
 }
 
-/// Writes keys below `context.queryHistory` of a connection, all or none.
+/// All keys or none.
 fn change(project: &OpenProject, id: &str, keys: &[(&[&str], Value)]) -> Outcome<()> {
     let held = lock(project, "ktx setup")?;
     let mut text = current(project)?.text;
@@ -132,8 +128,7 @@ fn change(project: &OpenProject, id: &str, keys: &[(&[&str], Value)]) -> Outcome
     Ok(())
 }
 
-/// Reports the settings in `ktx.yaml`, and whether the record can be read. An unreadable record is
-/// not a failure, because scans skip it and report that.
+/// An unreadable record is not a failure, because scans skip it and report that.
 fn tried(id: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<Step> {
     let connection = connections::find(&project.config, id)?;
     let tested = check_all(&[connection], invocation, project)?;
@@ -151,5 +146,5 @@ fn tried(id: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<St
         .and_then(|past: &PastQueries| past.fix(dialect));
     let step = Step::new("history", State::Done, detail);
     let step = fix.into_iter().fold(step, Step::hint);
-    Ok(step.hint("ktx.yaml is changed and not committed"))
+    Ok(step.hint("ktx.yaml has uncommitted changes"))
 }

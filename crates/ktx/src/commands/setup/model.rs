@@ -39,7 +39,7 @@ pub(super) fn step(
         return Ok(step
             .hint("`--llm-backend claude-code` uses your own local Claude Code session")
             .hint("`--llm-backend anthropic --anthropic-api-key-env ANTHROPIC_API_KEY` uses a key")
-            .hint("`--skip-llm` does without"));
+            .hint("`--skip-llm` skips this step"));
     }
     let report = prove(args, invocation, project)?;
     Ok(described(State::Ready, project, report.as_ref()))
@@ -95,10 +95,9 @@ fn configure(
     write(project, &text)?;
     drop(held);
     let step = described(State::Done, &edited, report.as_ref());
-    Ok(step.hint("ktx.yaml is changed and not committed"))
+    Ok(step.hint("ktx.yaml has uncommitted changes"))
 }
 
-/// Returns the flags as keys of `ktx.yaml`.
 fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, String)> {
     let provider = |key| vec!["llm", "provider", key];
     let mut settings = vec![(provider("backend"), backend.as_str().to_owned())];

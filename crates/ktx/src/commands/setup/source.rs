@@ -9,7 +9,6 @@ use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs, SetupSourceAr
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
 
-/// Adds a context source, if one is named; it is optional.
 pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
@@ -64,7 +63,7 @@ fn driver(args: &SetupSourceArgs) -> Outcome<Option<Driver>> {
     })
 }
 
-/// Returns the fields of the flags, in the format of `ktx connection add --field`.
+/// The fields have the format of `ktx connection add --field`.
 fn fields(args: &SetupSourceArgs, driver: Driver) -> Outcome<Vec<String>> {
     let mut fields = Vec::new();
     let mut foreign = Vec::new();
@@ -91,7 +90,6 @@ fn fields(args: &SetupSourceArgs, driver: Driver) -> Outcome<Vec<String>> {
     }
 }
 
-/// Returns the given flags, as text.
 fn given(args: &SetupSourceArgs) -> Vec<(&'static str, String)> {
     let roots = &args.notion_root_page_id;
     let roots = (!roots.is_empty()).then(|| json!(roots).to_string());
@@ -117,7 +115,6 @@ fn given(args: &SetupSourceArgs) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The flags that set one field each.
 const FLAGS: [&str; 14] = [
     "--source-path",
     "--source-git-url",
@@ -144,17 +141,17 @@ fn own(driver: Driver) -> Vec<&'static str> {
     own
 }
 
-/// Returns the field of this kind that a flag sets.
 fn field(flag: &str, driver: Driver) -> Option<&'static str> {
     Some(match (driver, flag) {
-        (Driver::Dbt | Driver::LookMl, "--source-path") => "source_dir",
+        (Driver::Dbt | Driver::LookMl | Driver::Cube, "--source-path") => "source_dir",
         (Driver::Dbt, "--source-git-url") => "repo_url",
-        (Driver::LookMl, "--source-git-url") => "repoUrl",
-        (Driver::Dbt | Driver::LookMl, "--source-branch") => "branch",
-        (Driver::Dbt | Driver::LookMl, "--source-subpath") => "path",
-        (Driver::Dbt | Driver::LookMl | Driver::Notion, "--source-auth-token-ref") => {
-            "auth_token_ref"
-        }
+        (Driver::LookMl | Driver::Cube, "--source-git-url") => "repoUrl",
+        (Driver::Dbt | Driver::LookMl | Driver::Cube, "--source-branch") => "branch",
+        (Driver::Dbt | Driver::LookMl | Driver::Cube, "--source-subpath") => "path",
+        (
+            Driver::Dbt | Driver::LookMl | Driver::Cube | Driver::Notion,
+            "--source-auth-token-ref",
+        ) => "auth_token_ref",
         (Driver::MetricFlow, "--source-path") => "metricflow.source_dir",
         (Driver::MetricFlow, "--source-git-url") => "metricflow.repoUrl",
         (Driver::MetricFlow, "--source-branch") => "metricflow.branch",
@@ -174,7 +171,6 @@ fn field(flag: &str, driver: Driver) -> Option<&'static str> {
     })
 }
 
-/// Returns the warehouse of a Metabase database.
 fn mapping(args: &SetupSourceArgs, project: &OpenProject) -> Outcome<Option<String>> {
     let Some(database) = args.metabase_database_id else {
         return Ok(None);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::{Code, Exit, Failure, Severity};
-use ktx_project_store::{History, HistoryError, ProjectPath};
+use ktx_project_store::{History, ProjectPath};
 use ktx_semantic_layer::{Catalog, Source, SourceFile};
 use ktx_semantic_tools::{
     Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text,
@@ -21,20 +21,18 @@ use crate::invocation::OpenProject;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 
-struct State {
-    /// Its display name: a revision, or `the files`.
+struct SourceState {
     label: String,
     catalogs: BTreeMap<ConnectionId, Arc<Catalog>>,
 }
 
-struct Compared {
+struct ConnectionDifferences {
     connection: ConnectionId,
     differences: Vec<Difference>,
-    /// Errors in files whose sources are therefore in neither state.
+    /// The sources of these files are in neither state.
     unread: Vec<String>,
 }
 
-/// Compares two states.
 pub(crate) fn run(
     args: &SlDiffArgs,
     connection: Option<&str>,
@@ -42,10 +40,7 @@ pub(crate) fn run(
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
-    let history = project
-        .store
-        .history()
-        .map_err(|error| no_history(&error))?;
+    let history = project.store.history()?;
     let from = args.from.as_deref().unwrap_or("HEAD");
     let before = committed(&history, from, project)?;
     let after = match &args.to {
@@ -93,23 +88,13 @@ fn is_about(difference: &Difference, source: &str) -> bool {
     difference.source == source || was
 }
 
-fn no_history(error: &HistoryError) -> Failure {
-    let code = match error {
-        HistoryError::NoWorkTree { .. } => Code::NotInGit,
-        HistoryError::UnknownRevision { .. } => Code::UnknownRevision,
-        HistoryError::Git(_) => Code::GitFailed,
-    };
-    Failure::from_error(code, error).with_hints(error)
-}
-
-/// Loads the state of a commit. Its sources are read in the dialects of the current connections.
-fn committed(history: &History, revision: &str, project: &OpenProject) -> Outcome<State> {
-    let failed = |error: HistoryError| no_history(&error);
-    let commit = history.commit(revision).map_err(failed)?;
+/// Reads the sources in the dialects of the current connections.
+fn committed(history: &History, revision: &str, project: &OpenProject) -> Outcome<SourceState> {
+    let commit = history.commit(revision)?;
     let folder = ProjectPath::parse("semantic-layer")
         .map_err(|error| Failure::from_error(Code::Internal, &error))?;
     let mut folders: BTreeMap<ConnectionId, Vec<SourceFile>> = BTreeMap::new();
-    for (path, bytes) in history.files(&commit, &folder).map_err(failed)? {
+    for (path, bytes) in history.files(&commit, &folder)? {
         let parts = path
             .as_str()
             .strip_prefix("semantic-layer/")
@@ -137,14 +122,13 @@ fn committed(history: &History, revision: &str, project: &OpenProject) -> Outcom
             (id, Arc::new(Catalog::load(files, dialect)))
         })
         .collect();
-    Ok(State {
+    Ok(SourceState {
         label: revision.to_owned(),
         catalogs,
     })
 }
 
-/// Loads the state of the working tree.
-fn files(context: &dyn ProjectContext) -> Outcome<State> {
+fn files(context: &dyn ProjectContext) -> Outcome<SourceState> {
     let catalogs = compose::block_on(|_| async {
         let mut catalogs = BTreeMap::new();
         for id in context.source_folders().await? {
@@ -153,7 +137,7 @@ fn files(context: &dyn ProjectContext) -> Outcome<State> {
         }
         Ok(catalogs)
     })?;
-    Ok(State {
+    Ok(SourceState {
         label: "the files".to_owned(),
         catalogs,
     })
@@ -163,7 +147,7 @@ fn compare(
     connection: &ConnectionId,
     (before, old): (&str, &Catalog),
     (after, new): (&str, &Catalog),
-) -> Compared {
+) -> ConnectionDifferences {
     let mut differences = diff(old, new);
     // A source whose file cannot be read in one state is neither added nor removed, nor are joins
     // to it.
@@ -193,14 +177,14 @@ fn compare(
                 .map(|found| format!("{label}: semantic-layer/{connection}/{found}")),
         );
     }
-    Compared {
+    ConnectionDifferences {
         connection: connection.clone(),
         differences,
         unread,
     }
 }
 
-/// Returns the target of a difference's join, by its alias if it has one.
+/// A join with an alias is shown by its alias.
 fn target(catalog: &Catalog, difference: &Difference) -> String {
     let source = catalog.source(&difference.source);
     let mut joins = source.into_iter().flat_map(|source| &source.joins);
@@ -208,14 +192,12 @@ fn target(catalog: &Catalog, difference: &Difference) -> String {
     join.map_or_else(|| difference.name.clone(), |join| join.to.clone())
 }
 
-/// Returns the files that could not be parsed into a source.
 fn broken_files(catalog: &Catalog) -> BTreeSet<String> {
     let list = catalog.list().into_iter();
     let broken = list.filter(|summary| summary.origin.is_none());
     broken.map(|summary| summary.path).collect()
 }
 
-/// Returns the errors in files that could not be parsed into a source.
 fn unreadable_files(catalog: &Catalog) -> Vec<String> {
     let broken = broken_files(catalog);
     let is_of_broken = |file: &str| broken.contains(file);
@@ -231,7 +213,6 @@ fn unreadable_files(catalog: &Catalog) -> Vec<String> {
         .collect()
 }
 
-/// Merges a removed source and an equal added one into a renaming.
 fn join_renamed(differences: &mut Vec<Difference>, old: &Catalog, new: &Catalog) {
     let of = |change: &Change, catalog: &'_ Catalog| -> Vec<Source> {
         differences
@@ -278,7 +259,7 @@ fn meaning(source: &Source, name: &str) -> String {
     text.replace(&format!("{}.", source.name), &format!("{name}."))
 }
 
-fn known_somewhere(source: &str, before: &State, after: &State) -> Outcome<()> {
+fn known_somewhere(source: &str, before: &SourceState, after: &SourceState) -> Outcome<()> {
     let names: BTreeSet<String> = before
         .catalogs
         .values()
@@ -301,7 +282,11 @@ fn known_somewhere(source: &str, before: &State, after: &State) -> Outcome<()> {
     })
 }
 
-fn print(all: &[Compared], (from, to): (&str, &str), printer: &Printer) -> Outcome<()> {
+fn print(
+    all: &[ConnectionDifferences],
+    (from, to): (&str, &str),
+    printer: &Printer,
+) -> Outcome<()> {
     let differences = || all.iter().flat_map(|compared| &compared.differences);
     if printer.mode == Mode::Json {
         return printer.json(&to_json(all, (from, to)));
@@ -365,7 +350,7 @@ fn named(difference: &Difference) -> String {
     )
 }
 
-fn to_json(all: &[Compared], (from, to): (&str, &str)) -> Value {
+fn to_json(all: &[ConnectionDifferences], (from, to): (&str, &str)) -> Value {
     let mut items = Vec::new();
     for compared in all {
         let Value::Array(found) = diff_json(&compared.differences) else {
@@ -384,7 +369,7 @@ fn to_json(all: &[Compared], (from, to): (&str, &str)) -> Value {
     envelope
 }
 
-fn exit(all: &[Compared], alarm: Option<DiffAlarm>) -> Exit {
+fn exit(all: &[ConnectionDifferences], alarm: Option<DiffAlarm>) -> Exit {
     let Some(alarm) = alarm else {
         return Exit::Success;
     };

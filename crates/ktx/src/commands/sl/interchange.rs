@@ -1,6 +1,6 @@
 //! `ktx sl export|import`: sources in the open interchange format, with a report of losses.
 
-mod standing;
+mod existing;
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::Path;
@@ -20,15 +20,15 @@ use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 
-use standing::{ImportPlan, Standing};
+use existing::{ExistingSources, ImportPlan};
 
-pub(crate) struct Place<'a> {
+pub(crate) struct ExchangeContext<'a> {
     pub(crate) invocation: &'a Invocation,
     pub(crate) project: &'a OpenProject,
     pub(crate) connection: Option<&'a str>,
 }
 
-impl Place<'_> {
+impl ExchangeContext<'_> {
     fn catalog(&self, context: &dyn ProjectContext) -> Outcome<(ConnectionId, Arc<Catalog>)> {
         compose::block_on(|_| async {
             let warehouse = warehouse_of(context, self.connection).await?;
@@ -48,15 +48,15 @@ fn broken(error: &InterchangeError) -> Failure {
 
 pub(crate) fn export(
     args: &SlExportArgs,
-    place: &Place<'_>,
+    exchange: &ExchangeContext<'_>,
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
     let InterchangeFormat::Osi = args.format;
-    let (id, catalog) = place.catalog(context)?;
+    let (id, catalog) = exchange.catalog(context)?;
     let exported = export_osi(&catalog, id.as_str()).map_err(|error| broken(&error))?;
     if let Some(file) = &args.file {
-        let file = place.invocation.current.join(file);
+        let file = exchange.invocation.current.join(file);
         ktx_project_store::write_atomically(&file, exported.text.as_bytes())
             .map_err(|error| Failure::from_error(Code::Output, &error))?;
     }
@@ -100,38 +100,38 @@ fn report(losses: &[Loss], printer: &Printer) {
     }
 }
 
-/// Creates sources from a file: all of them, or none if one is not valid.
+/// Creates all sources, or none if one is not valid.
 pub(crate) fn import(
     args: &SlImportArgs,
-    place: &Place<'_>,
+    exchange: &ExchangeContext<'_>,
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
     let InterchangeFormat::Osi = args.format;
-    let text = read(args, place.invocation)?;
+    let text = read(args, exchange.invocation)?;
     // Locked, so that the checked files are still the same when written.
     let held = if args.dry_run {
         None
     } else {
-        Some(lock(place.project, "ktx sl import")?)
+        Some(lock(exchange.project, "ktx sl import")?)
     };
-    let (id, catalog) = place.catalog(context)?;
+    let (id, catalog) = exchange.catalog(context)?;
     let imported = import_osi(&text, &catalog).map_err(|error| broken(&error))?;
-    let standing = Standing::read(&id, place.project, &catalog)?;
-    let plan = standing.plan(&imported, args);
-    let problems = standing.check(&plan, &catalog);
+    let existing = ExistingSources::read(&id, exchange.project, &catalog)?;
+    let plan = existing.plan(&imported, args);
+    let problems = existing.check(&plan, &catalog);
     let writes = !args.dry_run && (problems.is_empty() || args.allow_invalid);
     if writes {
         for fresh in &plan.fresh {
-            let path = ProjectPath::parse(&standing.in_project(&fresh.path))
+            let path = ProjectPath::parse(&existing.in_project(&fresh.path))
                 .map_err(|error| Failure::from_error(Code::Internal, &error))?;
-            let written = place.project.store.write(&path, fresh.text.as_bytes());
+            let written = exchange.project.store.write(&path, fresh.text.as_bytes());
             written.map_err(|error| Failure::from_error(Code::Output, &error))?;
         }
     }
     drop(held);
-    let told = Told {
-        standing: &standing,
+    let told = ImportSummary {
+        existing: &existing,
         plan: &plan,
         problems: &problems,
         writes,
@@ -146,21 +146,20 @@ pub(crate) fn import(
     })
 }
 
-/// The report of an import.
-struct Told<'a> {
-    standing: &'a Standing,
+struct ImportSummary<'a> {
+    existing: &'a ExistingSources,
     plan: &'a ImportPlan,
     problems: &'a [String],
     writes: bool,
 }
 
-impl Told<'_> {
+impl ImportSummary<'_> {
     fn print(&self, args: &SlImportArgs, printer: &Printer) -> Outcome<()> {
         let fresh = self.plan.fresh.iter();
-        let fresh = fresh.map(|fresh| (self.standing.in_project(&fresh.path), fresh));
+        let fresh = fresh.map(|fresh| (self.existing.in_project(&fresh.path), fresh));
         if printer.mode == Mode::Json {
             return printer.json(&json!({
-                "connectionId": self.standing.id.as_str(),
+                "connectionId": self.existing.id.as_str(),
                 "format": "osi",
                 "written": self.writes,
                 "sources": fresh.map(|(path, source)| json!({
@@ -185,7 +184,7 @@ impl Told<'_> {
         }
         for name in &self.plan.there {
             printer.note(&format!(
-                "left alone: {name} is there already; `--replace` replaces it"
+                "left alone: {name} already exists; `--replace` replaces it"
             ));
         }
         report(&self.plan.losses, printer);

@@ -57,7 +57,6 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// Adds each query that works instead as a command line.
 fn with_commands(mut failure: Failure, parent: &SlArgs, args: &SlQueryArgs) -> Failure {
     let requests = failure.detail.requests.iter();
     let commands: Vec<String> = requests
@@ -69,7 +68,7 @@ fn with_commands(mut failure: Failure, parent: &SlArgs, args: &SlQueryArgs) -> F
     failure
 }
 
-/// Writes a query as a command line; one with named measures goes through standard input.
+/// A query with named measures goes through standard input.
 fn command_line(query: &Query, parent: &SlArgs, args: &SlQueryArgs) -> String {
     let mut words = vec!["ktx".to_owned(), "sl".to_owned(), "query".to_owned()];
     let mut add = |flag: &str, value: &str| words.extend([flag.to_owned(), quoted(value)]);
@@ -99,13 +98,21 @@ fn command_line(query: &Query, parent: &SlArgs, args: &SlQueryArgs) -> String {
         if let Some(limit) = query.limit {
             add("--limit", &limit.to_string());
         }
+        for dimension in &query.limit_per {
+            add("--limit-per", dimension);
+        }
         match query.empty_members {
             EmptyMembers::UnlessRanked => {}
             EmptyMembers::Include => add("--include-empty", "true"),
             EmptyMembers::Exclude => add("--include-empty", "false"),
         }
-        if query.across == Across::CountEach {
-            add("--across", "count_each");
+        match query.across {
+            Across::Counts => {}
+            Across::CountEach => add("--across", "count_each"),
+            Across::Allocate => add("--across", "allocate"),
+        }
+        if let Some(weight) = &query.weight {
+            add("--weight", weight);
         }
         if query.missing_periods == MissingPeriods::Fill {
             words.push("--fill".to_owned());
@@ -164,6 +171,9 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
     if parent.limit.is_some() {
         query.limit = parent.limit;
     }
+    if !args.limit_per.is_empty() {
+        query.limit_per.clone_from(&args.limit_per);
+    }
     if args.fill {
         query.missing_periods = MissingPeriods::Fill;
     }
@@ -173,8 +183,13 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
     if args.others {
         query.others = Others::OneRow;
     }
-    if let Some(QueryAcross::CountEach) = args.across {
-        query.across = Across::CountEach;
+    match args.across {
+        Some(QueryAcross::CountEach) => query.across = Across::CountEach,
+        Some(QueryAcross::Allocate) => query.across = Across::Allocate,
+        None => {}
+    }
+    if args.weight.is_some() {
+        query.weight.clone_from(&args.weight);
     }
     match args.include_empty {
         Some(true) => query.empty_members = EmptyMembers::Include,
@@ -240,7 +255,7 @@ fn require_rows(answer: &QueryAnswer) -> Outcome<()> {
         .unwrap_or("the query was not run");
     Err(
         Failure::new(Code::NotExecuted, format!("there are no rows: {reason}"))
-            .hint("add `--execute`, or print `--format sql`"),
+            .hint("add `--execute`, or use `--format sql`"),
     )
 }
 

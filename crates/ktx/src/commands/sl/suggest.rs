@@ -18,13 +18,11 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::aligned;
 
-/// The suggestions for one source.
-struct Suggested<'a> {
+struct SourceSuggestions<'a> {
     source: &'a Source,
     suggestions: Vec<Suggestion>,
 }
 
-/// Lists suggestions, or writes the accepted ones as overlays.
 pub(crate) fn run(
     args: &SlSuggestArgs,
     connection: Option<&str>,
@@ -49,12 +47,12 @@ pub(crate) fn run(
             return Err(unknown(Code::UnknownSource, name, "no source has the name"));
         }
     }
-    let suggested: Vec<Suggested<'_>> = catalog
+    let suggested: Vec<SourceSuggestions<'_>> = catalog
         .sources()
         .iter()
         .filter(|source| source.problem.is_none())
         .filter(|source| args.names.is_empty() || args.names.contains(&source.name))
-        .map(|source| Suggested {
+        .map(|source| SourceSuggestions {
             source,
             suggestions: suggest(&source_facts(source, &catalog, snapshot.as_deref())),
         })
@@ -71,7 +69,7 @@ fn unknown(code: Code, name: &str, what: &str) -> Failure {
         .ending(Exit::Config)
 }
 
-fn list(id: &ConnectionId, suggested: &[Suggested<'_>], printer: &Printer) -> Outcome {
+fn list(id: &ConnectionId, suggested: &[SourceSuggestions<'_>], printer: &Printer) -> Outcome {
     let all = || {
         suggested.iter().flat_map(|one| {
             let source = &one.source.name;
@@ -121,7 +119,6 @@ fn list(id: &ConnectionId, suggested: &[Suggested<'_>], printer: &Printer) -> Ou
     Ok(Exit::Success)
 }
 
-/// Returns the kind, the name and the expression, which may be empty.
 fn described(item: &SuggestedItem) -> (&'static str, &str, &str) {
     match item {
         SuggestedItem::Measure { name, expr } => ("measure", name, expr),
@@ -130,11 +127,10 @@ fn described(item: &SuggestedItem) -> (&'static str, &str, &str) {
     }
 }
 
-/// Writes the accepted suggestions of sources that have no file of their own yet.
 fn accept(
     accepted: &[String],
     id: &ConnectionId,
-    suggested: Vec<Suggested<'_>>,
+    suggested: Vec<SourceSuggestions<'_>>,
     project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
@@ -142,7 +138,7 @@ fn accept(
     let mut written = Vec::new();
     let mut left_alone = Vec::new();
     let mut files = Vec::new();
-    for Suggested {
+    for SourceSuggestions {
         source,
         suggestions,
     } in suggested
@@ -194,7 +190,7 @@ fn accept(
         }
         for name in &left_alone {
             printer.note(&format!(
-                "left alone: {name} has a file already; copy what you want from `ktx sl suggest {name}`"
+                "left alone: {name} already has a file; copy what you want from `ktx sl suggest {name}`"
             ));
         }
         if written.is_empty() && left_alone.is_empty() {

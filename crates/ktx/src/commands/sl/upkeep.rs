@@ -40,17 +40,15 @@ pub(crate) fn graph(
     Ok(Exit::Success)
 }
 
-/// Whether `sl fmt` writes files or only lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tidying {
+pub(crate) enum FormatMode {
     Write,
     Check,
 }
 
-/// Formats hand-written sources in the canonical layout. Shards and review decisions are not
-/// hand-written and stay unchanged.
+/// Shards and review decisions are not hand-written and stay unchanged.
 pub(crate) fn fmt(
-    tidying: Tidying,
+    tidying: FormatMode,
     connection: Option<&str>,
     project: &OpenProject,
     context: &dyn ProjectContext,
@@ -59,8 +57,8 @@ pub(crate) fn fmt(
     let warehouse = compose::block_on(|_| async { warehouse_of(context, connection).await })?;
     // Locked, so that the files are still the same when written.
     let held = match tidying {
-        Tidying::Write => Some(lock(project, "ktx sl fmt")?),
-        Tidying::Check => None,
+        FormatMode::Write => Some(lock(project, "ktx sl fmt")?),
+        FormatMode::Check => None,
     };
     let failed =
         |error: &(dyn std::error::Error + 'static)| Failure::from_error(Code::FormatFailed, error);
@@ -78,7 +76,7 @@ pub(crate) fn fmt(
         match in_its_line_ends(&text, |text| format_source(text, place.as_str())) {
             Ok(formatted) if formatted == text => {}
             Ok(formatted) => {
-                if tidying == Tidying::Write {
+                if tidying == FormatMode::Write {
                     project
                         .store
                         .write(&place, formatted.as_bytes())
@@ -91,9 +89,9 @@ pub(crate) fn fmt(
     }
     drop(held);
     if printer.mode == Mode::Json {
-        printer.json(&json!({ "changed": changed, "refused": refused, "written": tidying == Tidying::Write }))?;
+        printer.json(&json!({ "changed": changed, "refused": refused, "written": tidying == FormatMode::Write }))?;
     } else {
-        let word = if tidying == Tidying::Write {
+        let word = if tidying == FormatMode::Write {
             "formatted"
         } else {
             "would format"
@@ -108,12 +106,11 @@ pub(crate) fn fmt(
             printer.note("every source is formatted");
         }
     }
-    let clean = refused.is_empty() && (tidying == Tidying::Write || changed.is_empty());
+    let clean = refused.is_empty() && (tidying == FormatMode::Write || changed.is_empty());
     Ok(if clean { Exit::Success } else { Exit::Config })
 }
 
-/// Formats a text with Windows line ends or a byte order mark as if it had neither, and restores
-/// them: the editor and the repository decide about them.
+/// Windows line ends and a byte order mark stay: the editor and the repository decide about them.
 fn in_its_line_ends<E>(
     text: &str,
     format: impl FnOnce(&str) -> Result<String, E>,
@@ -130,7 +127,6 @@ fn in_its_line_ends<E>(
     Ok(format!("{mark}{}", formatted.replace('\n', "\r\n")))
 }
 
-/// Returns the hand-written files among the loaded ones, and the omitted ones with the reason.
 fn source_files(id: &ConnectionId, project: &OpenProject) -> Outcome<(Vec<PathBuf>, Vec<String>)> {
     let folder = project.store.layout().sources(id);
     let walked = ktx_project_store::walk(&project.dir, &folder)
@@ -156,7 +152,6 @@ fn source_files(id: &ConnectionId, project: &OpenProject) -> Outcome<(Vec<PathBu
     ))
 }
 
-/// Runs generated checks of sources on the warehouse: grain, joins, measures against raw totals.
 pub(crate) fn test(
     name: Option<&str>,
     connection: Option<&str>,
@@ -221,7 +216,6 @@ pub(crate) fn test(
     })
 }
 
-/// Returns the sources that cannot be checked, with place and reason: of one source, or of all.
 fn broken(
     name: Option<&str>,
     connection: &ConnectionId,

@@ -21,8 +21,7 @@ use crate::compose;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-/// The findings of one connection.
-struct Checked {
+struct ConnectionFindings {
     connection: Connection,
     sources: usize,
     errors: Vec<Finding>,
@@ -70,7 +69,6 @@ pub(crate) fn run(
     Ok(exit(&checked))
 }
 
-/// What `--live` checks, and within which limits.
 struct LiveArguments<'a> {
     source: Option<&'a str>,
     sample: u64,
@@ -80,7 +78,7 @@ struct LiveArguments<'a> {
 impl LiveArguments<'_> {
     async fn check(
         &self,
-        checked: &Checked,
+        checked: &ConnectionFindings,
         catalog: &Catalog,
         context: &dyn ProjectContext,
         cancel: &CancellationToken,
@@ -116,7 +114,6 @@ impl LiveArguments<'_> {
     }
 }
 
-/// Writes the statements of a check to the audit log.
 struct AuditedStatements<'a> {
     context: &'a dyn ProjectContext,
     connection: &'a ConnectionId,
@@ -139,7 +136,7 @@ impl StatementLog for AuditedStatements<'_> {
 }
 
 /// Errors outrank questions that could not be answered.
-fn exit(checked: &[Checked]) -> Exit {
+fn exit(checked: &[ConnectionFindings]) -> Exit {
     let lives = || checked.iter().filter_map(|checked| checked.live.as_ref());
     if checked.iter().any(|checked| !checked.errors.is_empty())
         || lives().any(LiveReport::has_errors)
@@ -154,7 +151,10 @@ fn exit(checked: &[Checked]) -> Exit {
     }
 }
 
-fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome<Vec<Checked>> {
+fn check(
+    name: Option<&str>,
+    catalogs: &[(Connection, Arc<Catalog>)],
+) -> Outcome<Vec<ConnectionFindings>> {
     let mut found = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for (connection, catalog) in catalogs {
@@ -173,7 +173,7 @@ fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome
                     .is_none_or(|source| source == name)
             })
         };
-        found.push(Checked {
+        found.push(ConnectionFindings {
             connection: connection.clone(),
             sources: if name.is_some() { 1 } else { list.len() },
             errors: report.errors.iter().filter(concerns).cloned().collect(),
@@ -189,7 +189,6 @@ fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome
     Ok(found)
 }
 
-/// Returns the failure for an unknown source name, with the nearest known one.
 pub(super) fn unknown_source<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
     let failure = Failure::new(Code::UnknownSource, format!("no semantic source `{name}`"))
         .ending(Exit::Config);

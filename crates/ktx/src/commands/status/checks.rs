@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ktx_config::{Driver, DriverKind};
+use ktx_config::{Driver, DriverKind, EmbeddingsBackend};
 use ktx_context_tools::ScanSnapshot;
 use ktx_diagnostics::{Code, Diagnostic, Failure, Hints as _, Severity, counted};
 use ktx_ingest::waiting_proposals;
@@ -21,53 +21,60 @@ use crate::proposals::ProposalReport;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::state_failure;
 
-/// The results of the checks. Every skipped check is listed by name.
 pub(crate) struct Checks {
-    /// Whether git can be used; `None` if it was not checked.
+    /// `None` if it was not checked; the same holds below.
     pub git: Option<Result<(), Failure>>,
-    /// Whether the local state can be used; `None` if it was not checked.
     pub state: Option<Result<(), Failure>>,
-    /// Damaged files of the local state that are rebuilt, and what is lost until then.
+    /// Files that are rebuilt, and what is lost until then.
     made_anew: Vec<(PathBuf, &'static str)>,
-    /// Errors in the files of the semantic layer; `None` if they were not read.
     sources: Option<Vec<Diagnostic>>,
-    /// Changes kept back that wait for the user.
     pub proposals: Vec<ProposalReport>,
-    /// What the last scan of each warehouse read of its schemas, and what it omitted.
     scopes: BTreeMap<ConnectionId, Scope>,
-    /// The skipped checks, with the command that performs each.
+    /// The model that compares meanings, or why there is none.
+    pub vectors: Option<Result<String, String>>,
+    /// Each has the command that performs it.
     pub skipped: Vec<SkippedCheck>,
 }
 
 impl Checks {
     /// With `--fast`: starts no program and reads no source.
-    pub(crate) fn none(project: &OpenProject) -> Outcome<Self> {
+    pub(crate) fn none(project: &OpenProject) -> Self {
         let model = (project.config.llm.backend != Backend::None).then_some("model");
         let rest = ["git", "local state", "semantic sources"];
         let skipped = model.into_iter().chain(rest).map(|what| SkippedCheck {
             what,
             command: "ktx status",
         });
+        let vectors = has_provider(project).then_some(SkippedCheck {
+            what: "embeddings",
+            command: "ktx status",
+        });
+        let proposals = project.store.may_have_proposals().then_some(SkippedCheck {
+            what: "proposals",
+            command: "ktx review",
+        });
+        let skipped = skipped.chain(vectors).chain(proposals);
         let skipped = skipped.chain(servers(project)).collect();
-        Ok(Self {
+        Self {
             git: None,
             state: None,
             made_anew: Vec::new(),
             sources: None,
-            proposals: proposals(project)?,
+            proposals: Vec::new(),
             scopes: BTreeMap::new(),
+            vectors: None,
             skipped,
-        })
+        }
     }
 
     /// Asks git for its version, checks the local state and reads the sources. Reaches no server.
     pub(crate) fn take(invocation: &Invocation, project: &OpenProject) -> Outcome<Self> {
-        let git = project.store.look_at_git().map_err(|error| Failure {
+        let git = project.store.check_git().map_err(|error| Failure {
             hints: error.hints(),
             ..Failure::from_error(Code::GitUnusable, &error)
         });
         let git = git.and_then(|()| conflict(&project.store).map_or(Ok(()), Err));
-        let state = project.store.look_at_state();
+        let state = project.store.check_state();
         let state = state
             .map_err(|error| state_failure(&error))
             .and_then(|()| local_files::look_at_ledger(project))
@@ -90,32 +97,32 @@ impl Checks {
             .into_iter()
             .filter(|found| found.severity == Severity::Error);
         Ok(Self {
-            git: Some(git),
             state: Some(state),
             made_anew: local_files::made_anew(project),
             sources: Some(wrong.collect()),
-            proposals: proposals(project)?,
+            proposals: match &git {
+                Ok(()) => proposals(project)?,
+                Err(_) => Vec::new(),
+            },
+            git: Some(git),
             scopes,
+            vectors: has_provider(project).then(|| vectors(invocation, project)),
             skipped: servers(project).into_iter().collect(),
         })
     }
 
-    /// Returns why commits are impossible.
     pub(crate) fn git_problem(&self) -> Option<&Failure> {
         self.git.as_ref()?.as_ref().err()
     }
 
-    /// Returns what the last scan of a warehouse read, if it has schemas.
     pub(crate) fn scope(&self, connection: &ConnectionId) -> Option<Scope> {
         self.scopes.get(connection).cloned()
     }
 
-    /// Returns why the local state cannot be used.
     pub(crate) fn state_problem(&self) -> Option<&Failure> {
         self.state.as_ref()?.as_ref().err()
     }
 
-    /// Returns warnings about the damaged files that are rebuilt.
     pub(crate) fn made_anew(&self, project: &OpenProject) -> Vec<Warning> {
         let warning = |(path, lost): &(PathBuf, &str)| {
             let shown = path.strip_prefix(&project.dir).unwrap_or(path).display();
@@ -127,12 +134,14 @@ impl Checks {
         self.made_anew.iter().map(warning).collect()
     }
 
-    /// Returns the number of faulty files in the semantic layer.
+    pub(crate) fn vectors_problem(&self) -> Option<&str> {
+        self.vectors.as_ref()?.as_ref().err().map(String::as_str)
+    }
+
     pub(crate) fn wrong_sources(&self) -> usize {
         self.sources.as_ref().map_or(0, Vec::len)
     }
 
-    /// Describes the files of the semantic layer.
     pub(crate) fn sources_status(&self) -> SourcesStatus {
         let (status, detail) = match &self.sources {
             None => (Health::Skipped, "not read (--fast)".to_owned()),
@@ -148,14 +157,23 @@ impl Checks {
     }
 }
 
+fn has_provider(project: &OpenProject) -> bool {
+    project.config.ingest.embeddings.backend != EmbeddingsBackend::None
+}
+
+/// Reads the table of vectors, or prepares a client. Reaches no server.
+fn vectors(invocation: &Invocation, project: &OpenProject) -> Result<String, String> {
+    let embeddings = &project.config.ingest.embeddings;
+    let vectors = compose::usable_vectors(embeddings, &invocation.environment, &project.dir)?;
+    Ok(vectors.model().to_owned())
+}
+
 fn proposals(project: &OpenProject) -> Outcome<Vec<ProposalReport>> {
-    let waiting = waiting_proposals(&project.store).map_err(|error| {
-        Failure::from_error(Code::ProposalFailed, &error).seen_from(&project.dir)
-    })?;
+    let waiting = waiting_proposals(&project.store)
+        .map_err(|error| crate::ingesting::failures::cause(&error, &project.dir))?;
     Ok(waiting.iter().map(ProposalReport::from).collect())
 }
 
-/// Describes files that a merge has left in conflict.
 pub(crate) fn conflict(store: &Store) -> Option<Failure> {
     let files = store.history().ok()?.conflicts().ok()?;
     let first = files.first()?;
@@ -172,13 +190,13 @@ pub(crate) fn conflict(store: &Store) -> Option<Failure> {
         failure
             .hint(
                 "resolve the conflict, then run `git add` and `git commit`; of a file below `raw-sources/` or \
-                 `_schema/` take either side, such as `git checkout --ours -- FILE`, and run `ktx scan` afterwards",
+                 `_schema/` take either side, such as `git checkout --ours -- FILE`, and run `ktx scan` afterwards, \
+                 or `ktx ingest` if it is below `ledger/`",
             )
             .hint("`git status` lists the files"),
     )
 }
 
-/// Returns the schemas of a snapshot with their tables, and the omitted ones.
 fn scope(snapshot: &ScanSnapshot) -> Option<Scope> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for table in &snapshot.tables {
@@ -203,7 +221,6 @@ fn scope(snapshot: &ScanSnapshot) -> Option<Scope> {
     })
 }
 
-/// Names the errors in the files of the semantic layer.
 pub(crate) fn source_errors(errors: usize) -> String {
     format!(
         "{} in the files of `semantic-layer/`",

@@ -9,7 +9,6 @@ use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
 use crate::scanning::reads_history;
 
-/// Judges every connection, ordered by id.
 pub(super) fn connections(
     invocation: &Invocation,
     project: &OpenProject,
@@ -26,7 +25,7 @@ pub(super) fn connections(
         .collect()
 }
 
-/// Judges a connection by its settings alone, without reaching it.
+/// Judges a connection by its settings, without connecting.
 fn connection_status(
     invocation: &Invocation,
     project: &OpenProject,
@@ -57,7 +56,7 @@ fn connection_status(
         Driver::BigQuery => &["credentials_json", "credentials", "project_id"],
         Driver::Dbt => &["repo_url", "repoUrl", "source_dir"],
         Driver::MetricFlow => &["metricflow", "repoUrl"],
-        Driver::LookMl => &["repoUrl", "repo_url", "source_dir"],
+        Driver::LookMl | Driver::Cube => &["repoUrl", "repo_url", "source_dir"],
         Driver::Looker => &["base_url"],
         Driver::Metabase => &["api_url"],
         Driver::Notion => &["auth_token", "auth_token_ref"],
@@ -93,7 +92,7 @@ fn connection_status(
     }
 }
 
-/// Returns the warehouses whose past queries scans read, by their settings alone.
+/// Judges the connections by their settings alone.
 pub(super) fn query_history(project: &OpenProject) -> Vec<HistoryStatus> {
     let mut connections: Vec<&Connection> = project.config.warehouses().collect();
     connections.retain(|connection| reads_history(connection));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ktx_config::{EnrichmentMode, FailureMode, Profile};
+use ktx_config::{EmbeddingsBackend, EnrichmentMode, FailureMode, Profile};
 use ktx_diagnostics::counted;
 use ktx_usage_ledger::LimitStatus;
 use ktx_vocabulary::ModelRole;
@@ -19,7 +19,6 @@ use super::verdict::{capabilities, limited, verdict};
 use crate::compose::{self, BudgetReport};
 use crate::invocation::{Invocation, OpenProject};
 
-/// Returns all facts.
 pub(super) fn status(
     invocation: &Invocation,
     project: &OpenProject,
@@ -39,7 +38,7 @@ pub(super) fn status(
         project_dir: project.dir.display().to_string(),
         config: config(project),
         llm: llm(invocation, project, probe),
-        embeddings: embeddings(project),
+        embeddings: embeddings(project, &checks),
         storage: Storage {
             state: "sqlite",
             search: "sqlite-fts5",
@@ -136,7 +135,7 @@ fn budget(invocation: &Invocation, project: &OpenProject) -> Option<BudgetReport
 fn rate_limit(invocation: &Invocation, project: &OpenProject) -> Option<RateLimit> {
     let limit = compose::known_limit(invocation, project)?;
     Some(RateLimit {
-        standing: match limit.standing {
+        standing: match limit.status {
             LimitStatus::Allowed => "allowed",
             LimitStatus::Refused => "refused",
         },
@@ -148,18 +147,28 @@ fn rate_limit(invocation: &Invocation, project: &OpenProject) -> Option<RateLimi
     })
 }
 
-fn embeddings(project: &OpenProject) -> Embeddings {
+fn embeddings(project: &OpenProject, checks: &Checks) -> Embeddings {
     let embeddings = &project.config.ingest.embeddings;
+    let (status, detail) = match &checks.vectors {
+        _ if embeddings.backend == EmbeddingsBackend::None => (
+            Health::Off,
+            "search is full-text; `ingest.embeddings` adds search by meaning".to_owned(),
+        ),
+        None => (Health::Skipped, "not looked at (--fast)".to_owned()),
+        Some(Ok(model)) => (Health::Ok, format!("search compares meanings with {model}")),
+        Some(Err(reason)) => (Health::Warn, format!("search is full-text only: {reason}")),
+    };
     Embeddings {
         backend: match embeddings.backend {
-            ktx_config::EmbeddingsBackend::None => "none",
-            ktx_config::EmbeddingsBackend::OpenAi => "openai",
-            ktx_config::EmbeddingsBackend::SentenceTransformers => "sentence-transformers",
+            EmbeddingsBackend::None => "none",
+            EmbeddingsBackend::OpenAi => "openai",
+            EmbeddingsBackend::SentenceTransformers => "sentence-transformers",
+            EmbeddingsBackend::Table => "table",
         },
         model: embeddings.model.clone(),
         dimensions: embeddings.dimensions,
-        status: Health::Off,
-        detail: "search is full-text; embeddings are not used by this version",
+        status,
+        detail,
     }
 }
 
@@ -181,7 +190,6 @@ fn pipeline(project: &OpenProject) -> Pipeline {
     }
 }
 
-/// Returns warnings about ignored settings, unusable local files and unreadable folders.
 fn warnings(
     invocation: &Invocation,
     project: &OpenProject,
@@ -208,7 +216,6 @@ fn caching_warning(project: &OpenProject) -> Option<Warning> {
     })
 }
 
-/// Returns set variables and settings of earlier versions that have no effect.
 fn without_effect(invocation: &Invocation, project: &OpenProject) -> Vec<Warning> {
     let environment = &invocation.environment;
     let in_file = project.config.ingest.profile != Profile::Off;
@@ -225,7 +232,7 @@ fn without_effect(invocation: &Invocation, project: &OpenProject) -> Vec<Warning
         .map(|(_, shown)| {
             (
                 shown,
-                "unset it; `KTX_LOG` and traces tell what an ingest does",
+                "unset it; `KTX_LOG` and traces show what an ingest does",
             )
         });
     in_file
@@ -259,7 +266,7 @@ fn local_stats(project: &OpenProject) -> LocalStats {
     }
 }
 
-/// Counts files with one of these extensions, directly in a folder. A missing folder has none.
+/// A missing folder has none.
 fn count(project: &OpenProject, folder: &Path, extensions: &[&str]) -> FileCount {
     let is_counted = |path: &Path| {
         let extension = path.extension().and_then(|text| text.to_str());

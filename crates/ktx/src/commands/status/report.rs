@@ -36,7 +36,6 @@ pub(super) struct StatusReport {
     pub verdict: Verdict,
 }
 
-/// How a part of the project is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Health {
@@ -54,7 +53,6 @@ pub(super) struct ConfigStatus {
     pub issues: Vec<Issue>,
 }
 
-/// A finding about `ktx.yaml` or a file of the semantic layer.
 #[derive(Debug, Serialize)]
 pub(super) struct Issue {
     pub path: Option<String>,
@@ -74,7 +72,7 @@ impl From<&Diagnostic> for Issue {
     }
 }
 
-/// The model backend. Only a usable one has facts and warnings, only an unusable one trouble.
+/// Only a usable backend has facts and warnings, only an unusable one trouble.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ModelStatus {
@@ -100,7 +98,6 @@ pub(super) struct ModelTrouble {
     pub fix: Option<Hint>,
 }
 
-/// The known limit of the account that the backend uses.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RateLimit {
@@ -119,7 +116,7 @@ pub(super) struct Embeddings {
     pub model: Option<String>,
     pub dimensions: u64,
     pub status: Health,
-    pub detail: &'static str,
+    pub detail: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -141,7 +138,6 @@ pub(super) struct ConnectionStatus {
     pub scope: Option<Scope>,
 }
 
-/// The schemas that the last scan read, and those that it omitted.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Scope {
@@ -162,7 +158,6 @@ pub(super) struct OmittedSchema {
     pub reason: String,
 }
 
-/// A warehouse whose past queries scans read.
 #[derive(Debug, Serialize)]
 pub(super) struct HistoryStatus {
     pub connection: String,
@@ -173,7 +168,6 @@ pub(super) struct HistoryStatus {
     pub fix: String,
 }
 
-/// What the project can do now.
 #[derive(Debug, Serialize)]
 pub(super) struct Capabilities {
     pub query: Capability,
@@ -185,12 +179,12 @@ pub(super) struct Capabilities {
 
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Capability {
-    pub able: Able,
+    pub able: Availability,
     pub reason: String,
 }
 
 impl Capability {
-    pub(super) fn new(able: Able, reason: impl Into<String>) -> Self {
+    pub(super) fn new(able: Availability, reason: impl Into<String>) -> Self {
         Self {
             able,
             reason: reason.into(),
@@ -200,13 +194,13 @@ impl Capability {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Able {
+pub(super) enum Availability {
     Yes,
     No,
     Unknown,
 }
 
-impl Able {
+impl Availability {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -239,7 +233,6 @@ pub(super) struct Warning {
     pub fix: String,
 }
 
-/// The files of the project.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LocalStats {
@@ -253,7 +246,6 @@ pub(super) struct WikiPages {
     pub count: FileCount,
 }
 
-/// The files of one warehouse's semantic layer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SourceFiles {
@@ -262,7 +254,7 @@ pub(super) struct SourceFiles {
     pub shard_count: FileCount,
 }
 
-/// The files of a folder; null in JSON if the folder cannot be read.
+/// Null in JSON if the folder cannot be read.
 #[derive(Debug)]
 pub(super) enum FileCount {
     Files(usize),
@@ -270,7 +262,6 @@ pub(super) enum FileCount {
 }
 
 impl FileCount {
-    /// Returns why the files could not be counted.
     pub(super) const fn warning(&self) -> Option<&Warning> {
         match self {
             Self::Files(_) => None,
@@ -305,7 +296,6 @@ pub(super) struct RelationshipsDetail {
     pub validation_concurrency: u64,
 }
 
-/// The result of a check of this machine.
 #[derive(Debug, Serialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
 pub(super) enum CheckResult {
@@ -315,11 +305,10 @@ pub(super) enum CheckResult {
 }
 
 impl CheckResult {
-    /// Converts a check; `None` if it was not made.
     pub(super) fn new(check: Option<&Result<(), Failure>>) -> Self {
         match check {
             None => Self::Skipped {
-                detail: "not looked at (--fast)",
+                detail: "not checked (--fast)",
             },
             Some(Ok(())) => Self::Ok { detail: "usable" },
             Some(Err(failure)) => Self::Fail {
@@ -330,7 +319,6 @@ impl CheckResult {
     }
 }
 
-/// Joins the message of a failure and its causes.
 pub(super) fn with_causes(failure: &Failure) -> String {
     std::iter::once(&failure.message)
         .chain(&failure.causes)
@@ -346,7 +334,6 @@ pub(super) struct SourcesStatus {
     pub issues: Vec<Issue>,
 }
 
-/// A check that was skipped, and the command that makes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct SkippedCheck {
     pub what: &'static str,

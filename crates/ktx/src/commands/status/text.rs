@@ -4,12 +4,11 @@ use ktx_diagnostics::counted;
 use serde::Serialize;
 
 use super::report::{
-    CheckResult, ConnectionStatus, FileCount, Health, Issue, ModelStatus, Scope, SourceFiles,
-    StatusReport,
+    CheckResult, ConnectionStatus, Embeddings, FileCount, Health, Issue, ModelStatus, Scope,
+    SourceFiles, StatusReport,
 };
 use crate::proposals::ProposalReport;
 
-/// The text form on its way: lines of a label and a value.
 struct Page(String);
 
 impl Page {
@@ -21,7 +20,6 @@ impl Page {
         self.line("", &format!("hint: {hint}"));
     }
 
-    /// Adds the JSON form of a section.
     fn json(&mut self, label: &str, section: &impl Serialize) {
         let json = serde_json::to_string(section).unwrap_or_default();
         self.line(label, &json);
@@ -70,8 +68,18 @@ pub(super) fn render(status: &StatusReport, verbose: bool) -> String {
         page.line("Warning", &warning.message);
         page.hint(&warning.fix);
     }
+    let Embeddings {
+        status: health,
+        detail,
+        ..
+    } = &status.embeddings;
+    if *health != Health::Off {
+        page.line("Embeddings", &format!("{} {detail}", mark(*health)));
+    }
     if verbose {
-        page.line("Embeddings", status.embeddings.detail);
+        if *health == Health::Off {
+            page.line("Embeddings", detail);
+        }
         page.json("Work units", &status.work_units);
         page.json("Joins", &status.relationships_detail);
         page.json("Pipeline", &status.pipeline);
@@ -105,7 +113,6 @@ fn model(llm: &ModelStatus, page: &mut Page) {
     }
 }
 
-/// Renders connections, git and the files of the semantic layer.
 fn parts(status: &StatusReport, page: &mut Page) {
     for (index, connection) in status.connections.iter().enumerate() {
         let label = if index == 0 { "Connections" } else { "" };
@@ -142,10 +149,7 @@ fn proposals(proposals: &[ProposalReport], page: &mut Page) {
         let paths = proposal.paths.join(", ");
         let (source, unit) = (&proposal.connection_id, &proposal.unit_key);
         page.line(label, &format!("! {source} {unit}: {paths}"));
-        let file = &proposal.file;
-        page.hint(&format!(
-            "look at `{file}`, then `git apply` it or remove it"
-        ));
+        page.hint(&format!("look with `ktx review show {}`", proposal.id));
     }
 }
 
@@ -162,13 +166,11 @@ fn source_files(files: &SourceFiles) -> String {
     )
 }
 
-/// Formats `place: message`.
 fn described(issue: &Issue) -> String {
     let path = issue.path.as_deref().unwrap_or_default();
     format!("{path}: {}", issue.message)
 }
 
-/// Describes what the last scan read, and what it omitted.
 fn scope(scope: &Scope) -> Vec<String> {
     let schemas: Vec<String> = scope
         .schemas

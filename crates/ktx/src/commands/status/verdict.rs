@@ -7,12 +7,11 @@ use ktx_vocabulary::Backend;
 use super::Probe;
 use super::checks::{Checks, source_errors};
 use super::report::{
-    Able, Capabilities, Capability, ConnectionStatus, FileCount, Health, LocalStats, Readiness,
-    Verdict,
+    Availability, Capabilities, Capability, ConnectionStatus, FileCount, Health, LocalStats,
+    Readiness, Verdict,
 };
 use crate::invocation::OpenProject;
 
-/// Returns the names of the connections that cannot be used.
 fn broken(connections: &[ConnectionStatus]) -> Vec<&str> {
     connections
         .iter()
@@ -21,7 +20,6 @@ fn broken(connections: &[ConnectionStatus]) -> Vec<&str> {
         .collect()
 }
 
-/// Returns what the project can do now.
 pub(super) fn capabilities(
     project: &OpenProject,
     probe: &Probe,
@@ -36,43 +34,42 @@ pub(super) fn capabilities(
         .filter(|connection| connection.driver.kind() == DriverKind::Warehouse)
         .peekable();
     let query = if warehouses.peek().is_none() {
-        Capability::new(Able::No, "no warehouse connection")
+        Capability::new(Availability::No, "no warehouse connection")
     } else if warehouses.any(|warehouse| !broken.contains(&warehouse.id.as_str())) {
-        Capability::new(Able::Yes, "a warehouse is configured")
+        Capability::new(Availability::Yes, "a warehouse is configured")
     } else {
-        Capability::new(Able::No, "no warehouse connection can be used")
+        Capability::new(Availability::No, "no warehouse connection can be used")
     };
     // A scan stores its results in commits.
     let scan = match checks.git_problem().or_else(|| checks.state_problem()) {
-        Some(problem) if query.able == Able::Yes => {
-            Capability::new(Able::No, problem.message.as_str())
+        Some(problem) if query.able == Availability::Yes => {
+            Capability::new(Availability::No, problem.message.as_str())
         }
         _ => query.clone(),
     };
     let ingest = match probe {
-        _ if scan.able == Able::No => scan.clone(),
-        Probe::None => Capability::new(Able::No, "no model is configured"),
-        Probe::Skipped => Capability::new(Able::Unknown, "the model was not asked"),
-        Probe::Usable(_) => Capability::new(Able::Yes, "the model can be used"),
-        Probe::Unusable(_) => Capability::new(Able::No, "the model cannot be used"),
+        _ if scan.able == Availability::No => scan.clone(),
+        Probe::None => Capability::new(Availability::No, "no model is configured"),
+        Probe::Skipped => Capability::new(Availability::Unknown, "the model was not asked"),
+        Probe::Usable(_) => Capability::new(Availability::Yes, "the model can be used"),
+        Probe::Unusable(_) => Capability::new(Availability::No, "the model cannot be used"),
     };
     Capabilities {
         query,
         scan,
-        search: Capability::new(Able::Yes, "needs nothing"),
-        serve: Capability::new(Able::Yes, "needs nothing"),
+        search: Capability::new(Availability::Yes, "needs nothing"),
+        serve: Capability::new(Availability::Yes, "needs nothing"),
         ingest,
     }
 }
 
-/// Returns the verdict on a project with an unusable part; `None` if there is none.
 pub(super) fn limited(
     capabilities: &Capabilities,
     connections: &[ConnectionStatus],
     project: &OpenProject,
     checks: &Checks,
 ) -> Option<Verdict> {
-    if capabilities.query.able != Able::Yes {
+    if capabilities.query.able != Availability::Yes {
         return None;
     }
     let mut reasons = Vec::new();
@@ -91,6 +88,12 @@ pub(super) fn limited(
         reasons.push("a misspelled key in ktx.yaml is not read".to_owned());
         next.push(format!("correct it: {warning}"));
     }
+    if checks.vectors_problem().is_some() {
+        reasons.push("search compares no meanings".to_owned());
+        next.push(
+            "correct `ingest.embeddings` in ktx.yaml, or set its backend to `none`".to_owned(),
+        );
+    }
     let broken = broken(connections);
     if !broken.is_empty() {
         reasons.push(format!("not usable: {}", broken.join(", ")));
@@ -103,13 +106,12 @@ pub(super) fn limited(
     })
 }
 
-/// Returns the verdict on a project whose parts can all be used.
 pub(super) fn verdict(
     capabilities: &Capabilities,
     project: &OpenProject,
     local: &LocalStats,
 ) -> Verdict {
-    let (readiness, reason, next) = if capabilities.query.able != Able::Yes {
+    let (readiness, reason, next) = if capabilities.query.able != Availability::Yes {
         let next = if project.config.warehouses().next().is_none() {
             "add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`"
         } else {
@@ -117,13 +119,13 @@ pub(super) fn verdict(
         };
         let reason = capabilities.query.reason.as_str();
         (Readiness::Blocked, reason, next)
-    } else if capabilities.ingest.able == Able::Yes {
+    } else if capabilities.ingest.able == Availability::Yes {
         (
             Readiness::Ready,
             "everything works",
             "run `ktx ingest`, or attach an agent with `ktx mcp stdio`",
         )
-    } else if capabilities.ingest.able == Able::Unknown {
+    } else if capabilities.ingest.able == Availability::Unknown {
         (
             Readiness::Ready,
             "the configuration is complete",

@@ -68,7 +68,7 @@ fn a_cost_says_what_it_is_without() {
         [row(3, 0), row(3, 2), row(3, 3)].map(|row| words(&row)),
         [
             "$0.5000",
-            "$0.5000 without 2 messages whose price is not known",
+            "$0.5000 without 2 messages whose price is unknown",
             "unknown"
         ]
     );
@@ -120,7 +120,7 @@ fn a_difference_to_what_is_reported_is_told() {
     assert_eq!(
         reported_difference(&other).as_deref(),
         Some(
-            "the model backends themselves say $1.2500 for calls that cost $0.5000 at these list prices"
+            "the model backends themselves report $1.2500 for calls that cost $0.5000 at these list prices"
         )
     );
 }

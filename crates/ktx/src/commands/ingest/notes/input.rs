@@ -12,7 +12,6 @@ use crate::ingesting::notes::{MOST_BYTES, check, of_text};
 use crate::invocation::Invocation;
 use crate::report::{Outcome, Report as _};
 
-/// Returns the texts first, then the files, each in their order.
 pub(super) fn notes(args: &IngestArgs, invocation: &Invocation) -> Outcome<Vec<Note>> {
     let texts = args.text.iter().map(|text| Ok(of_text(text)));
     let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
@@ -64,7 +63,7 @@ fn file(path: &Path, invocation: &Invocation) -> Outcome<Note> {
         }
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            return Err(no_text(&label, &format!("byte {at} is no UTF-8")));
+            return Err(no_text(&label, &format!("byte {at} is not UTF-8")));
         }
     };
     if let Some(at) = text.find('\0') {

@@ -12,7 +12,7 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::Report;
 
-/// Prints the results. Notes after the last result were not tried.
+/// Notes after the last result were not tried.
 pub(super) fn finish(
     args: &IngestArgs,
     notes: &[Note],
@@ -72,7 +72,7 @@ fn table(notes: &[Note], results: &[Outcome<Committed>], printer: &Printer) -> O
     }
     if results.len() < notes.len() || !results.iter().all(is_whole) {
         printer
-            .note("hint: run the same command again: what is captured is kept and not asked again");
+            .note("hint: run the same command again; ktx keeps captured notes and does not ask for them again");
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ fn item(note: &Note, run: &str, result: Option<&Outcome<Committed>>) -> Value {
     })
 }
 
-/// Returns the exit code: that of the failure if nothing was captured.
+/// The exit code of the failure, if nothing was captured.
 fn exit(results: &[Outcome<Committed>]) -> Exit {
     let failures: Vec<Exit> = results
         .iter()

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::ingesting::continues;
 use crate::printer::{Mode, Printer};
 
-/// Returns a sink that prints a line for each event, except in JSON mode.
 pub(super) fn sink(printer: &Printer) -> EventSink {
     let printer = printer.clone();
     Arc::new(move |source, event| {
@@ -63,7 +62,6 @@ const fn lane_name(lane: Lane) -> &'static str {
     }
 }
 
-/// Formats a turn as an event of the run.
 pub(super) fn turn_json(turn: &Turn) -> Value {
     let Turn {
         task,

@@ -61,6 +61,8 @@ pub(in crate::commands::ingest) fn items(results: &Results, project: &OpenProjec
             if let Some(curated) = &done.curation {
                 item.insert("curation".to_owned(), curation(curated, dir));
             }
+            let evicted = done.eviction.as_ref().map(|done| looped(done, dir));
+            item.insert("eviction".to_owned(), json!(evicted));
             let reconciled = done.reconciliation.as_ref().map(|done| looped(done, dir));
             item.insert("reconciliation".to_owned(), json!(reconciled));
             let proposals: Vec<ProposalReport> =
@@ -121,7 +123,6 @@ fn facts(facts: &Result<FactsReport, Failed>, dir: &Path) -> Value {
     }
 }
 
-/// Returns what became of the definitions of a source that has some.
 fn imported(done: &SourceReport) -> Option<&ImportReport> {
     let facts = done.facts.as_ref().ok()?;
     (facts.imports.all() > 0).then_some(&facts.imports)
@@ -255,6 +256,9 @@ fn rows(id: &ConnectionId, done: &SourceReport, table: &mut Report) {
     for (index, pass) in passes.enumerate() {
         row(id, &format!("curation, pass {}", index + 1), pass, table);
     }
+    if let Some(result) = &done.eviction {
+        row(id, "files that are gone", result, table);
+    }
     if let Some(result) = &done.reconciliation {
         row(id, "reconciliation", result, table);
     }
@@ -279,7 +283,6 @@ fn list(names: &[String]) -> String {
     names.join(", ")
 }
 
-/// Prints warnings and failures.
 fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) {
     let print_failure = |failed: &Failed| {
         printer.notes(failure(failed, dir).to_text().trim_end());
@@ -289,7 +292,7 @@ fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) 
     }
     match &done.facts {
         Ok(facts) if !facts.unknown.is_empty() => printer.note(&format!(
-            "warning: {id}: no scan has seen {}; if they are there, run `ktx scan`",
+            "warning: {id}: no scan has found {}; if they exist, run `ktx scan`",
             facts.unknown.join(", ")
         )),
         Ok(_) => {}
@@ -318,11 +321,10 @@ fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) 
     }
     for proposal in &done.proposals {
         printer.note(&format!(
-            "{id}: kept back because {id} alone did not write it: {} ({}); look at `{}`, then `git apply` it or \
-             remove it",
-            changed_files(proposal),
+            "{id}: {} waits for you: {}; look with `ktx review show {}`",
             one_line(&proposal.work),
-            proposal.file
+            changed_files(proposal),
+            proposal.id
         ));
     }
     if let Some(curated) = done.curation.as_ref().filter(|curated| curated.open > 0) {
@@ -332,14 +334,12 @@ fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) 
         ));
     }
     if done.is_unfinished() {
-        printer.note("hint: run the same command again: what is done is kept and not asked again");
+        printer.note("hint: run the same command again; ktx keeps finished work and does not ask for it again");
     }
 }
 
-/// How many definitions of each fate are named.
 const MOST_NAMED: usize = 10;
 
-/// Prints the definitions that lose something or were left.
 fn print_imports(id: &ConnectionId, imports: &ImportReport, printer: &Printer) {
     for one in imports.partly.iter().take(MOST_NAMED) {
         printer.note(&format!(

@@ -7,13 +7,12 @@ use ktx_diagnostics::{Code, Failure};
 use serde_json::{Value, json};
 
 use super::super::Step;
-use super::{Holds, by_hand, cursor, folder, merged};
+use super::{FileSecrecy, by_hand, cursor, folder, merged};
 use crate::cli::{AgentTarget, SetupArgs};
 use crate::invocation::{Invocation, OpenProject};
 use crate::local_server::address::ServerAddress;
 use crate::report::Outcome;
 
-/// Attaches an agent to the server, or prints how to.
 pub(super) fn step(
     args: &SetupArgs,
     target: AgentTarget,
@@ -21,7 +20,7 @@ pub(super) fn step(
     project: &OpenProject,
 ) -> Outcome<Step> {
     if target == AgentTarget::Desktop {
-        let message = "Claude Desktop starts a command and asks no address";
+        let message = "Claude Desktop can start a command, but not contact a URL";
         return Err(Failure::new(Code::Usage, message).hint("leave `--http` out"));
     }
     let server = ServerAddress::of(invocation, project)?;
@@ -85,7 +84,7 @@ pub(super) fn step(
                 String::new()
             };
             let text = format!("{}{token}", server.url);
-            by_hand("let the MCP client ask:", &text)
+            by_hand("let the MCP client connect to:", &text)
         }
     };
     Ok(if server.runs {
@@ -104,8 +103,8 @@ fn entry(server: &ServerAddress, file: &Path, variable: &str) -> Value {
     let mut entry = json!({ "url": server.url });
     if let (Some(entry), Some(token)) = (entry.as_object_mut(), &server.token) {
         let shown = match holds(file) {
-            Holds::Secret => token.expose(),
-            Holds::NoSecret => variable,
+            FileSecrecy::Secret => token.expose(),
+            FileSecrecy::NoSecret => variable,
         };
         let headers = json!({ "Authorization": format!("Bearer {shown}") });
         entry.insert("headers".to_owned(), headers);
@@ -117,12 +116,11 @@ fn put(server: &ServerAddress, file: &Path, entry: Value) -> Outcome<Step> {
     let holds = holds(file);
     let step = merged(file, entry, holds)?;
     Ok(match holds {
-        Holds::Secret => step,
-        Holds::NoSecret => named(server, step),
+        FileSecrecy::Secret => step,
+        FileSecrecy::NoSecret => named(server, step),
     })
 }
 
-/// Explains how the agent gets a token that its settings only name.
 fn named(server: &ServerAddress, step: Step) -> Step {
     if server.token.is_none() {
         return step;
@@ -135,11 +133,11 @@ fn named(server: &ServerAddress, step: Step) -> Step {
 }
 
 /// A file in a repository is or may be committed.
-fn holds(file: &Path) -> Holds {
+fn holds(file: &Path) -> FileSecrecy {
     let in_repository = file.ancestors().any(|folder| folder.join(".git").exists());
     if in_repository {
-        Holds::NoSecret
+        FileSecrecy::NoSecret
     } else {
-        Holds::Secret
+        FileSecrecy::Secret
     }
 }

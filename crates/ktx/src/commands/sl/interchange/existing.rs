@@ -15,8 +15,7 @@ use crate::cli::SlImportArgs;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-/// The files of a connection before an import.
-pub(super) struct Standing {
+pub(super) struct ExistingSources {
     pub(super) id: ConnectionId,
     folder: PathBuf,
     files: Vec<SourceFile>,
@@ -28,7 +27,6 @@ pub(super) struct ImportPlan {
     pub(super) fresh: Vec<Fresh>,
     /// The names of existing sources that stay.
     pub(super) there: Vec<String>,
-    /// What is not imported, and what replaced files lose.
     pub(super) losses: Vec<Loss>,
 }
 
@@ -38,8 +36,7 @@ pub(super) struct Fresh {
     pub(super) text: String,
 }
 
-impl Standing {
-    /// Reads the folder. Review decisions are not sources.
+impl ExistingSources {
     pub(super) fn read(
         id: &ConnectionId,
         project: &OpenProject,
@@ -72,12 +69,10 @@ impl Standing {
         })
     }
 
-    /// Converts a path inside the connection's folder to one inside the project.
     pub(super) fn in_project(&self, path: &str) -> String {
         format!("semantic-layer/{}/{path}", self.id)
     }
 
-    /// Determines the path of each source, and which ones stay.
     pub(super) fn plan(&self, imported: &Imported, args: &SlImportArgs) -> ImportPlan {
         let mut plan = ImportPlan {
             fresh: Vec::new(),
@@ -119,7 +114,6 @@ impl Standing {
         std::str::from_utf8(&file.bytes).ok()
     }
 
-    /// Returns the path, or the first unused variant with a number.
     fn free(&self, path: &str, claimed: &BTreeSet<String>) -> String {
         let is_free = |path: &str| {
             !claimed.contains(&path.to_lowercase())
@@ -133,7 +127,6 @@ impl Standing {
             .unwrap_or_else(|| path.to_owned())
     }
 
-    /// Returns the validator's findings about the written sources in their future place.
     pub(super) fn check(&self, plan: &ImportPlan, catalog: &Catalog) -> Vec<String> {
         let fresh = plan.fresh.iter();
         let written: BTreeMap<&str, &Fresh> =
@@ -167,8 +160,7 @@ impl Standing {
     }
 }
 
-/// Returns whether a listed source has a separate file that contains its name. For an unreadable
-/// file the listing may know only the file name.
+/// For an unreadable file, the listing may know only the file name.
 fn says_its_name(summary: &SourceSummary, catalog: &Catalog) -> bool {
     if summary.path.contains('#') {
         return false;

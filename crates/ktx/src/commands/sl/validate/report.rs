@@ -1,4 +1,4 @@
-//! What a validation prints.
+//! The output of a validation.
 
 use ktx_diagnostics::counted;
 use ktx_semantic_layer::Finding;
@@ -6,11 +6,15 @@ use ktx_semantic_tools::{LiveFinding, LiveReport, Severity, SkippedCheck};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::Checked;
+use super::ConnectionFindings;
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-pub(super) fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) -> Outcome<()> {
+pub(super) fn print(
+    name: Option<&str>,
+    checked: &[ConnectionFindings],
+    printer: &Printer,
+) -> Outcome<()> {
     for checked in checked {
         let id = &checked.connection.id;
         for finding in &checked.warnings {
@@ -44,7 +48,6 @@ pub(super) fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) 
     Ok(())
 }
 
-/// Describes how much the warehouse was asked.
 fn asked(live: &LiveReport) -> String {
     if live.unreachable.is_some() {
         return format!(
@@ -94,7 +97,6 @@ fn print_live(id: &ConnectionId, live: &LiveReport, printer: &Printer) {
     }
 }
 
-/// Formats `path: kind: message`.
 fn shown(connection: &ConnectionId, finding: &Finding) -> String {
     let path = finding.path.as_deref().unwrap_or_default();
     format!(
@@ -104,7 +106,7 @@ fn shown(connection: &ConnectionId, finding: &Finding) -> String {
     )
 }
 
-pub(super) fn to_json(name: Option<&str>, checked: &[Checked]) -> Value {
+pub(super) fn to_json(name: Option<&str>, checked: &[ConnectionFindings]) -> Value {
     let items: Vec<Value> = checked
         .iter()
         .map(|checked| {

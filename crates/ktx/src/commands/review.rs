@@ -1,0 +1,289 @@
+//! `ktx review`: what context sources propose about files of others, and the decisions of a person.
+
+mod numbers;
+
+use ktx_diagnostics::{Code, Exit, Failure, counted};
+use ktx_ingest::{ProposalState, WaitingProposal, waiting_proposals};
+use ktx_project_store::{read_optional, remove, write_atomically};
+use serde::Serialize;
+use serde_json::json;
+
+use self::numbers::{MeasureNumbers, numbers};
+use crate::cli::{ReviewArgs, ReviewCommand};
+use crate::ingesting::failures::cause;
+use crate::invocation::{Invocation, OpenProject};
+use crate::locking::lock;
+use crate::opening::open_project;
+use crate::printer::{Mode, Printer};
+use crate::report::{Outcome, Report as _};
+use crate::skipped_files::left_alone;
+use crate::tables::Report as Table;
+
+/// The command as hints name it.
+const COMMAND: &str = "ktx review";
+
+pub(crate) fn run(args: &ReviewArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let command = args.command.as_ref().unwrap_or(&ReviewCommand::List);
+    // What waits is read under the lock, so that no run changes it before the decision.
+    let _held = match command {
+        ReviewCommand::List | ReviewCommand::Show(_) => None,
+        _ => Some(lock(&project, COMMAND)?),
+    };
+    let waiting = waiting_proposals(&project.store).map_err(|error| cause(&error, &project.dir))?;
+    let desk = Desk {
+        waiting,
+        invocation,
+        project: &project,
+        printer: &printer,
+    };
+    match command {
+        ReviewCommand::List => desk.list(),
+        ReviewCommand::Show(one) => desk.show(&one.id),
+        ReviewCommand::Accept(one) => desk.accept(&one.id),
+        ReviewCommand::Reject(one) => desk.reject(&one.id),
+        ReviewCommand::Edit(one) => desk.edit(&one.id),
+    }
+}
+
+/// What waits, and where decisions are printed.
+struct Desk<'a> {
+    waiting: Vec<WaitingProposal>,
+    invocation: &'a Invocation,
+    project: &'a OpenProject,
+    printer: &'a Printer,
+}
+
+/// A proposal in the JSON form of the command.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed<'a> {
+    id: &'a str,
+    connection_id: &'a str,
+    unit_key: &'a str,
+    state: &'static str,
+    branch: &'a str,
+    files: Vec<HeldFile<'a>>,
+    evidence: &'a [String],
+}
+
+#[derive(Serialize)]
+struct HeldFile<'a> {
+    path: &'a str,
+    reason: &'a str,
+}
+
+impl<'a> Listed<'a> {
+    fn new(proposal: &'a WaitingProposal) -> Self {
+        let files = proposal.held.iter();
+        Self {
+            id: &proposal.id,
+            connection_id: proposal.source.as_str(),
+            unit_key: &proposal.work,
+            state: proposal.state.name(),
+            branch: &proposal.branch,
+            files: files
+                .map(|(path, reason)| HeldFile { path, reason })
+                .collect(),
+            evidence: &proposal.evidence,
+        }
+    }
+}
+
+impl Desk<'_> {
+    fn list(&self) -> Outcome {
+        if self.printer.mode == Mode::Json {
+            let all: Vec<Listed<'_>> = self.waiting.iter().map(Listed::new).collect();
+            self.printer
+                .json(&json!({ "kind": "review.list", "data": { "items": all } }))?;
+            return Ok(Exit::Success);
+        }
+        let mut table = Table::new(["Id", "Source", "Unit", "State", "Files"]);
+        for proposal in &self.waiting {
+            table.row([
+                proposal.id.as_str(),
+                proposal.source.as_str(),
+                &proposal.work,
+                proposal.state.name(),
+                &proposal.paths.join(", "),
+            ]);
+        }
+        if self.waiting.is_empty() {
+            self.printer.note("nothing waits for you");
+        } else {
+            table.print(self.printer)?;
+            self.printer
+                .note("look with `ktx review show <id>`, decide with `accept`, `reject` or `edit`");
+        }
+        Ok(Exit::Success)
+    }
+
+    fn show(&self, id: &str) -> Outcome {
+        let proposal = self.find(id)?;
+        let numbers = numbers(proposal, self.invocation, self.project)?;
+        if self.printer.mode == Mode::Json {
+            self.printer.json(&json!({
+                "kind": "review.show",
+                "data": {
+                    "proposal": Listed::new(proposal),
+                    "numbers": numbers,
+                    "diff": proposal.difference(),
+                },
+            }))?;
+            return Ok(Exit::Success);
+        }
+        let Self { printer, .. } = self;
+        printer.line(&format!(
+            "{}: {} of {}, {}",
+            proposal.id,
+            proposal.work,
+            proposal.source,
+            proposal.state.name()
+        ))?;
+        for (path, reason) in &proposal.held {
+            printer.line(&format!("{path}: {reason}"))?;
+        }
+        for line in &proposal.evidence {
+            printer.line(&format!("built on {line}"))?;
+        }
+        for MeasureNumbers {
+            measure,
+            before,
+            after,
+        } in &numbers
+        {
+            printer.line(&format!("{measure}: {before} before, {after} after"))?;
+        }
+        printer.line("")?;
+        for line in proposal.difference().lines() {
+            printer.line(line)?;
+        }
+        Ok(Exit::Success)
+    }
+
+    fn accept(&self, id: &str) -> Outcome {
+        let proposal = self.open(id)?;
+        self.require_untouched(proposal)?;
+        let store = &self.project.store;
+        let published = ktx_ingest::accept(proposal, store, self.invocation.now)
+            .map_err(|error| cause(&error, &self.project.dir))?;
+        for skipped in &published.skipped {
+            self.printer.note(&left_alone(skipped, COMMAND));
+        }
+        self.decided(proposal, "accepted", published.commit.as_deref())
+    }
+
+    fn reject(&self, id: &str) -> Outcome {
+        let proposal = self.find(id)?;
+        ktx_ingest::reject(proposal, &self.project.store)
+            .map_err(|error| cause(&error, &self.project.dir))?;
+        self.decided(proposal, "rejected", None)
+    }
+
+    fn edit(&self, id: &str) -> Outcome {
+        let proposal = self.open(id)?;
+        self.require_untouched(proposal)?;
+        let root = self.project.store.layout().root();
+        for (path, file) in &proposal.files {
+            let place = path.under(root);
+            let done = match &file.after {
+                Some(bytes) => write_atomically(&place, bytes).map(drop),
+                None => remove(&place).map(drop),
+            };
+            done.map_err(|error| {
+                Failure::from_error(Code::ProposalFailed, &error).seen_from(&self.project.dir)
+            })?;
+        }
+        ktx_ingest::reject(proposal, &self.project.store)
+            .map_err(|error| cause(&error, &self.project.dir))?;
+        self.decided(proposal, "edited", None)
+    }
+
+    fn decided(&self, proposal: &WaitingProposal, what: &str, commit: Option<&str>) -> Outcome {
+        let paths = &proposal.paths;
+        if self.printer.mode == Mode::Json {
+            self.printer.json(&json!({
+                "kind": "review.decision",
+                "data": { "id": proposal.id, "decision": what, "commit": commit, "files": paths },
+            }))?;
+        } else {
+            let commit = commit.map(|commit| format!(", commit {commit}"));
+            self.printer.line(&format!(
+                "{what} {}: {}{}",
+                proposal.id,
+                paths.join(", "),
+                commit.unwrap_or_default()
+            ))?;
+            if what == "edited" {
+                self.printer
+                    .note("edit the files, then commit them; `git checkout` takes them back");
+            }
+        }
+        if let Some(remote) = proposal.remote() {
+            let inner = proposal.branch.strip_prefix(remote);
+            let branch = inner.map_or(proposal.branch.as_str(), |rest| {
+                rest.trim_start_matches('/')
+            });
+            self.printer.note(&format!(
+                "`{remote}` still has it: `git push {remote} --delete {branch}`"
+            ));
+        }
+        Ok(Exit::Success)
+    }
+
+    /// Returns the only proposal whose id begins so.
+    fn find(&self, id: &str) -> Outcome<&WaitingProposal> {
+        let found = self.waiting.iter().filter(|one| one.id.starts_with(id));
+        match found.collect::<Vec<_>>().as_slice() {
+            [only] => Ok(only),
+            [] => Err(Failure::new(
+                Code::ProposalNotFound,
+                format!("no proposal has the id `{id}`"),
+            )
+            .hint("`ktx review list` lists what waits")),
+            several => Err(Failure::new(
+                Code::ProposalNotFound,
+                format!(
+                    "{} have an id that begins with `{id}`",
+                    counted(several.len(), "proposal")
+                ),
+            )
+            .hint("give more of the id")),
+        }
+    }
+
+    /// Returns the proposal, if it can still be accepted.
+    fn open(&self, id: &str) -> Outcome<&WaitingProposal> {
+        let proposal = self.find(id)?;
+        if proposal.state == ProposalState::Open {
+            return Ok(proposal);
+        }
+        Err(Failure::new(
+            Code::ProposalExpired,
+            format!(
+                "the files of the proposal {} have changed since",
+                proposal.id
+            ),
+        )
+        .hint(format!("`ktx review reject {}` drops it", proposal.id)))
+    }
+
+    /// Refuses to write over files that the person has changed and not committed.
+    fn require_untouched(&self, proposal: &WaitingProposal) -> Outcome<()> {
+        let root = self.project.store.layout().root();
+        for (path, file) in &proposal.files {
+            let bytes = read_optional(&path.under(root)).map_err(|error| {
+                Failure::from_error(Code::ProposalFailed, &error).seen_from(&self.project.dir)
+            })?;
+            if bytes != file.now && bytes != file.after {
+                return Err(Failure::new(
+                    Code::ProposalFailed,
+                    format!("you have changed `{path}` and not committed it"),
+                )
+                .hint("commit the file or take it back, then decide"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,253 @@
+//! `ktx runs`: the last runs on this machine, what they did and what they cost.
+
+use std::collections::BTreeMap;
+
+use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_project_store::{Interruption, Run, RunStatus, StateDatabase};
+use ktx_usage_ledger::{Group, ReportRow, Window};
+use serde_json::{Value, json};
+
+use crate::cli::{RunsArgs, RunsCommand};
+use crate::invocation::{Invocation, OpenProject};
+use crate::lists::envelope;
+use crate::opening::open_project;
+use crate::printer::{Mode, Printer};
+use crate::report::{Outcome, Report as _};
+use crate::scanning::state_failure;
+use crate::tables::Report as Table;
+use crate::totals::{cost, read_report};
+
+/// Runs of `ktx runs` without a number.
+const LISTED: u32 = 20;
+
+pub(crate) fn run(args: &RunsArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    match &args.command {
+        None => list(LISTED, &project, &printer),
+        Some(RunsCommand::List { limit }) => list(*limit, &project, &printer),
+        Some(RunsCommand::Show { id }) => show(id.as_deref(), &project, &printer),
+        Some(RunsCommand::Cancel) => cancel(&project, &printer),
+    }
+}
+
+fn state(project: &OpenProject) -> Outcome<StateDatabase> {
+    let state = project.store.state();
+    state.map_err(|error| state_failure(&error))
+}
+
+fn runs(project: &OpenProject, limit: u32) -> Outcome<Vec<Run>> {
+    let runs = state(project)?.runs(limit);
+    runs.map_err(|error| state_failure(&error))
+}
+
+/// The use of models by the id of the run.
+fn costs(project: &OpenProject) -> Outcome<BTreeMap<String, ReportRow>> {
+    let report = read_report(project, Group::Run, &Window::default())?;
+    let rows = report.rows.into_iter();
+    Ok(rows.map(|row| (row.key.clone(), row)).collect())
+}
+
+fn list(limit: u32, project: &OpenProject, printer: &Printer) -> Outcome {
+    let runs = runs(project, limit)?;
+    let costs = costs(project)?;
+    if printer.mode == Mode::Json {
+        let items: Vec<Value> = runs
+            .iter()
+            .map(|run| wire(run, costs.get(run.id.as_str())))
+            .collect();
+        printer.json(&envelope(&items, "runs list"))?;
+        return Ok(Exit::Success);
+    }
+    let mut table = Table::new([
+        "run", "command", "status", "started", "took", "calls", "cost",
+    ]);
+    for run in &runs {
+        let row = costs.get(run.id.as_str());
+        table.row([
+            run.id.as_str(),
+            &run.command,
+            run.status.as_str(),
+            &run.started.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            &took(run),
+            &row.map_or_else(|| "0".to_owned(), |row| row.messages.to_string()),
+            &row.map_or_else(String::new, cost),
+        ]);
+    }
+    table.print(printer)?;
+    if runs.is_empty() {
+        printer.note("no run yet; `ktx scan` and `ktx ingest` are runs");
+    }
+    Ok(Exit::Success)
+}
+
+fn took(run: &Run) -> String {
+    let finished = run
+        .finished
+        .map(|finished| finished.duration_since(run.started));
+    finished.map_or_else(String::new, |took| format!("{} s", took.as_secs()))
+}
+
+fn find(id: Option<&str>, project: &OpenProject) -> Outcome<Run> {
+    let Some(id) = id else {
+        let latest = runs(project, 1)?.pop();
+        return latest.ok_or_else(|| unknown("this project has no runs yet"));
+    };
+    let found = state(project)?.runs_beginning_with(id);
+    let mut found = found.map_err(|error| state_failure(&error))?;
+    let shown = ktx_diagnostics::excerpt(id);
+    match (found.pop(), found.len()) {
+        (Some(run), 0) => Ok(run),
+        (None, _) => Err(unknown(&format!("no run begins with `{shown}`"))),
+        (Some(_), others) => Err(unknown(&format!(
+            "{} runs begin with `{shown}`: write more of the id",
+            others + 1
+        ))),
+    }
+}
+
+fn unknown(message: &str) -> Failure {
+    Failure::new(Code::UnknownRun, message).hint("`ktx runs list` lists the runs on this machine")
+}
+
+fn show(id: Option<&str>, project: &OpenProject, printer: &Printer) -> Outcome {
+    let run = find(id, project)?;
+    let window = Window {
+        run_id: Some(run.id.to_string()),
+        since: None,
+    };
+    let usage = read_report(project, Group::Stage, &window)?;
+    if printer.mode == Mode::Json {
+        let stages = usage
+            .rows
+            .iter()
+            .map(|row| json!({ "stage": row.key, "messages": row.messages, "cost": cost(row) }));
+        printer.json(&json!({
+            "kind": "run",
+            "data": {
+                "run": wire(&run, Some(&usage.total)),
+                "stages": stages.collect::<Vec<_>>(),
+                "detail": run.detail,
+            },
+        }))?;
+        return Ok(Exit::Success);
+    }
+    printer.line(&format!(
+        "{} {}: {}",
+        run.command,
+        run.id,
+        run.status.as_str()
+    ))?;
+    let mut times = format!("started {}", run.started);
+    if let Some(finished) = run.finished {
+        times = format!("{times}, ended {finished} after {}", took(&run));
+    }
+    printer.line(&times)?;
+    for row in usage.rows.iter().filter(|row| row.facts() > 0) {
+        let (messages, cost) = (row.messages, cost(row));
+        printer.line(&format!("{}: {messages} model messages, {cost}", row.key))?;
+    }
+    for line in detail_lines(&run.detail) {
+        printer.line(&line)?;
+    }
+    if usage.total.facts() == 0 {
+        printer.note("the run asked no model");
+    }
+    if let Some(next) = next_step(&run) {
+        printer.note(next);
+    }
+    Ok(Exit::Success)
+}
+
+/// The units of a run by outcome: written, waiting, failed.
+fn detail_lines(detail: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let text = |value: &Value, key: &str| {
+        let text = value.get(key).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let list = |value: &Value, key: &str| -> Vec<Value> {
+        let items = value.get(key).and_then(Value::as_array);
+        items.cloned().unwrap_or_default()
+    };
+    let names = |value: &Value, key: &str| {
+        let names = list(value, key);
+        let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+        names.join(", ")
+    };
+    for source in list(detail, "sources") {
+        lines.push(format!("{}:", text(&source, "connectionId")));
+        for unit in list(&source, "units") {
+            let mut line = format!(
+                "  unit {}: {}",
+                text(&unit, "unitKey"),
+                text(&unit, "status")
+            );
+            let captured = unit.get("captured").cloned().unwrap_or_default();
+            for (label, key) in [("pages", "wiki"), ("sources", "sl")] {
+                let named = names(&captured, key);
+                if !named.is_empty() {
+                    line = format!("{line}, {label}: {named}");
+                }
+            }
+            let reason = text(&unit, "error");
+            if !reason.is_empty() {
+                line = format!("{line}: {reason}");
+            }
+            lines.push(line);
+        }
+        for warning in list(&source, "warnings") {
+            lines.push(format!(
+                "  warning: {}",
+                warning.as_str().unwrap_or_default()
+            ));
+        }
+    }
+    lines
+}
+
+const fn next_step(run: &Run) -> Option<&'static str> {
+    match run.status {
+        RunStatus::Partial | RunStatus::Failed | RunStatus::Cancelled | RunStatus::Interrupted => {
+            Some(
+                "the same command continues where this run ended; nothing that is finished is asked again",
+            )
+        }
+        RunStatus::Running | RunStatus::Done => None,
+    }
+}
+
+fn wire(run: &Run, usage: Option<&ReportRow>) -> Value {
+    json!({
+        "id": run.id.as_str(),
+        "command": run.command,
+        "status": run.status.as_str(),
+        "started": run.started,
+        "finished": run.finished,
+        "messages": usage.map_or(0, |row| row.messages),
+        "inputTokens": usage.map_or(0, |row| row.usage.input_total()),
+        "outputTokens": usage.map_or(0, |row| row.usage.output),
+        "cost": usage.map(cost),
+    })
+}
+
+fn cancel(project: &OpenProject, printer: &Printer) -> Outcome {
+    let asked = project.store.interrupt_holder();
+    let asked = asked.map_err(|error| Failure::from_error(Code::Locked, &error))?;
+    match asked {
+        Interruption::Sent(holder) => printer.line(&format!(
+            "asked `{}` (process {}) to end; it keeps what it has finished",
+            holder.command, holder.pid
+        ))?,
+        Interruption::NoRun => printer.note("no run works on the project now"),
+        Interruption::NotReached(holder) => {
+            let message = format!(
+                "`{}` has the project, but process {} here is not the one that runs it",
+                holder.command, holder.pid
+            );
+            return Err(Failure::new(Code::Locked, message)
+                .hint("end it with Ctrl-C on the machine or in the container where it runs"));
+        }
+    }
+    Ok(Exit::Success)
+}
