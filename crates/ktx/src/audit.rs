@@ -12,16 +12,15 @@ use sha2::{Digest as _, Sha256};
 
 /// Whether the text of statements is stored, which may hold personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Text {
+enum StatementText {
     Kept,
     Hashed,
 }
 
-/// Appends to `.ktx/state/audit.jsonl`.
 #[derive(Debug)]
 pub(crate) struct AuditLog {
     store: Store,
-    text: Text,
+    text: StatementText,
     warned: AtomicBool,
 }
 
@@ -46,9 +45,9 @@ impl AuditLog {
     /// themselves.
     pub(crate) fn new(store: &Store) -> Self {
         let text = if store.environment().flag("KTX_AUDIT_SQL") {
-            Text::Kept
+            StatementText::Kept
         } else {
-            Text::Hashed
+            StatementText::Hashed
         };
         Self {
             store: store.clone(),
@@ -79,7 +78,7 @@ impl AuditSink for AuditLog {
     }
 }
 
-fn line(entry: &AuditEntry, at: Timestamp, text: Text) -> Line<'_> {
+fn line(entry: &AuditEntry, at: Timestamp, text: StatementText) -> Line<'_> {
     let (outcome, rows, code) = match entry.outcome {
         AuditOutcome::Executed { rows } => ("executed", rows, None),
         AuditOutcome::Refused { code } => ("refused", 0, Some(code)),
@@ -94,7 +93,7 @@ fn line(entry: &AuditEntry, at: Timestamp, text: Text) -> Line<'_> {
         outcome,
         rows,
         code: code.map(Code::as_str),
-        sql: (text == Text::Kept).then_some(entry.sql.as_str()),
+        sql: (text == StatementText::Kept).then_some(entry.sql.as_str()),
     }
 }
 

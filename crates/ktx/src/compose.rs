@@ -8,6 +8,7 @@ mod limits;
 mod prices;
 mod signals;
 mod tracing;
+mod vectors;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +19,7 @@ use ktx_claude_code_adapter::{
 };
 use ktx_config::{Connection, Project, PromptCaching};
 use ktx_diagnostics::{Code, Diagnostics, Failure};
-use ktx_llm_runtime::{EventSink, LlmRuntime};
+use ktx_llm_runtime::{EventSink, Listeners, LlmRuntime};
 use ktx_usage_ledger::{Budgeted, PriceSource};
 use ktx_vocabulary::{Backend, ModelRole};
 use ktx_warehouse::Connector;
@@ -28,18 +29,17 @@ use tokio_util::sync::CancellationToken;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, Recorded};
+pub(crate) use accounting::{EventBuffer, LedgerSink, ProbeSink, RecordingSink};
 pub(crate) use budget::{BudgetReport, Spending, day_status, limits_of};
 pub(crate) use collector::collector;
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
 pub(crate) use prices::{list_price, price_file, prices};
 pub(crate) use signals::{end_only, was_asked_to_end, was_served};
+pub(crate) use vectors::{usable as usable_vectors, vectors};
 
-/// The default model of the local session.
 const CLAUDE_CODE_MODEL: &str = "sonnet";
 
-/// How long an ending program waits for warehouses to accept cancellations.
 const LAST_ORDERS: std::time::Duration = std::time::Duration::from_secs(6);
 
 /// Runs asynchronous work on a separate runtime. Ctrl-C cancels the token; a second one does not
@@ -85,7 +85,6 @@ pub(crate) fn listen() {
     signals::listen();
 }
 
-/// Creates the connector of a connection without reaching it.
 pub(crate) fn connector(
     invocation: &Invocation,
     dir: &Path,
@@ -101,7 +100,7 @@ pub(crate) fn connector(
     })
 }
 
-/// Fails if `llm` in ktx.yaml has errors. For commands that use a model; others continue.
+/// Only commands that use a model fail.
 pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
     if config.llm.problems.is_empty() {
         return Ok(());
@@ -109,10 +108,9 @@ pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
     Err(Diagnostics(config.llm.problems.clone()).into())
 }
 
-/// Builds the configured LLM backend under the budgets of the command and the project; `None` for
-/// `none`. Never substitutes another backend. It sends nothing while a limit applies that an earlier
-/// command met.
-pub(crate) fn llm<S: Recorded + 'static>(
+/// `None` for the backend `none`; never substitutes another backend. Sends nothing while a limit
+/// applies that an earlier command met.
+pub(crate) fn llm<S: RecordingSink + 'static>(
     invocation: &Invocation,
     project: &OpenProject,
     sink: &Arc<S>,
@@ -127,9 +125,8 @@ pub(crate) fn llm<S: Recorded + 'static>(
     .build(sink)
 }
 
-/// As [`llm`], for a command that tests the current state: it asks despite known limits, and these
-/// are deleted.
-pub(crate) fn llm_to_try<S: Recorded + 'static>(
+/// Builds the backend for a command that tests the current state: it asks despite known limits, and deletes them.
+pub(crate) fn llm_to_try<S: RecordingSink + 'static>(
     invocation: &Invocation,
     project: &OpenProject,
     sink: &Arc<S>,
@@ -144,7 +141,6 @@ pub(crate) fn llm_to_try<S: Recorded + 'static>(
     .build(sink)
 }
 
-/// What the configured backend is built from.
 struct Builder<'a> {
     invocation: &'a Invocation,
     project: &'a OpenProject,
@@ -153,12 +149,17 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build<S: Recorded + 'static>(self, sink: &Arc<S>) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
+    fn build<S: RecordingSink + 'static>(
+        self,
+        sink: &Arc<S>,
+    ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
         let (invocation, project) = (self.invocation, self.project);
         let config = &project.config;
         usable_settings(config)?;
         let events: Arc<dyn EventSink> = Arc::clone(sink) as _;
         let events = tracing::traced_events(prices::price_source(project), events);
+        let listeners = Listeners::before(events);
+        let events: Arc<dyn EventSink> = Arc::new(listeners.clone());
         let budget = || budget::budget(invocation, project, sink.recorder(), self.spending);
         let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
             Backend::None => return Ok(None),
@@ -189,12 +190,15 @@ impl Builder<'_> {
                 http::runtime(invocation, &project.dir, config, events, start)?
             }
         };
-        Ok(Some(tracing::traced(runtime, invocation, config)))
+        Ok(Some(tracing::traced(
+            listeners.of(runtime),
+            invocation,
+            config,
+        )))
     }
 }
 
-/// Builds a backend that no project configures yet, with its default model, to test whether it can
-/// be used.
+/// Builds a backend with its default model, to test it before a project configures it.
 pub(crate) fn llm_for(
     invocation: &Invocation,
     dir: &Path,
@@ -227,7 +231,6 @@ pub(crate) fn llm_for(
     Ok(tracing::traced(runtime, invocation, &config))
 }
 
-/// Reads the name of a backend that runs a model.
 pub(crate) fn named_backend(name: &str) -> Outcome<Backend> {
     match Backend::parse(name) {
         Some(Backend::None) | None => {
@@ -244,7 +247,14 @@ pub(crate) fn named_backend(name: &str) -> Outcome<Backend> {
     }
 }
 
-/// Returns the failure of a project whose backend is `none`.
+/// A local session is a process of a few hundred megabytes.
+pub(crate) const fn usual_conversations(config: &Project) -> usize {
+    match config.llm.backend {
+        Backend::ClaudeCode => 1,
+        Backend::None | Backend::Http(_) => 4,
+    }
+}
+
 pub(crate) fn no_model(what: &str) -> Failure {
     Failure::new(
         Code::ModelRequired,
@@ -323,7 +333,6 @@ pub(crate) fn ledger_path(project: &OpenProject) -> std::path::PathBuf {
     project.store.layout().state().join("usage.sqlite")
 }
 
-/// Returns the folder with the local session's state: running children, and limits of the account.
 fn claude_state(project: &OpenProject) -> std::path::PathBuf {
     project.store.layout().state().join("claude-code")
 }
@@ -338,12 +347,11 @@ pub(crate) fn internal_guard() {
     ktx_claude_code_adapter::internal_guard();
 }
 
-/// Returns the dialect of a driver; `None` for context sources.
+/// `None` for context sources.
 pub(crate) fn dialect(driver: ktx_config::Driver) -> Option<ktx_sql::Dialect> {
     ktx_connectors::dialect(driver)
 }
 
-/// Returns a driver's term for schemas; `None` if it has none.
 pub(crate) fn schema_words(driver: ktx_config::Driver) -> Option<ktx_connectors::SchemaWords> {
     ktx_connectors::schema_words(driver)
 }
@@ -352,12 +360,12 @@ pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
     ktx_connectors::supported().any(|known| known == driver)
 }
 
-/// Returns the seconds since 1970; zero for earlier times.
+/// Zero for times before 1970.
 pub(crate) fn unix_seconds(time: jiff::Timestamp) -> u64 {
     u64::try_from(time.as_second()).unwrap_or_default()
 }
 
-/// Creates a connector without reaching its server; `unix_now` is the time in signed logins.
+/// `unix_now` is the time in signed logins.
 pub(crate) fn open_connector(
     connection: &Connection,
     secrets: &dyn ktx_secrets::SecretSource,
@@ -366,7 +374,6 @@ pub(crate) fn open_connector(
     ktx_connectors::open(connection, secrets, unix_now)
 }
 
-/// Checks for the file of an embedded database; reaches no server.
 pub(crate) fn look_at_file(
     connection: &Connection,
     secrets: &dyn ktx_secrets::SecretSource,

@@ -18,20 +18,17 @@ use crate::compose;
 use crate::invocation::OpenProject;
 use crate::report::Outcome;
 
-/// Returns the connection of this id, whatever its driver.
 pub(crate) fn find<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection> {
     ConnectionId::parse(id)?;
     let found = project.connection(id);
     found.ok_or_else(|| unknown_connection(id, project.connections.keys()))
 }
 
-/// Returns the warehouse of a command: the named one, or the only one.
 pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&'a Connection> {
     id.map(ConnectionId::parse).transpose()?;
     find_warehouse(project.connections.values(), id, Reader::Person)
 }
 
-/// Returns the warehouse with this id and its dialect.
 pub(crate) fn warehouse_with_dialect(
     project: &Project,
     id: &str,
@@ -46,7 +43,6 @@ pub(crate) fn warehouse_with_dialect(
     Ok((found.id.clone(), dialect))
 }
 
-/// Returns the connections to work on: the named one, or every warehouse by id.
 pub(crate) fn targets<'a>(
     project: &'a OpenProject,
     id: Option<&str>,

@@ -4,7 +4,6 @@ mod model;
 
 use ktx_diagnostics::{Exit, codes_markdown};
 
-/// The reference page.
 pub fn reference_markdown() -> String {
     let mut page = String::from(
         "# Exit codes\n\n<!-- Generated from `crates/diagnostics/src/code.rs` and `crates/ktx/src/exit.rs`; see CONTRIBUTING. -->\n\n\

@@ -22,17 +22,15 @@ use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
-use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked};
+use crate::scanning::{Job, ScanResult, look_at_machine, require_usable, scan_locked};
 
 pub(crate) use committed::warnings;
 
-/// The holder's name in the project's lock.
 pub(crate) const COMMAND: &str = "ktx ingest";
 
-/// The results of warehouses, in order.
-pub(crate) type Results = Vec<(ConnectionId, Outcome<Scanned>)>;
+pub(crate) type Results = Vec<(ConnectionId, Outcome<ScanResult>)>;
 
-/// Scans all warehouses with descriptions. Fails before any change if the model cannot be used.
+/// Fails before any change if the model cannot be used.
 pub(crate) fn describe_all(
     limits: Limits,
     invocation: &Invocation,
@@ -61,18 +59,14 @@ pub(crate) fn describe_all(
     results.map_err(going_on)
 }
 
-/// The configured model, as far as a command needs it.
 pub(crate) enum Model {
     Absent,
-    /// The user wants none of it.
     Unwanted,
-    /// It cannot be used.
     Failed(Failure),
-    /// It may be usable: its first call will show.
+    /// Its first call will show.
     Usable(Arc<dyn LlmRuntime>),
 }
 
-/// How a command uses a model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ModelUse<'a> {
     pub(crate) limits: Limits,
@@ -80,7 +74,7 @@ pub(crate) struct ModelUse<'a> {
     pub(crate) need: ModelNeed,
 }
 
-/// Works under the project's lock with the configured model; its cost is in the ledger at the end.
+/// Holds the project's lock.
 pub(crate) fn with_model<T>(
     ModelUse {
         limits,
@@ -128,7 +122,6 @@ pub(crate) fn with_model<T>(
     result
 }
 
-/// Scans warehouses, with descriptions if there is a model.
 pub(crate) fn described(
     connections: &[&Connection],
     history: QueryHistoryArgs,
@@ -154,6 +147,7 @@ pub(crate) fn described(
             mode,
             writing: Writing::Publish,
             runtime: runtime.clone(),
+            reuse: ktx_scan::Reuse::Unchanged,
             budget: ktx_scan::Budget::default(),
             history,
         })
@@ -161,13 +155,11 @@ pub(crate) fn described(
     scan_locked(held, (COMMAND, jobs), invocation, project, printer)
 }
 
-/// Returns the backend and model of a role, in one text.
 pub(crate) fn model_name(config: &Project, role: ModelRole) -> String {
     let model = config.model(role).unwrap_or_default();
     format!("{} {model}", config.llm.backend.as_str())
 }
 
-/// Adds how a run continues that was interrupted or whose budget is used up.
 pub(crate) fn going_on(failure: Failure) -> Failure {
     if failure.exit == Exit::Interrupted || failure.code == Code::LlmBudget {
         failure.hint("finished work is kept; `ktx ingest` continues from there")
@@ -176,11 +168,9 @@ pub(crate) fn going_on(failure: Failure) -> Failure {
     }
 }
 
-/// The hint for tables that the model could not describe.
 pub(crate) const ASK_AGAIN: &str =
-    "hint: run `ktx ingest` again: it asks for the missing descriptions alone";
+    "hint: run `ktx ingest` again; it asks only for the missing descriptions";
 
-/// Returns whether the model failed on a table that it was asked about.
 pub(crate) fn undescribed(results: &Results) -> bool {
     let scanned = results
         .iter()
@@ -190,7 +180,7 @@ pub(crate) fn undescribed(results: &Results) -> bool {
         .any(|warning| warning.code == "enrichment_failed")
 }
 
-/// Needs the user if a login or payment is missing; every other cause is temporary.
+/// A missing login or payment needs the user; every other cause is temporary.
 pub(crate) const fn pause_exit(paused: &Paused) -> Exit {
     match paused.error.kind {
         LlmErrorKind::Auth | LlmErrorKind::Billing => Exit::Model,
@@ -198,7 +188,6 @@ pub(crate) const fn pause_exit(paused: &Paused) -> Exit {
     }
 }
 
-/// Formats why descriptions are missing, and how the next run continues.
 pub(crate) fn pause_text(paused: &Paused) -> String {
     let Paused {
         error,
@@ -215,7 +204,6 @@ pub(crate) fn pause_text(paused: &Paused) -> String {
     failure.to_text().replacen("error: ", "paused: ", 1)
 }
 
-/// Says that a loop continues one of an earlier run.
 pub(crate) fn continues(turns: usize) -> String {
     let turns = match turns {
         1 => "1 turn".to_owned(),

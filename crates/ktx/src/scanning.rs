@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
 use ktx_project_store::{
-    ProjectLock, PublishRequest, Published, Publisher, RunStatus, StateDatabase, StateError,
+    Base, ProjectLock, PublishRequest, Published, Publisher, RunStatus, StateDatabase, StateError,
     Trouble,
 };
 use ktx_scan::wire::ScanReport;
@@ -42,34 +42,34 @@ use files::Files;
 use stages::Stages;
 
 pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
-pub(crate) use planned::Planned;
-pub(crate) use settings::{days_of_history, reads_history};
+pub(crate) use planned::PlannedChanges;
+pub(crate) use settings::{days_of_history, past_queries, reads_history};
 
 #[derive(Debug)]
-pub(crate) struct Scanned {
+pub(crate) struct ScanResult {
     pub connection: ConnectionId,
     pub driver: &'static str,
     pub outcome: ScanOutcome,
-    /// The commit; `None` on a dry run.
+    /// `None` on a dry run.
     pub published: Option<Published>,
-    /// The planned changes; `None` except on a dry run.
-    pub planned: Option<Planned>,
+    /// Only on a dry run.
+    pub planned: Option<PlannedChanges>,
 }
 
 pub(crate) struct Job<'a> {
     pub connection: &'a Connection,
     pub mode: ScanMode,
     pub writing: Writing,
-    /// The model, if descriptions are wanted.
+    pub reuse: Reuse,
+    /// `None` if no descriptions are wanted.
     pub runtime: Option<Arc<dyn LlmRuntime>>,
-    /// The limits in the warehouse.
     pub budget: Budget,
-    /// This run's options for past queries, which override `ktx.yaml`.
+    /// Override `ktx.yaml`.
     pub history: QueryHistoryArgs,
 }
 
 #[derive(Clone, Copy)]
-struct Around<'a> {
+struct ScanContext<'a> {
     invocation: &'a Invocation,
     project: &'a OpenProject,
     printer: &'a Printer,
@@ -83,20 +83,20 @@ pub(crate) fn scan_all(
     invocation: &Invocation,
     project: &OpenProject,
     printer: &Printer,
-) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
+) -> Outcome<Vec<(ConnectionId, Outcome<ScanResult>)>> {
     let lock = lock(project, command)?;
     scan_locked(&lock, (command, jobs), invocation, project, printer)
 }
 
-/// Scans connections one after another under the project's lock. A failed connection does not stop
-/// the others; a model that cannot be used or that stops midway stops all.
+/// A failed connection does not stop the others; a model that cannot be used or that stops midway
+/// stops all.
 pub(crate) fn scan_locked(
     _held: &ProjectLock,
     (command, jobs): (&str, Vec<Job<'_>>),
     invocation: &Invocation,
     project: &OpenProject,
     printer: &Printer,
-) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
+) -> Outcome<Vec<(ConnectionId, Outcome<ScanResult>)>> {
     let state = project
         .store
         .state()
@@ -115,14 +115,14 @@ pub(crate) fn scan_locked(
         let mut results = Vec::new();
         for job in jobs {
             let id = job.connection.id.clone();
-            let around = Around {
+            let context = ScanContext {
                 invocation,
                 project,
                 printer,
                 state: state_ref,
                 cancel: &cancel,
             };
-            let result = scan_one(&job, around).await;
+            let result = scan_one(&job, context).await;
             let stop = match &result {
                 Ok(scanned) => scanned.outcome.paused.is_some(),
                 Err(failure) => {
@@ -139,7 +139,7 @@ pub(crate) fn scan_locked(
             }
         }
         if let Some(runtime) = runtime {
-            // After Ctrl-C, do not wait any more.
+            // Does not wait any longer after Ctrl-C.
             runtime.settle().with_cancellation_token(&cancel).await;
         }
         Ok(results)
@@ -159,16 +159,14 @@ pub(crate) fn scan_locked(
     Ok(results)
 }
 
-/// Returns why the model stopped midway, if it did.
-pub(crate) fn paused(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&Paused> {
+pub(crate) fn paused(results: &[(ConnectionId, Outcome<ScanResult>)]) -> Option<&Paused> {
     results.iter().find_map(|(_, result)| {
         let scanned = result.as_ref().ok()?;
         scanned.outcome.paused.as_ref()
     })
 }
 
-/// Returns why a warehouse was not read to the end, if one was not.
-pub(crate) fn stopped(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&Stopped> {
+pub(crate) fn stopped(results: &[(ConnectionId, Outcome<ScanResult>)]) -> Option<&Stopped> {
     results.iter().find_map(|(_, result)| {
         let scanned = result.as_ref().ok()?;
         scanned.outcome.stopped.as_ref()
@@ -179,13 +177,13 @@ fn request(
     job: &Job<'_>,
     files: Arc<dyn ProjectFiles>,
     stages: Arc<Stages>,
-    around: Around<'_>,
+    context: ScanContext<'_>,
 ) -> Outcome<ScanRequest> {
-    let Around {
+    let ScanContext {
         invocation,
         project,
         ..
-    } = around;
+    } = context;
     let connection = job.connection;
     Ok(ScanRequest {
         connection: connection.id.clone(),
@@ -196,7 +194,7 @@ fn request(
         run_id: invocation.run_id.clone(),
         now: invocation.now,
         writing: job.writing,
-        reuse: Reuse::Unchanged,
+        reuse: job.reuse,
         settings: settings::settings(project, connection, (job.budget, job.history))?,
         runtime: job.runtime.clone(),
         model: format!(
@@ -211,31 +209,31 @@ fn request(
         files,
         stages,
         events: Arc::new(ScanProgress::new(
-            around.printer.clone(),
+            context.printer.clone(),
             connection.id.as_str(),
         )),
-        cancel: around.cancel.clone(),
+        cancel: context.cancel.clone(),
     })
 }
 
-async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
-    let Around {
+async fn scan_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanResult> {
+    let ScanContext {
         invocation,
         project,
         ..
-    } = around;
+    } = context;
     let connection = job.connection;
     let publisher = project
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
-    tell_removed_locks(&publisher, around.project, around.printer);
+    tell_removed_locks(&publisher, context.project, context.printer);
     let files = Files::at(base.commit.as_deref(), &connection.id, project)?;
     let files = Arc::new(files);
-    let stages = Arc::new(Stages::new(&connection.id, around));
+    let stages = Arc::new(Stages::new(&connection.id, context));
     let port = Arc::clone(&files) as Arc<dyn ProjectFiles>;
-    let request = request(job, port, stages, around)?;
+    let request = request(job, port, Arc::clone(&stages), context)?;
     let outcome = ktx_scan::scan(request)
         .await
         .map_err(|error| scan_failure(&error))?;
@@ -253,13 +251,16 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
                 .publish(&base, &request)
                 .map_err(|error| publish_failure(&error))?;
             write_local(&outcome, project)?;
+            remember(&outcome, (&base, &published), &files, &stages, project)?;
             Some(published)
         }
     };
     project.store.failpoint("scan:published");
     let is_dry = job.writing == Writing::DryRun;
-    Ok(Scanned {
-        planned: is_dry.then(|| Planned::of(connection, &files, &outcome)),
+    Ok(ScanResult {
+        planned: is_dry
+            .then(|| PlannedChanges::of(connection, &files, &outcome))
+            .transpose()?,
         connection: connection.id.clone(),
         driver: connection.driver.as_str(),
         outcome,
@@ -267,7 +268,35 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
     })
 }
 
-/// Writes the reports of the run into the local state.
+/// Stores a complete scan with a stamp of its files. If someone else has committed in the meantime,
+/// the files are not only its own.
+fn remember(
+    outcome: &ScanOutcome,
+    (base, published): (&Base, &Published),
+    files: &Files,
+    stages: &Stages,
+    project: &OpenProject,
+) -> Outcome<()> {
+    let Some(kept) = &outcome.kept else {
+        return Ok(());
+    };
+    let files = match &published.commit {
+        None => files.stamp(),
+        Some(commit) => {
+            let history = project.store.history();
+            let history = history.map_err(|error| files::failure(&error))?;
+            let before = history.commit(&format!("{commit}^")).ok();
+            if before != base.commit {
+                return Ok(());
+            }
+            Files::at(Some(commit), &kept.connection, project)?.stamp()
+        }
+    };
+    let files = files.map_err(|error| Failure::from_error(Code::PublishFailed, &error))?;
+    kept.store(stages, &files.unwrap_or_default())
+        .map_err(|error| scan_failure(&error))
+}
+
 fn write_local(outcome: &ScanOutcome, project: &OpenProject) -> Outcome<()> {
     for file in &outcome.local {
         project
@@ -278,7 +307,7 @@ fn write_local(outcome: &ScanOutcome, project: &OpenProject) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the report of the last scan on this machine. An unreadable one is rebuilt.
+/// An unreadable report is rebuilt.
 fn last_report(connection: &ConnectionId, project: &OpenProject) -> Option<ScanReport> {
     let path = project.store.layout().scan_report(connection);
     let bytes = ktx_project_store::read_optional(&path).ok()??;
@@ -300,11 +329,11 @@ fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> 
     )
 }
 
-/// Runs every free check of this machine before any cost: the local databases, git, its branch and
-/// its locks, and whether a commit can be written.
+/// Every free check before any cost: the local databases, git, its branch and its locks, and
+/// whether a commit can be written.
 pub(crate) fn look_at_machine(project: &OpenProject, printer: &Printer) -> Outcome<()> {
     let store = &project.store;
-    let looked = store.look_at_state().and_then(|()| {
+    let looked = store.check_state().and_then(|()| {
         // An existing one may be in use, and this check must not wait for that.
         let is_new = !store.layout().database().exists();
         is_new.then(|| store.state()).transpose()
@@ -318,21 +347,20 @@ pub(crate) fn look_at_machine(project: &OpenProject, printer: &Printer) -> Outco
     let begun = publisher.begin();
     tell_removed_locks(&publisher, project, printer);
     begun
-        .and_then(|_| publisher.look_whether_writable())
+        .and_then(|_| publisher.check_writable())
         .map_err(|error| publish_failure(&error))
 }
 
-/// Reports git locks of a killed run that were removed.
 pub(crate) fn tell_removed_locks(publisher: &Publisher, project: &OpenProject, printer: &Printer) {
     for file in publisher.removed_locks() {
         let place = file.strip_prefix(&project.dir).unwrap_or(&file).display();
         printer.note(&format!(
-            "removed git's lock `{place}`, which a run that was killed had left"
+            "removed git lock `{place}`, which a killed run had left"
         ));
     }
 }
 
-/// Asks the backend whether it can be used, for an interactive user.
+/// Asks the backend for an interactive user.
 pub(crate) fn require_usable_now(
     runtime: &Arc<dyn LlmRuntime>,
     invocation: &Invocation,
@@ -343,8 +371,7 @@ pub(crate) fn require_usable_now(
     })
 }
 
-/// Asks the backend whether it can be used, before a run changes anything: the first call of the
-/// run, retried and waiting like every other one.
+/// The first call of the run, before it changes anything; retried and waiting like every other one.
 pub(crate) fn require_usable(
     runtime: &Arc<dyn LlmRuntime>,
     invocation: &Invocation,
@@ -352,7 +379,6 @@ pub(crate) fn require_usable(
     compose::block_on(|cancel| async move { usable(runtime, invocation, &cancel).await })
 }
 
-/// As [`require_usable`], for asynchronous code.
 pub(crate) async fn usable(
     runtime: &Arc<dyn LlmRuntime>,
     invocation: &Invocation,
@@ -363,15 +389,14 @@ pub(crate) async fn usable(
     runtime.probe(request).await.map_err(probe_failure)
 }
 
-/// Returns the failure of a probe. If a known limit prevented the request, adds how to ask anyway.
+/// If a known limit prevented the request, adds how to ask anyway.
 pub(crate) fn probe_failure(error: LlmError) -> Failure {
     let sent = error.sent;
     let failure = Failure::from(error);
     match sent {
         Sent::Yes => failure,
-        Sent::No => failure.hint(
-            "run `ktx llm probe` to ask at once, if the account or its plan is another one by now",
-        ),
+        Sent::No => failure
+            .hint("run `ktx llm probe` to ask at once, if the account or its plan has changed"),
     }
 }
 
@@ -383,7 +408,7 @@ fn scan_failure(error: &ScanError) -> Failure {
         ScanError::Model { source, .. } => Failure::from(source.clone()),
         ScanError::Cancelled => Failure::new(Code::Cancelled, "cancelled"),
         ScanError::Emptied { connection, .. } => Failure::from_error(Code::NothingThere, error)
-            .hint("look at the connection's database, its schemas and its rights")
+            .hint("check the database, the schemas and the rights of the connection")
             .hint(format!(
                 "if the tables are gone for good, delete `raw-sources/{connection}` and \
                      `semantic-layer/{connection}/_schema`, then scan again"
@@ -405,7 +430,7 @@ pub(crate) fn state_failure(error: &StateError) -> Failure {
     let failure = Failure::from_error(Code::LocalState, error).with_hints(error);
     match Trouble::of(error) {
         Some(Trouble::Damaged) => {
-            failure.hint("descriptions that were kept in it may be asked for again")
+            failure.hint("ktx may ask again for descriptions that were stored in it")
         }
         _ => failure,
     }

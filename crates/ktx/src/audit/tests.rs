@@ -3,7 +3,7 @@
 use super::*;
 
 #[track_caller]
-fn check(outcome: AuditOutcome, text: Text, expected: &str) {
+fn check(outcome: AuditOutcome, text: StatementText, expected: &str) {
     let entry = AuditEntry {
         tool: "sql_execution",
         call_id: "7".to_owned(),
@@ -21,21 +21,21 @@ fn a_line_says_who_asked_what_and_how_it_ended() {
     let head = r#"{"at":"2026-01-31T09:00:00Z","tool":"sql_execution","callId":"7","connectionId":"shop","sqlSha256":"822ae07d4783158bc1912bb623e5107cc9002d519e1143a9c200ed6ee18b6d0f","#;
     check(
         AuditOutcome::Executed { rows: 3 },
-        Text::Hashed,
+        StatementText::Hashed,
         &format!(r#"{head}"outcome":"executed","rows":3}}"#),
     );
     check(
         AuditOutcome::Refused {
             code: Code::WritingNode,
         },
-        Text::Kept,
+        StatementText::Kept,
         &format!(r#"{head}"outcome":"refused","rows":0,"code":"writing_node","sql":"select 1"}}"#),
     );
     check(
         AuditOutcome::Failed {
             code: Code::QueryTimeout,
         },
-        Text::Hashed,
+        StatementText::Hashed,
         &format!(r#"{head}"outcome":"failed","rows":0,"code":"query_timeout"}}"#),
     );
 }

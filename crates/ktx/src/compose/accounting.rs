@@ -15,12 +15,10 @@ use crate::printer::Printer;
 use crate::report::seen_from;
 
 /// Events whose usage is recorded, so that a budget can count it.
-pub(crate) trait Recorded: EventSink {
-    /// Returns the recorder of the usage.
+pub(crate) trait RecordingSink: EventSink {
     fn recorder(&self) -> &Arc<UsageRecorder>;
 }
 
-/// Writes usage facts to the ledger during a run, and reports waits to the user.
 pub(crate) struct LedgerSink {
     notify: Notify,
     recorder: Arc<UsageRecorder>,
@@ -34,7 +32,7 @@ impl std::fmt::Debug for LedgerSink {
 }
 
 impl LedgerSink {
-    /// Creates a sink that opens the ledger at its first fact.
+    /// Opens the ledger at the first fact.
     pub(crate) fn new(invocation: &Invocation, project: &OpenProject, printer: Printer) -> Self {
         let dir = project.dir.clone();
         let notify: Notify = Arc::new(move |text| printer.note(&seen_from(&dir, text)));
@@ -50,13 +48,12 @@ impl LedgerSink {
         }
     }
 
-    /// Writes waiting facts, and reports lost ones.
     pub(crate) fn finish(&self) {
         self.recorder.finish();
     }
 }
 
-impl Recorded for LedgerSink {
+impl RecordingSink for LedgerSink {
     fn recorder(&self) -> &Arc<UsageRecorder> {
         &self.recorder
     }
@@ -68,7 +65,7 @@ impl EventSink for LedgerSink {
         if let Err(reason) = self.limits.note(&event, now) {
             tracing::warn!(
                 reason,
-                "what the provider says about its limits is not kept"
+                "the limits that the provider reports are not stored"
             );
         }
         match event {
@@ -80,11 +77,11 @@ impl EventSink for LedgerSink {
                 (self.notify)(&waiting(&reason, duration, now));
             }
             RuntimeEvent::ConcurrencyAdjusted { from, to, reason } => {
-                (self.notify)(&format!("calls at the same time: {from} → {to}, {reason}"));
+                (self.notify)(&format!("parallel calls: {from} → {to}, {reason}"));
             }
             RuntimeEvent::Warning(text) => (self.notify)(&format!("warning: {text}")),
             RuntimeEvent::Retry { attempt, code } => {
-                (self.notify)(&format!("trying again ({attempt}): {}", cause(code)));
+                (self.notify)(&format!("retrying ({attempt}): {}", cause(code)));
             }
             RuntimeEvent::RateLimitObserved { .. }
             | RuntimeEvent::RateLimitRefused { .. }
@@ -95,7 +92,7 @@ impl EventSink for LedgerSink {
     }
 }
 
-/// Writes the usage of a probe to the ledger. The probe's report has all messages.
+/// The probe's report has all messages.
 #[derive(Debug)]
 pub(crate) struct ProbeSink(LedgerSink);
 
@@ -104,13 +101,12 @@ impl ProbeSink {
         Self(LedgerSink::new(invocation, project, printer.clone()))
     }
 
-    /// Writes waiting facts, and reports lost ones.
     pub(crate) fn finish(&self) {
         self.0.finish();
     }
 }
 
-impl Recorded for ProbeSink {
+impl RecordingSink for ProbeSink {
     fn recorder(&self) -> &Arc<UsageRecorder> {
         self.0.recorder()
     }
@@ -138,10 +134,9 @@ impl EventSink for ProbeSink {
 
 /// Holds events until there is a project with a ledger.
 #[derive(Debug, Default)]
-pub(crate) struct HeldEvents(Mutex<Vec<RuntimeEvent>>);
+pub(crate) struct EventBuffer(Mutex<Vec<RuntimeEvent>>);
 
-impl HeldEvents {
-    /// Passes the events on.
+impl EventBuffer {
     pub(crate) fn pass_on(&self, to: &dyn EventSink) {
         let events = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for event in events {
@@ -150,14 +145,13 @@ impl HeldEvents {
     }
 }
 
-impl EventSink for HeldEvents {
+impl EventSink for EventBuffer {
     fn event(&self, event: RuntimeEvent) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.push(event);
     }
 }
 
-/// Describes why a call is retried, by the error code.
 fn cause(code: Code) -> String {
     let kind = LlmErrorKind::ALL
         .into_iter()
@@ -168,13 +162,13 @@ fn cause(code: Code) -> String {
         Some(LlmErrorKind::Server) => "the service failed",
         Some(LlmErrorKind::Transport) => "the connection failed",
         Some(LlmErrorKind::Timeout) => "no answer came in time",
-        Some(LlmErrorKind::Crashed) => "the program broke down",
+        Some(LlmErrorKind::Crashed) => "the program crashed",
         _ => return code.to_string(),
     };
     format!("{words} ({code})")
 }
 
-/// Describes a wait: seconds if it is short, else the time of its end.
+/// Seconds if the wait is short, else the time of its end.
 fn waiting(reason: &str, duration: Duration, now: jiff::Timestamp) -> String {
     let until = jiff::SignedDuration::try_from(duration)
         .ok() // longer than time itself

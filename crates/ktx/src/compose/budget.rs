@@ -17,7 +17,7 @@ use crate::cli::SpendingArgs;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// How long a call waits for calls of other commands that have reserved what is left of a day.
+/// How long a call waits for calls of other commands that have reserved the rest of a day.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
@@ -42,17 +42,14 @@ pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
     })
 }
 
-/// What a command may spend on models.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spending<'a> {
-    /// The limits of its flags.
     pub limits: Limits,
-    /// The roles of the models that it uses.
     pub roles: &'a [ModelRole],
 }
 
 impl Spending<'_> {
-    /// The spending of a probe: no limit but that of the project.
+    /// Only the limit of the project applies to a probe.
     pub(crate) const PROBE: Self = Spending {
         limits: Limits {
             cost: None,
@@ -63,8 +60,8 @@ impl Spending<'_> {
     };
 }
 
-/// Creates the budget of a run, if its flags or `llm.budget` set one. A cost limit is refused if a
-/// model is known to have no price: an unknown price is unknown, never zero.
+/// A cost limit is refused if a model is known to have no price: an unknown price is unknown, never
+/// zero.
 pub(super) fn budget(
     invocation: &Invocation,
     project: &OpenProject,
@@ -124,7 +121,6 @@ pub(super) fn budget(
     )))
 }
 
-/// Returns how the project's budget of the day stands; `None` if it has none.
 pub(crate) fn day_status(
     invocation: &Invocation,
     project: &OpenProject,
@@ -142,7 +138,6 @@ pub(crate) fn day_status(
     Ok(Some(status))
 }
 
-/// Returns `llm.budget`.
 fn ceiling(project: &OpenProject) -> Ceiling {
     let budget = project.config.llm.budget;
     Ceiling {
@@ -151,11 +146,9 @@ fn ceiling(project: &OpenProject) -> Ceiling {
     }
 }
 
-/// The budget of a day in the JSON form of commands.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BudgetReport {
-    /// The budget in words, or why it cannot be read.
     pub detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     ends_at: Option<String>,
@@ -165,7 +158,6 @@ pub(crate) struct BudgetReport {
     tokens: Option<UsedShare<u64>>,
 }
 
-/// A limit, the amount used of it, and the amount that running calls may still use.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UsedShare<T> {
@@ -175,7 +167,6 @@ struct UsedShare<T> {
 }
 
 impl BudgetReport {
-    /// Reports a budget that cannot be read.
     pub(crate) fn unreadable(failure: Failure) -> Self {
         Self {
             detail: failure.message,
@@ -190,21 +181,21 @@ impl From<&DayStatus> for BudgetReport {
     fn from(status: &DayStatus) -> Self {
         let DayStatus {
             ceiling,
-            standing,
+            usage,
             day,
         } = status;
-        let in_flight = standing.in_flight();
+        let in_flight = usage.in_flight();
         Self {
             detail: status.to_string(),
             ends_at: Some(day.ends_at().to_string()),
             usd: ceiling.cost.map(|limit| UsedShare {
                 limit: limit.dollars(),
-                used: standing.spent.cost.dollars(),
+                used: usage.spent.cost.dollars(),
                 in_flight: in_flight.cost.dollars(),
             }),
             tokens: ceiling.tokens.map(|limit| UsedShare {
                 limit,
-                used: standing.spent.tokens,
+                used: usage.spent.tokens,
                 in_flight: in_flight.tokens,
             }),
         }

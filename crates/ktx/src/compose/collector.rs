@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use ktx_observability::{Delivery, Receipt, Shipment};
 use ktx_provider_adapters::{JsonPoster, Proxy};
 
-/// Makes the sender of spans. Sends nothing.
+/// Sends nothing yet.
 pub(crate) fn collector() -> Result<Box<dyn Delivery>, String> {
     let poster = JsonPoster::new(&Proxy::System).map_err(|error| error.to_string())?;
     Ok(Box::new(Collector(poster)))

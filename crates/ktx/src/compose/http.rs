@@ -22,12 +22,10 @@ use crate::report::{Outcome, Report as _};
 /// the command.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
-/// The initial state of an HTTP backend.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) provider: Provider,
-    /// A limit that an earlier command met: the window and the remaining time, during which no call
-    /// is made.
+    /// The window of a limit that an earlier command met, and the remaining time without calls.
     pub(super) refused: Option<(String, Duration)>,
     /// The budget that every single turn must respect.
     pub(super) budget: Option<Budget>,
@@ -187,7 +185,6 @@ fn resolve(
     })
 }
 
-/// Like [`resolve`], for a setting that is not a secret, although it may be a reference.
 fn plain_value(
     reference: &SecretRef,
     field: &str,
@@ -238,7 +235,6 @@ fn caching(config: &Project, provider: Provider, own_ttl: Option<CacheTtl>) -> P
     }
 }
 
-/// Returns how calls wait for limits: `ingest.rateLimit`.
 pub(super) fn governor(config: &Project) -> GovernorSettings {
     let limit = &config.ingest.rate_limit;
     let count = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -279,7 +275,7 @@ fn vertex_location(
     }
 }
 
-/// Returns the location of a project's models, for backends whose prices depend on it.
+/// Only backends whose prices depend on it have one.
 pub(crate) fn location(
     invocation: &Invocation,
     dir: &Path,
@@ -293,8 +289,7 @@ pub(crate) fn location(
     }
 }
 
-/// Returns location and credentials of Vertex AI, from the credentials file that Google's own tools
-/// use.
+/// Reads the credentials file that Google's own tools use.
 fn vertex(
     invocation: &Invocation,
     config: &Project,
@@ -341,10 +336,9 @@ fn vertex(
     })
 }
 
-/// The known facts about a model.
 pub(crate) struct Facts {
     pub(crate) id: String,
-    /// Whether the catalogue lists it; any id that the backend accepts can be used.
+    /// Any id that the backend accepts can be used.
     pub(crate) known: bool,
     pub(crate) context_window: Option<u64>,
 }
@@ -357,7 +351,6 @@ fn catalogue(backend: Backend) -> Option<Provider> {
     }
 }
 
-/// Returns the catalogue's facts about a model of a backend.
 pub(crate) fn model_facts(backend: Backend, model: &str) -> Facts {
     match catalogue(backend) {
         Some(provider) => {

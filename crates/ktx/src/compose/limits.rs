@@ -8,17 +8,14 @@ use ktx_usage_ledger::{Account, AccountLimit, LimitBook};
 
 use crate::invocation::{Invocation, OpenProject};
 
-/// Returns the book of the account that the project's backend uses.
 pub(super) fn book(invocation: &Invocation, project: &OpenProject) -> LimitBook {
     LimitBook::new(path(project), account(invocation, project))
 }
 
-/// Returns the current limit of the account that the project's backend uses.
 pub(crate) fn known_limit(invocation: &Invocation, project: &OpenProject) -> Option<AccountLimit> {
     book(invocation, project).known(Timestamp::now())
 }
 
-/// Returns how long calls of the account are still refused, and by which window.
 pub(super) fn refused_for(
     invocation: &Invocation,
     project: &OpenProject,
@@ -29,7 +26,7 @@ pub(super) fn refused_for(
     Some((limit.window, wait))
 }
 
-/// Deletes a stored refusal, because the account is asked anyway and its answer is newer.
+/// The account is asked anyway, and its answer is newer.
 pub(super) fn forget_refusal(invocation: &Invocation, project: &OpenProject) {
     if let Err(reason) = book(invocation, project).forget_refusal() {
         tracing::warn!(reason, "the refusal of an account is not forgotten");
@@ -40,8 +37,7 @@ fn path(project: &OpenProject) -> PathBuf {
     project.store.layout().state().join("rate-limits.json")
 }
 
-/// Returns the account of the project's backend. Unresolved values do not matter, because no call
-/// is made with them.
+/// Unresolved values do not matter, because no call is made with them.
 fn account(invocation: &Invocation, project: &OpenProject) -> Account {
     Account {
         backend: project.config.llm.backend.as_str(),

@@ -33,11 +33,10 @@ pub(crate) fn prices(project: &OpenProject) -> Outcome<PriceTable> {
         failure
             .context(format!("`{}` cannot be used", file.display()))
             .hint("import the table again: `ktx llm pricing --help`")
-            .hint("or delete the file: the table that comes with ktx holds then")
+            .hint("or delete the file: ktx then uses its built-in table")
     })
 }
 
-/// Returns the system that counts the tokens of a backend.
 fn source(backend: Backend) -> Option<SourceSystem> {
     match backend {
         Backend::None => None,
@@ -46,8 +45,7 @@ fn source(backend: Backend) -> Option<SourceSystem> {
     }
 }
 
-/// Returns the list price of usage by a model of a backend, as in the ledger: aliases resolve to
-/// their model.
+/// Aliases resolve to their model, as in the ledger.
 pub(crate) fn list_price(
     (backend, location): (Backend, Option<&str>),
     model: &str,

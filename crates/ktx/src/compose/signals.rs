@@ -12,7 +12,6 @@ use ktx_diagnostics::Exit;
 /// Time for running work to release its children after an immediate end was requested.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How urgently the program was asked to end.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
     /// Canceled by the first signal: running work ends gracefully, and no other work begins.
@@ -24,16 +23,15 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Marks that work is running, until the guard is dropped.
     pub(super) fn work(&self) -> impl Drop + use<> {
         self.works.store(true, Ordering::Relaxed);
-        Working(Arc::clone(&self.works))
+        WorkGuard(Arc::clone(&self.works))
     }
 }
 
-struct Working(Arc<AtomicBool>);
+struct WorkGuard(Arc<AtomicBool>);
 
-impl Drop for Working {
+impl Drop for WorkGuard {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -67,7 +65,6 @@ pub(crate) fn was_asked_to_end() -> bool {
     asked && !SERVED.load(Ordering::Relaxed)
 }
 
-/// Lets the next signal end this work, and only that, until the guard is dropped.
 pub(crate) fn end_only(work: CancellationToken) -> impl Drop {
     *interruptible() = Some(work);
     Interruptible
@@ -85,7 +82,6 @@ fn interruptible() -> MutexGuard<'static, Option<CancellationToken>> {
     INTERRUPTIBLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Marks a command that runs until it is asked to end, and has ended gracefully.
 pub(crate) fn was_served() {
     SERVED.store(true, Ordering::Relaxed);
 }
@@ -130,7 +126,7 @@ fn hear(ending: &Ending) -> std::io::Result<()> {
 
 /// Ends the program immediately: its children have a guard, and its files are consistent at any
 /// moment.
-#[expect(clippy::exit, reason = "whoever asks twice is not kept waiting")]
+#[expect(clippy::exit, reason = "a second signal must end the program at once")]
 fn end() -> ! {
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }
@@ -156,7 +152,7 @@ impl EndSignals {
         })
     }
 
-    /// Waits for the next signal; returns false if none can come.
+    /// Returns false if no signal can come.
     async fn next(&mut self) -> bool {
         let hangup = async {
             match &mut self.hangup {
@@ -173,8 +169,7 @@ impl EndSignals {
     }
 }
 
-/// Returns whether the program was started with hangups ignored. If that is unknown, the handler
-/// stays unchanged.
+/// If that is unknown, the handler stays unchanged.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -12,7 +12,7 @@ use super::CLAUDE_CODE_MODEL;
 use super::http::model_facts;
 use crate::invocation::Invocation;
 
-/// Wraps events for logs and traces. Prices are read when the first message needs one.
+/// Reads prices when the first message needs one.
 pub(super) fn traced_events(source: PriceSource, events: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
     let prices: OnceLock<Option<PriceTable>> = OnceLock::new();
     let price = move |fact: &UsageFact| {
@@ -27,7 +27,6 @@ pub(super) fn traced_events(source: PriceSource, events: Arc<dyn EventSink>) -> 
     Arc::new(TracedEvents::new(events, price))
 }
 
-/// Wraps a runtime so that its operations are spans of this run.
 pub(super) fn traced(
     runtime: Arc<dyn LlmRuntime>,
     invocation: &Invocation,
@@ -50,7 +49,7 @@ pub(super) fn traced(
     ))
 }
 
-/// Returns the model as sent to the backend: the local session knows aliases, providers know ids.
+/// The local session knows aliases, providers know ids.
 pub(super) fn asked_model(backend: Backend, written: Option<&str>) -> Option<String> {
     match backend {
         Backend::ClaudeCode => Some(written.unwrap_or(CLAUDE_CODE_MODEL).to_owned()),
@@ -58,7 +57,6 @@ pub(super) fn asked_model(backend: Backend, written: Option<&str>) -> Option<Str
     }
 }
 
-/// Returns the provider's name in the conventions for traces, else the backend's own.
 fn provider(backend: Backend) -> &'static str {
     match backend {
         Backend::ClaudeCode => Provider::Anthropic.trace_name(),

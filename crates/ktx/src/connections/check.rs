@@ -1,4 +1,4 @@
-//! Tests of connections: whether each is reached, as whom, and what it shows.
+//! Tests of connections: whether each can be reached, as which user, and what the login sees.
 
 use std::sync::Arc;
 
@@ -13,23 +13,22 @@ use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-pub(crate) struct Checked<'a> {
+pub(crate) struct TestedConnection<'a> {
     pub(crate) connection: &'a Connection,
-    /// The state of its schemas, if it was reached and names some.
+    /// Only if it was reached and names some.
     pub(crate) schemas: SchemaReport,
-    /// All schemas, if it was reached and can list them.
+    /// Only if it was reached and can list them.
     pub(crate) listing: Vec<ListedSchema>,
     pub(crate) result: Result<ConnectionCheck, Failure>,
-    /// The state of past queries, if scans should read them.
+    /// Only if scans should read them.
     pub(crate) history: Option<PastQueries>,
 }
 
-/// Tests connections, warehouses concurrently.
 pub(crate) fn check_all<'c>(
     connections: &[&'c Connection],
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Vec<Checked<'c>>> {
+) -> Outcome<Vec<TestedConnection<'c>>> {
     let (sources, warehouses): (Vec<_>, Vec<_>) = connections
         .iter()
         .copied()
@@ -41,16 +40,16 @@ pub(crate) fn check_all<'c>(
             (connection, connector)
         })
         .collect();
-    let sources = sources.into_iter().map(|connection| Checked {
+    let sources = sources.into_iter().map(|connection| TestedConnection {
         connection,
         schemas: SchemaReport::default(),
         listing: Vec::new(),
         history: None,
         result: crate::sources::tested(connection, invocation, project),
     });
-    let mut checked: Vec<Checked<'c>> = sources.collect();
+    let mut checked: Vec<TestedConnection<'c>> = sources.collect();
     checked.extend(reached(opened_connectors)?);
-    let place = |tested: &Checked<'_>| {
+    let place = |tested: &TestedConnection<'_>| {
         let is_it = |connection: &&Connection| connection.id == tested.connection.id;
         connections.iter().position(is_it)
     };
@@ -60,8 +59,7 @@ pub(crate) fn check_all<'c>(
 
 type Connectors<'c> = Vec<(&'c Connection, Outcome<Arc<dyn Connector>>)>;
 
-/// Tests warehouses concurrently.
-fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Checked<'_>>> {
+fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<TestedConnection<'_>>> {
     compose::block_on(|cancel| async move {
         let mut tasks = Vec::new();
         for (connection, connector) in opened_connectors {
@@ -82,14 +80,14 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Checked<'_>>> {
                     .flatten(),
             };
             tested.push(match looked {
-                Err(failure) => Checked {
+                Err(failure) => TestedConnection {
                     connection,
                     schemas: SchemaReport::default(),
                     listing: Vec::new(),
                     history: None,
                     result: Err(failure),
                 },
-                Ok(looked) => Checked {
+                Ok(looked) => TestedConnection {
                     connection,
                     result: named_schemas::judge(connection, &looked.schemas)
                         .map(|()| looked.check),
@@ -103,25 +101,23 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Checked<'_>>> {
     })
 }
 
-struct Looked {
+struct ConnectionFacts {
     check: ConnectionCheck,
     schemas: SchemaReport,
     listing: Vec<ListedSchema>,
     history: Option<PastQueries>,
 }
 
-/// Returns the server, and the state of the connection's schemas and past queries.
 async fn look(
     connector: &dyn Connector,
     connection: &Connection,
     cancel: &CancellationToken,
-) -> Outcome<Looked> {
+) -> Outcome<ConnectionFacts> {
     let check = connector.check(cancel).await?;
     let scope = compose::scope(connection);
     let names = &scope.schemas;
-    let not_looked_at = |error| {
-        Failure::from(error).context("the schemas of the connection could not be looked at")
-    };
+    let not_looked_at =
+        |error| Failure::from(error).context("the schemas of the connection could not be checked");
     let schemas = if names.is_empty() {
         SchemaReport::default()
     } else {
@@ -129,7 +125,7 @@ async fn look(
         report.map_err(not_looked_at)?
     };
     let listing = connector.list_schemas(&scope, cancel).await;
-    Ok(Looked {
+    Ok(ConnectionFacts {
         check,
         schemas,
         listing: listing.map_err(not_looked_at)?,

@@ -9,15 +9,14 @@ use serde_json::Value;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-pub(crate) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
+pub(crate) const NOT_COMMITTED: &str = "ktx.yaml has uncommitted changes";
 
-/// `ktx.yaml` while the project is locked.
-pub(crate) struct Current {
+pub(crate) struct LockedConfig {
     pub text: String,
     pub project: Project,
 }
 
-pub(crate) fn current(project: &OpenProject) -> Outcome<Current> {
+pub(crate) fn current(project: &OpenProject) -> Outcome<LockedConfig> {
     let bytes = project
         .store
         .config_bytes()
@@ -25,7 +24,7 @@ pub(crate) fn current(project: &OpenProject) -> Outcome<Current> {
     let text = String::from_utf8(bytes)
         .map_err(|error| Failure::from_error(Code::UnreadableConfig, &error))?;
     let project = meaning(&text)?;
-    Ok(Current { text, project })
+    Ok(LockedConfig { text, project })
 }
 
 pub(crate) fn meaning(text: &str) -> Outcome<Project> {
@@ -70,7 +69,6 @@ pub(crate) fn edit_failure(error: &EditError) -> Failure {
     Failure::from_error(Code::EditRefused, error).with_hints(error)
 }
 
-/// Returns the folders that contain files of a connection.
 pub(crate) fn folders(project: &OpenProject, id: &str) -> Vec<String> {
     ["semantic-layer", "raw-sources"]
         .into_iter()
@@ -79,8 +77,8 @@ pub(crate) fn folders(project: &OpenProject, id: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns where `ktx.yaml` names a connection besides its own entry, as key paths: the databases
-/// of setup, and the targets of Looker's and Metabase's mappings.
+/// Key paths outside of the connection's own entry: the databases of setup, and the targets of
+/// Looker's and Metabase's mappings.
 pub(crate) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
     let loaded = ktx_config::yaml::load_text(text, FILE_NAME)?;
     let mut found = Vec::new();
@@ -106,7 +104,6 @@ pub(crate) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
     Ok(found)
 }
 
-/// Replaces an id wherever the text names it besides its own entry.
 pub(crate) fn rename_mentions(text: &str, old: &str, new: &str) -> Outcome<String> {
     let mut text = text.to_owned();
     for path in mentions(&text, old)? {

@@ -10,7 +10,7 @@ use ktx_secrets::{Secret, SecretRef};
 use ktx_vocabulary::ConnectionId;
 
 use super::config_file::{
-    Current, current, edit_failure, file_failure, meaning, project_path, write,
+    LockedConfig, current, edit_failure, file_failure, meaning, project_path, write,
 };
 use super::{find, mask};
 use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
@@ -20,35 +20,30 @@ use crate::report::Outcome;
 
 use draft::Draft;
 
-/// A secret stored in its own file.
 pub(crate) struct StoredSecret {
     pub name: String,
     pub secret: Secret,
 }
 
-/// A connection that is now in `ktx.yaml`.
-pub(crate) struct Entered {
+pub(crate) struct ConfiguredConnection {
     pub connection: Connection,
     pub notes: Vec<String>,
     pub secrets: Vec<StoredSecret>,
 }
 
-/// Whether the id of a new connection may be in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdUse {
-    /// It must be free.
     New,
-    /// Its connection is replaced.
     Replaced,
 }
 
-/// Writes a new connection into `ktx.yaml` and its secrets into files, all or nothing.
+/// All or nothing.
 pub(crate) fn add_entry(
     args: &ConnectionAddArgs,
     id_use: IdUse,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Entered> {
+) -> Outcome<ConfiguredConnection> {
     let id = ConnectionId::parse(&args.id)?;
     let driver = driver(&args.driver)?;
     // Before taking the lock: the user may type slowly.
@@ -58,7 +53,7 @@ pub(crate) fn add_entry(
     if id_use == IdUse::New && current.project.connection(id.as_str()).is_some() {
         return Err(Failure::new(
             Code::ConnectionExists,
-            format!("there is a connection `{id}` already"),
+            format!("connection `{id}` already exists"),
         )
         .hint(format!("look at it with `ktx connection show {id}`"))
         .hint(format!(
@@ -85,13 +80,13 @@ pub(crate) fn add_entry(
     Ok(entered)
 }
 
-/// Writes the secrets, then the file that refers to them.
+/// The secrets first, because the file refers to them.
 fn keep(
     connection: Connection,
     draft: Draft,
     text: &str,
     project: &OpenProject,
-) -> Outcome<Entered> {
+) -> Outcome<ConfiguredConnection> {
     for kept in &draft.secrets {
         project
             .store
@@ -99,15 +94,14 @@ fn keep(
             .map_err(|error| file_failure(&error))?;
     }
     write(project, text)?;
-    Ok(Entered {
+    Ok(ConfiguredConnection {
         connection,
         notes: draft.notes,
         secrets: draft.secrets,
     })
 }
 
-/// Returns the connection in `ktx.yaml` with the options' driver and address, in whatever fields
-/// the address is written.
+/// Finds the address in whatever fields it is written.
 pub(crate) fn configured<'a>(
     args: &ConnectionAddArgs,
     invocation: &Invocation,
@@ -160,13 +154,12 @@ pub(crate) fn configured<'a>(
         .find(|known| same_fields(known) || same_file(known)))
 }
 
-/// Changes settings of a connection in `ktx.yaml` and writes new secrets into files, all or
-/// nothing. Other settings and comments stay unchanged.
+/// All or nothing. Other settings and comments stay unchanged.
 pub(crate) fn edit_entry(
     args: &ConnectionEditArgs,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Entered> {
+) -> Outcome<ConfiguredConnection> {
     let settings = &args.settings;
     let password = draft::password_from_stdin(settings)?;
     let held = lock(project, "ktx connection edit")?;
@@ -212,8 +205,8 @@ fn driver(text: &str) -> Outcome<Driver> {
     })
 }
 
-/// Returns a name for a secret that no other connection uses; an unreferenced file is replaced.
-fn free_name(current: &Current, id: &ConnectionId, suffix: &str) -> String {
+/// Replaces a file that no connection refers to.
+fn free_name(current: &LockedConfig, id: &ConnectionId, suffix: &str) -> String {
     let used: Vec<String> = current
         .project
         .connections

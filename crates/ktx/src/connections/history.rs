@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::scanning::{days_of_history, reads_history};
 
-/// Time limit for the record's answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes fetched of a text: enough to recognize a hidden one.
@@ -23,9 +22,10 @@ const HIDDEN: &str = "<insufficient privilege>";
 pub(crate) enum PastQueries {
     /// The connection has none that ktx can read.
     None,
-    /// The number of statements, and of those that the login may not see.
-    Seen { texts: usize, hidden: usize },
-    /// Why it cannot be read.
+    Seen {
+        texts: usize,
+        hidden: usize,
+    },
     Failed(String),
 }
 
@@ -65,7 +65,6 @@ pub(crate) async fn look(
 }
 
 impl PastQueries {
-    /// Describes the state in one line.
     pub(crate) fn detail(&self) -> String {
         match self {
             Self::None => "this connection keeps no record of queries that ktx can read".to_owned(),
@@ -77,7 +76,6 @@ impl PastQueries {
         }
     }
 
-    /// Returns the remedy, if there is one.
     pub(crate) const fn fix(&self, dialect: Option<Dialect>) -> Option<&'static str> {
         match (self, dialect) {
             (Self::None, _) => Some("name a file of queries with `context.queryHistory.file`"),

@@ -4,7 +4,6 @@ use ktx_config::{Connection, Driver, FieldKind, field_kind};
 use ktx_secrets::{SecretRef, redact_url};
 use serde_json::{Map, Value};
 
-/// The substitute for a secret.
 const MASK: &str = "***";
 
 /// Parts of field names that indicate a secret, for fields that the driver does not know.
@@ -24,7 +23,6 @@ pub(crate) struct Reference {
     pub written: String,
 }
 
-/// Returns the fields as written, with inline secrets masked.
 pub(crate) fn masked(connection: &Connection) -> Map<String, Value> {
     connection
         .fields
@@ -36,7 +34,6 @@ pub(crate) fn masked(connection: &Connection) -> Map<String, Value> {
         .collect()
 }
 
-/// Returns every reference to an external value, in field order.
 pub(crate) fn references(connection: &Connection) -> Vec<Reference> {
     let mut found = Vec::new();
     for (key, value) in &connection.fields {
@@ -65,8 +62,7 @@ fn collect(driver: Driver, field: &str, value: &Value, found: &mut Vec<Reference
     }
 }
 
-/// Returns whether a text is a reference. The path of a database file may be written as `file:…`,
-/// which is not a reference.
+/// The path of a database file may be written as `file:…`, which is not a reference.
 pub(crate) fn is_reference(driver: Driver, field: &str, text: &str) -> bool {
     match SecretRef::parse(text) {
         SecretRef::Env(_) => true,
@@ -105,7 +101,7 @@ fn mask_value(driver: Driver, path: &[&str], value: &Value) -> Value {
     }
 }
 
-/// Returns the kind of a field, by its name if the driver does not know it.
+/// The name decides if the driver does not know the field.
 pub(crate) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
     let told = || match path.last() {
         Some(key) if is_telling(key) => FieldKind::Secret,

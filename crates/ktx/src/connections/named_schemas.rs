@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::compose;
 use crate::report::Outcome;
 
-/// Maximum number of names listed if none is similar.
 const LISTED: usize = 8;
 
 struct Problem {
@@ -19,7 +18,6 @@ struct Problem {
     hints: Vec<String>,
 }
 
-/// Fails unless all schemas exist and are readable.
 pub(crate) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<()> {
     let mut problems: Vec<Problem> = report
         .asked
@@ -91,9 +89,9 @@ fn problem(connection: &Connection, check: &SchemaCheck, report: &SchemaReport) 
         SchemaState::NotGranted { fix } => Problem {
             code: Code::ConnectionPermission,
             message: format!(
-                "the {noun} `{name}` of connection `{id}` could not be looked at: the login may not use it"
+                "the {noun} `{name}` of connection `{id}` could not be checked: the login may not use it"
             ),
-            short: format!("`{name}` could not be looked at, the login may not use it"),
+            short: format!("`{name}` could not be checked, the login may not use it"),
             hints: run(fix),
         },
     })

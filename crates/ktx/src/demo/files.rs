@@ -1,8 +1,15 @@
 //! The hand-written files of the sample project.
 
-/// The path inside the project and the text of each file.
-pub(crate) const FILES: [(&str, &str); 9] = [
+pub(crate) const FILES: [(&str, &str); 11] = [
     ("ktx.yaml", include_str!("files/ktx.yaml")),
+    (
+        "agents/analyst.yaml",
+        include_str!("files/agents/analyst.yaml"),
+    ),
+    (
+        "agents/cases/analyst.yaml",
+        include_str!("files/agents/cases/analyst.yaml"),
+    ),
     (
         "semantic-layer/warehouse/customers.yaml",
         include_str!("files/sources/customers.yaml"),
@@ -37,7 +44,6 @@ pub(crate) const FILES: [(&str, &str); 9] = [
     ),
 ];
 
-/// The question that the demo answers twice.
 pub(crate) const QUESTION: &str = "What was net revenue by region?";
 
 /// The SQL of an agent that joins everything that looks related.

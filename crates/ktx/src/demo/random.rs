@@ -17,18 +17,15 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let width = high.abs_diff(low).saturating_add(1);
         low.saturating_add_unsigned(self.next() % width)
     }
 
-    /// Returns true with a probability of `percent`.
     pub(crate) fn chance(&mut self, percent: i64) -> bool {
         self.between(1, 100) <= percent
     }
 
-    /// Returns one of the items; the empty text for an empty list.
     pub(crate) fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
         let last = i64::try_from(items.len())
             .unwrap_or(i64::MAX)

@@ -50,7 +50,7 @@ const LAST: [&str; 10] = [
     "Abel", "Brandt", "Costa", "Dahl", "Engel", "Fuchs", "Garcia", "Holm", "Ito", "Jansen",
 ];
 
-/// Creates the database file, which must not exist. Returns the number of rows.
+/// The file must not exist. Returns the number of rows.
 pub(crate) fn create(path: &Path) -> rusqlite::Result<i64> {
     let mut database = Connection::open(path)?;
     // The file is rebuilt after a failure, so it needs no journal.
@@ -144,7 +144,6 @@ const fn customer(number: i64) -> i64 {
     40_000 + number * 13
 }
 
-/// Returns a UTC time in the given years.
 fn moment(random: &mut Random, first: i64, last: i64) -> String {
     let (year, month) = (random.between(first, last), random.between(1, 12));
     let (day, hour) = (random.between(1, 28), random.between(0, 23));
@@ -219,7 +218,7 @@ fn shop(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::Result<
     Ok(())
 }
 
-/// Returns a customer who buys: never one of the last region.
+/// Never one of the last region.
 fn buyer(
     statement: &mut rusqlite::Statement<'_>,
     random: &mut Random,
@@ -234,8 +233,8 @@ fn buyer(
     }
 }
 
-/// Converts to New York wall time, which the payment provider writes: five hours behind UTC (no
-/// summer time in the sample).
+/// The payment provider writes New York wall time: five hours behind UTC (no summer time in the
+/// sample).
 fn new_york(utc: &str) -> String {
     let hour: i64 = utc
         .get(11..13)

@@ -4,30 +4,28 @@ use ktx_diagnostics::Code;
 use ktx_llm_runtime::LlmErrorKind;
 
 const HEAD: &str = "
-`ktx status` outside of a project says how to make one and ends with 0; with `--json` or `--validate` that is the
-failure `missing_project`, and 3.
+Outside of a project, `ktx status` says how to create one and exits with 0. With `--json` or `--validate` it fails with
+`missing_project` and exits with 3.
 
 ## Failures of the model backend
 
-The codes are the same on every backend. With `--json` a command that fails prints its code as `error.code`, beside
-`error.message` and `error.hint`; `ktx status` has it as `llm.code`, a `ktx ingest` that pauses as `paused.code`. The
-exit code here is that of a command that the failure stops. There are three exceptions:
+The codes are the same on every backend. With `--json`, a command that fails prints the code as `error.code`, next to
+`error.message` and `error.hint`. `ktx status` prints it as `llm.code`, a `ktx ingest` that pauses as `paused.code`. The
+exit code in this table is that of a command that the failure stops. There are three exceptions:
 
-- `ktx status` shows the failure in the model's line and ends with 5, whatever the code.
-- A `ktx ingest` that pauses in the middle keeps what is finished and ends with 7; with 5 where a person has to log in
-  or pay first (`llm_auth`, `llm_billing`).
-- One table that cannot be described stays without a description, and a warning says why.
+- `ktx status` shows the failure in the model's line and exits with 5, whatever the code.
+- A `ktx ingest` that pauses keeps finished work and exits with 7, or with 5 if a person has to log in or pay first
+  (`llm_auth`, `llm_billing`).
+- If the model cannot describe a table, the table stays without a description, and a warning says why.
 
 | code | exit code | meaning | what to do |
 |---|---:|---|---|
 ";
 
-/// Whether the section has a row for the code.
 pub(super) fn has_row(code: Code) -> bool {
     LlmErrorKind::ALL.iter().any(|kind| kind.code() == code)
 }
 
-/// The section: every kind with its code, its exit code, its meaning and the next step.
 pub(super) fn reference_markdown() -> String {
     let rows = LlmErrorKind::ALL.map(|kind| {
         format!(
@@ -51,20 +49,20 @@ const fn next_step(kind: LlmErrorKind) -> &'static str {
         Kind::RateLimit => "run the command again after the limit has reset",
         Kind::Overloaded | Kind::Server => "run the command again later",
         Kind::Transport => "check the network, the proxy and `base_url`",
-        Kind::Timeout => "run the command again; if it stays, follow the hint",
+        Kind::Timeout => "run the command again; if the error stays, follow the hint",
         Kind::ContextTooLong => "set `llm.models` to a model with a larger context window",
         Kind::MaxOutput => "set `llm.models` to a model that may write longer answers",
         Kind::Refusal | Kind::Permission => {
-            "run the command again with `--debug`, which shows what the backend said"
+            "run the command again with `--debug`, which shows the backend's own message"
         }
         Kind::ModelNotFound => "check `llm.models`; `ktx llm models` shows the model of each role",
-        Kind::InvalidRequest => "follow the hint; `--debug` shows what the backend said",
+        Kind::InvalidRequest => "follow the hint; `--debug` shows the backend's own message",
         Kind::StructuredOutput | Kind::MaxTurns => {
-            "run the command again; if it stays, set `llm.models` to a more capable model"
+            "run the command again; if the error stays, set `llm.models` to a more capable model"
         }
         Kind::Isolation => "update Claude Code, then run the command again",
         Kind::Budget => "run the same command again, with a larger budget where the hint says so",
-        Kind::Cancelled => "run the command again when it shall go on",
+        Kind::Cancelled => "run the command again to continue",
         Kind::Process => "follow the hint: install Claude Code, or run `claude update`",
         Kind::Crashed => "run the command again; `--debug` shows what Claude Code said",
         Kind::Protocol => "check `base_url`, or use a tested version of Claude Code",

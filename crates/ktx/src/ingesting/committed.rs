@@ -2,7 +2,6 @@
 
 use ktx_ingest::{Committed, Truncation};
 
-/// Returns what the user should know about a result.
 pub(crate) fn warnings(committed: &Committed) -> Vec<String> {
     let skipped = committed.skipped.iter().map(|skipped| {
         let reason = crate::skipped_files::reason(skipped.reason);
@@ -16,9 +15,7 @@ pub(crate) fn warnings(committed: &Committed) -> Vec<String> {
 fn truncation_text(truncation: Truncation) -> String {
     match truncation {
         Truncation::Turns(steps) => {
-            format!(
-                "the model was stopped after {steps} turns; what it had written by then is kept"
-            )
+            format!("the model was stopped after {steps} turns; ktx keeps what it had written")
         }
         Truncation::PageQuota => {
             "the run wrote its maximum number of pages (`max_knowledge_creates_per_run`, \

@@ -10,7 +10,7 @@ use ktx_memory::CaptureError;
 use crate::report::Report as _;
 use crate::scanning::{probe_failure, publish_failure, state_failure};
 
-/// Converts a failed part of a run. Its exit code says whether the model has stopped the run.
+/// The exit code says whether the model has stopped the run.
 pub(crate) fn failure(failed: &Failed, dir: &Path) -> Failure {
     let failure = cause(&failed.error, dir);
     match (failed.stop, &failed.error) {
@@ -20,7 +20,6 @@ pub(crate) fn failure(failed: &Failed, dir: &Path) -> Failure {
     }
 }
 
-/// Converts the cause of a failure; `dir` is the project.
 pub(crate) fn cause(error: &IngestError, dir: &Path) -> Failure {
     match error {
         IngestError::Model(error) => Failure::from(error.clone()),
@@ -44,7 +43,7 @@ pub(crate) fn cause(error: &IngestError, dir: &Path) -> Failure {
         }
         IngestError::Facts { source_id, error } => Failure::from_error(Code::FactsFailed, error)
             .context(format!(
-                "what `{source_id}` says about tables cannot be written"
+                "the facts of `{source_id}` about tables cannot be written"
             )),
     }
 }
@@ -68,7 +67,7 @@ const fn exit(stop: Stop) -> Exit {
     }
 }
 
-/// Converts the failure of a piece of work into that of the command, if nothing else was done.
+/// Used if nothing else was done.
 pub(crate) fn as_command(mut failure: Failure) -> Failure {
     let mut kinds = LlmErrorKind::ALL.into_iter();
     if let Some(kind) = kinds.find(|kind| kind.code() == failure.code) {

@@ -1,5 +1,6 @@
 //! Captures notes of people and agents, with the model, its ledger and the project's lock.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,6 +16,7 @@ use ktx_sql::Dialect;
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::committed::warnings;
 use super::failures::{cause, failure};
@@ -27,26 +29,22 @@ use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{look_at_machine, state_failure};
 
-/// The holder's name in the project's lock, and the command of its runs.
+/// Also the command of its runs.
 pub(crate) const COMMAND: &str = "ktx ingest --text";
 
-/// Number of characters of a text that form its name.
 const NAME: usize = 50;
 
 /// A note with more bytes is certainly too long.
 pub(crate) const MOST_BYTES: u64 = 4 * LONGEST_NOTE as u64;
 
-/// Notes that are captured in one run.
 pub(crate) struct Submission<'a> {
     pub(crate) notes: &'a [Note],
-    /// The warehouse that they are about.
     pub(crate) connection: Option<(ConnectionId, Dialect)>,
     pub(crate) author: &'a str,
     pub(crate) after_failure: AfterFailure,
     pub(crate) limits: Limits,
 }
 
-/// Makes a note that is named after its beginning.
 pub(crate) fn of_text(text: &str) -> Note {
     let short: String = text.chars().take(NAME).collect();
     let words: Vec<&str> = short.split_whitespace().collect();
@@ -56,7 +54,6 @@ pub(crate) fn of_text(text: &str) -> Note {
     }
 }
 
-/// Refuses notes that no model needs to see.
 pub(crate) fn check(note: &Note) -> Outcome<()> {
     let label = &note.label;
     if note.text.trim().is_empty() {
@@ -75,7 +72,7 @@ pub(crate) fn check(note: &Note) -> Outcome<()> {
         return Err(Failure::new(
             Code::LongNote,
             format!(
-                "the note {label} has {length} characters, at most {LONGEST_NOTE} are taken at once"
+                "the note {label} has {length} characters; a note may have at most {LONGEST_NOTE}"
             ),
         )
         .hint("split it, and give each part with a `--file` of its own"));
@@ -83,11 +80,46 @@ pub(crate) fn check(note: &Note) -> Outcome<()> {
     Ok(())
 }
 
-/// Captures the note of an agent.
 pub(crate) fn capture(
     content: &str,
     connection_id: Option<&str>,
     context: CommandContext<'_>,
+) -> Outcome<Committed> {
+    only(content, connection_id, "mcp", context, |submission| {
+        capture_all(submission, context)
+    })
+}
+
+/// As [`capture`], for an agent: with its model, within its budget. `go` runs the work.
+pub(crate) fn capture_with<F>(
+    content: &str,
+    connection_id: Option<&str>,
+    context: CommandContext<'_>,
+    runtime: Arc<dyn LlmRuntime>,
+    go: F,
+) -> Outcome<Committed>
+where
+    F: FnOnce(Work<'_>) -> Outcome<Vec<Outcome<Committed>>>,
+{
+    only(content, connection_id, "agent", context, |submission| {
+        recorded(submission, runtime, context, go)
+    })
+}
+
+/// The work of a capture. The caller polls it until it ends or is cancelled.
+pub(crate) type Work<'a> = Box<
+    dyn FnOnce(
+            CancellationToken,
+        ) -> Pin<Box<dyn Future<Output = Outcome<Vec<Outcome<Committed>>>> + 'a>>
+        + 'a,
+>;
+
+fn only(
+    content: &str,
+    connection_id: Option<&str>,
+    author: &str,
+    context: CommandContext<'_>,
+    capture: impl FnOnce(&Submission<'_>) -> Outcome<Vec<Outcome<Committed>>>,
 ) -> Outcome<Committed> {
     let note = of_text(content);
     check(&note)?;
@@ -96,17 +128,16 @@ pub(crate) fn capture(
         connection: connection_id
             .map(|id| warehouse_with_dialect(&context.project.config, id))
             .transpose()?,
-        author: "mcp",
+        author,
         after_failure: AfterFailure::Stop,
         limits: Limits::default(),
     };
-    let mut results = capture_all(&submission, context)?;
+    let mut results = capture(&submission)?;
     let missing = || Failure::new(Code::Internal, "the note has no result");
     results.pop().unwrap_or_else(|| Err(missing()))
 }
 
-/// Captures notes; their cost is in the ledger at the end. Notes after the last result were not
-/// tried.
+/// Notes after the last result were not tried.
 pub(crate) fn capture_all(
     submission: &Submission<'_>,
     context: CommandContext<'_>,
@@ -130,7 +161,7 @@ fn with_sink(
     let CommandContext {
         invocation,
         project,
-        printer,
+        ..
     } = context;
     let spending = Spending {
         limits: submission.limits,
@@ -141,13 +172,30 @@ fn with_sink(
             "a note can only be captured with a model",
         ));
     };
+    recorded(submission, runtime, context, |work| compose::block_on(work))
+}
+
+/// Does the work of a capture under the project's lock, and records its run.
+fn recorded(
+    submission: &Submission<'_>,
+    runtime: Arc<dyn LlmRuntime>,
+    context: CommandContext<'_>,
+    go: impl FnOnce(Work<'_>) -> Outcome<Vec<Outcome<Committed>>>,
+) -> Outcome<Vec<Outcome<Committed>>> {
+    let CommandContext {
+        invocation,
+        project,
+        printer,
+    } = context;
     // Before any cost.
     let _held = lock(project, COMMAND)?;
     look_at_machine(project, printer)?;
     let run_store = RunStore::open(&project.store, invocation.now);
     let run_store = run_store.map_err(|error| cause(&error, &project.dir))?;
     begin(run_store.state(), invocation)?;
-    let results = run(submission, runtime, &run_store, context);
+    let work: Work<'_> =
+        Box::new(|cancel| Box::pin(asked(submission, runtime, &run_store, context, cancel)));
+    let results = go(work);
     let status = match &results {
         Ok(results) if results.iter().all(is_whole) => RunStatus::Done,
         Ok(results) if results.iter().any(Result::is_ok) => RunStatus::Partial,
@@ -170,11 +218,12 @@ fn begin(state: &StateDatabase, invocation: &Invocation) -> Outcome<()> {
         .map_err(|error| state_failure(&error))
 }
 
-fn run(
+async fn asked(
     submission: &Submission<'_>,
     runtime: Arc<dyn LlmRuntime>,
     run_store: &RunStore,
     context: CommandContext<'_>,
+    cancel: CancellationToken,
 ) -> Outcome<Vec<Outcome<Committed>>> {
     let CommandContext {
         invocation,
@@ -182,30 +231,28 @@ fn run(
         printer,
     } = context;
     let printer = printer.clone();
-    compose::block_on(|cancel| async move {
-        let request = NotesRequest {
-            run_store,
-            context: crate::context::open_for_agent(invocation, project)?,
-            runtime,
-            model_name: model_name(&project.config, ROLE),
-            connection: submission.connection.clone(),
-            author: submission.author.to_owned(),
-            run_id: invocation.run_id.clone(),
-            events: Arc::new(move |event| {
-                if printer.mode != Mode::Json {
-                    printer.note(&line(&event));
-                }
-            }),
-            after_failure: submission.after_failure,
-            cancel,
-        };
-        let results = capture_notes(&request, submission.notes).await;
-        let results = results.map_err(|error| cause(&error, &project.dir))?;
-        let results = results.into_iter();
-        Ok(results
-            .map(|result| result.map_err(|failed| failure(&failed, &project.dir)))
-            .collect())
-    })
+    let request = NotesRequest {
+        run_store,
+        context: crate::context::open_for_agent(invocation, project)?,
+        runtime,
+        model_name: model_name(&project.config, ROLE),
+        connection: submission.connection.clone(),
+        author: submission.author.to_owned(),
+        run_id: invocation.run_id.clone(),
+        events: Arc::new(move |event| {
+            if printer.mode != Mode::Json {
+                printer.note(&line(&event));
+            }
+        }),
+        after_failure: submission.after_failure,
+        cancel,
+    };
+    let results = capture_notes(&request, submission.notes).await;
+    let results = results.map_err(|error| cause(&error, &project.dir))?;
+    let results = results.into_iter();
+    Ok(results
+        .map(|result| result.map_err(|failed| failure(&failed, &project.dir)))
+        .collect())
 }
 
 fn line(event: &NoteEvent) -> String {
@@ -223,7 +270,6 @@ fn line(event: &NoteEvent) -> String {
     }
 }
 
-/// Returns the status of a single note, for queries about the run.
 fn detail(invocation: &Invocation, results: &Outcome<Vec<Outcome<Committed>>>) -> Value {
     let status = NoteStatus::queued(&invocation.run_id);
     let status = match results.as_ref().map(Vec::as_slice) {
@@ -234,13 +280,11 @@ fn detail(invocation: &Invocation, results: &Outcome<Vec<Outcome<Committed>>>) -
     serde_json::to_value(status).unwrap_or_default()
 }
 
-/// Returns whether a note was captured to its end.
 pub(crate) fn is_whole(result: &Outcome<Committed>) -> bool {
     let committed = result.as_ref();
     committed.is_ok_and(|committed| committed.truncation.is_none())
 }
 
-/// Returns the status of a captured note.
 pub(crate) fn note_status(status: NoteStatus, committed: &Committed) -> NoteStatus {
     let status = status.written(committed.written.clone(), committed.commit.clone());
     NoteStatus {
@@ -249,12 +293,11 @@ pub(crate) fn note_status(status: NoteStatus, committed: &Committed) -> NoteStat
     }
 }
 
-/// Returns what the user should know about a captured note.
 pub(crate) fn note_warnings(committed: &Committed) -> Vec<String> {
     match committed.origin {
         Origin::ThisRun => warnings(committed),
         Origin::EarlierRun => {
-            vec!["captured before, the model was not asked again".to_owned()]
+            vec!["captured before; ktx did not ask the model again".to_owned()]
         }
     }
 }

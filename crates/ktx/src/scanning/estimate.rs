@@ -6,14 +6,14 @@ use ktx_scan::{ScanEstimate, ScanMode, Writing};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::{Around, Files, Job, Stages, request, scan_failure, state_failure};
+use super::{Files, Job, ScanContext, Stages, request, scan_failure, state_failure};
 use crate::cli::QueryHistoryArgs;
 use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-/// Reads the structure of each connection and estimates the queries of a scan. Writes nothing.
+/// Writes nothing.
 pub(crate) fn estimate_all(
     connections: Vec<&ktx_config::Connection>,
     invocation: &Invocation,
@@ -26,7 +26,7 @@ pub(crate) fn estimate_all(
         .map_err(|error| state_failure(&error))?;
     let state = Arc::new(Mutex::new(state));
     compose::block_on(|cancel| async move {
-        let around = Around {
+        let context = ScanContext {
             invocation,
             project,
             printer,
@@ -40,19 +40,20 @@ pub(crate) fn estimate_all(
                 mode: ScanMode::Relationships,
                 writing: Writing::DryRun,
                 runtime: None,
+                reuse: ktx_scan::Reuse::Unchanged,
                 budget: ktx_scan::Budget::default(),
                 history: QueryHistoryArgs::default(),
             };
-            results.push((connection.id.clone(), estimate_one(&job, around).await));
+            results.push((connection.id.clone(), estimate_one(&job, context).await));
         }
         Ok(results)
     })
 }
 
-async fn estimate_one(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanEstimate> {
-    let files = Files::at_head(&job.connection.id, around.project)?;
-    let stages = Arc::new(Stages::new(&job.connection.id, around));
-    let request = request(job, Arc::new(files), stages, around)?;
+async fn estimate_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanEstimate> {
+    let files = Files::at_head(&job.connection.id, context.project)?;
+    let stages = Arc::new(Stages::new(&job.connection.id, context));
+    let request = request(job, Arc::new(files), stages, context)?;
     ktx_scan::estimate(&request)
         .await
         .map_err(|error| scan_failure(&error))

@@ -4,10 +4,10 @@ use ktx_scan::HistoryRead;
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::Scanned;
+use super::ScanResult;
 use crate::report::Outcome;
 
-pub(crate) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>)]) -> bool {
+pub(crate) fn is_missing(results: &[(ConnectionId, Outcome<ScanResult>)]) -> bool {
     let scanned = results
         .iter()
         .filter_map(|(_, result)| result.as_ref().ok());
@@ -16,7 +16,7 @@ pub(crate) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>)]) -> bool {
         .any(|read| matches!(read, HistoryRead::Unavailable(_) | HistoryRead::NotRun))
 }
 
-/// Returns the status of the step; `None` if it was not requested.
+/// `None` if past queries were not requested.
 pub(crate) const fn status(read: &HistoryRead) -> Option<&'static str> {
     match read {
         HistoryRead::NotWanted => None,
@@ -26,7 +26,7 @@ pub(crate) const fn status(read: &HistoryRead) -> Option<&'static str> {
     }
 }
 
-/// Formats the step like KTX 0.12, if it was requested.
+/// The step has the format of KTX 0.12.
 pub(crate) fn step(read: &HistoryRead) -> Option<Value> {
     let mut step = json!({ "operation": "query-history", "status": status(read)? });
     if let (HistoryRead::Unavailable(reason), Some(step)) = (read, step.as_object_mut()) {

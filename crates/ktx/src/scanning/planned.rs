@@ -12,24 +12,27 @@ use serde_json::{Value, json};
 
 use super::files::Files;
 use crate::compose;
+use crate::report::Outcome;
 
-/// Longer lists are truncated in the text.
 const MOST_LINES: usize = 40;
 
 /// Differences of tables and columns by the warehouse, of joins and measures by the meaning of the
 /// sources.
 #[derive(Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedChanges {
     tables: Vec<TableDifference>,
     meaning: Vec<Difference>,
 }
 
-impl Planned {
-    /// Compares the committed sources with the planned ones.
-    pub(super) fn of(connection: &Connection, files: &Files, outcome: &ScanOutcome) -> Self {
+impl PlannedChanges {
+    pub(super) fn of(
+        connection: &Connection,
+        files: &Files,
+        outcome: &ScanOutcome,
+    ) -> Outcome<Self> {
         let dialect = compose::dialect(connection.driver).unwrap_or(Dialect::Postgres);
         let folder = format!("semantic-layer/{}/", connection.id);
-        let before = files.below(&folder);
+        let before = files.below(&folder)?;
         let mut after = before.clone();
         for change in &outcome.planned {
             let path = change.path.as_str();
@@ -46,13 +49,13 @@ impl Planned {
             });
             Catalog::load(sources.collect(), dialect)
         };
-        Self {
+        Ok(Self {
             tables: outcome.differences.clone(),
             meaning: diff(&load(before), &load(after)),
-        }
+        })
     }
 
-    /// Returns the changed joins, each once, and the changed measures.
+    /// Each changed join once.
     fn meant(&self) -> impl Iterator<Item = &Difference> {
         let is_turned = |found: &Difference, at: usize| {
             let before = self.meaning.iter().take(at);
@@ -90,7 +93,6 @@ impl Planned {
         lines
     }
 
-    /// Formats `{tables, columns, joins, measures}`.
     pub(crate) fn to_json(&self) -> Value {
         let tables = self.tables.iter().map(
             |found| json!({ "table": found.table.to_string(), "change": found.change.name() }),

@@ -50,7 +50,6 @@ fn count(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
-/// Applies the options of one run.
 fn asked_history(mut history: History, asked: QueryHistoryArgs) -> History {
     if asked.query_history || asked.query_history_window_days.is_some() {
         history.warehouse = Switch::On;
@@ -70,20 +69,17 @@ fn of_history<'a>(connection: &'a Connection, key: &str) -> Option<&'a Value> {
     context.get("queryHistory")?.get(key)
 }
 
-/// Returns whether scans read the warehouse's record of past queries.
 pub(crate) fn reads_history(connection: &Connection) -> bool {
     let enabled = of_history(connection, "enabled").and_then(Value::as_bool);
     enabled.unwrap_or(false)
 }
 
-/// Returns how many days of it they read.
 pub(crate) fn days_of_history(connection: &Connection) -> u32 {
     let days = of_history(connection, "windowDays").and_then(Value::as_u64);
     days.and_then(|days| u32::try_from(days).ok())
         .unwrap_or(History::default().days)
 }
 
-/// Parses `context.queryHistory` of a connection.
 fn history(project: &OpenProject, connection: &Connection) -> Outcome<History> {
     let usual = History::default();
     let queries = match of_history(connection, "file").and_then(Value::as_str) {
@@ -108,7 +104,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     all.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Parses `filters.serviceAccounts`: patterns without a mode exclude the users that they match.
+/// Patterns without a mode exclude the users that they match.
 fn people(connection: &Connection) -> Outcome<People> {
     let found = of_history(connection, "filters").and_then(|found| found.get("serviceAccounts"));
     let patterns = texts(found.and_then(|found| found.get("patterns")));
@@ -135,6 +131,14 @@ fn people(connection: &Connection) -> Outcome<People> {
     } else {
         people
     })
+}
+
+pub(crate) fn past_queries(project: &OpenProject, connection: &Connection) -> Outcome<Vec<String>> {
+    let Some(file) = of_history(connection, "file").and_then(Value::as_str) else {
+        return Ok(Vec::new());
+    };
+    let text = file_of_queries(project, connection, file)?.text;
+    Ok(text.split(";\n").map(str::to_owned).collect())
 }
 
 fn file_of_queries(

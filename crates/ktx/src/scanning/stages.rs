@@ -8,9 +8,8 @@ use ktx_scan::StageStore;
 use ktx_vocabulary::ConnectionId;
 use serde_json::Value;
 
-use super::Around;
+use super::ScanContext;
 
-/// Finished work in the local database.
 pub(super) struct Stages {
     connection: ConnectionId,
     now: Timestamp,
@@ -20,11 +19,11 @@ pub(super) struct Stages {
 const STAGE: &str = "scan";
 
 impl Stages {
-    pub(super) fn new(connection: &ConnectionId, around: Around<'_>) -> Self {
+    pub(super) fn new(connection: &ConnectionId, context: ScanContext<'_>) -> Self {
         Self {
             connection: connection.clone(),
-            now: around.invocation.now,
-            state: Arc::clone(around.state),
+            now: context.invocation.now,
+            state: Arc::clone(context.state),
         }
     }
 

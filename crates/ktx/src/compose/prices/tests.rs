@@ -1,4 +1,4 @@
-//! Value tests of the origin of prices.
+//! Value tests of prices.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::list_price;
 
 const AT: &str = "2026-11-22T12:00:00Z";
 
-/// Returns the cost of a million input tokens with a backend, in thousandths of a dollar.
+/// The price in thousandths of a dollar.
 fn million(
     table: &PriceTable,
     backend: Backend,
@@ -30,7 +30,6 @@ fn own(prices: Value) -> BTreeMap<String, Map<String, Value>> {
     serde_json::from_value(prices).unwrap()
 }
 
-/// Aliases resolve to their model, and an expensive Vertex AI location is in the price.
 #[test]
 fn a_backends_models_have_the_prices_of_its_ledger() {
     let table = PriceSource::default().read().unwrap();

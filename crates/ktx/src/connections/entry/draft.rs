@@ -12,10 +12,8 @@ use crate::cli::ConnectionSettings;
 use crate::connections::mask::{holds_secret, is_reference, kind_of, mask_text};
 use crate::report::{Outcome, Report as _};
 
-/// A connection before it is written.
 pub(super) struct Draft {
     pub fields: Map<String, Value>,
-    /// The secrets that the fields refer to, to be stored in files.
     pub secrets: Vec<StoredSecret>,
     pub notes: Vec<String>,
 }
@@ -26,10 +24,8 @@ pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<S
     }
     let mut stdin = std::io::stdin().lock();
     if stdin.is_terminal() {
-        return Err(
-            usage("stdin is a terminal, where the password would be seen")
-                .hint("pipe the password, or use `--password-env` or `--password-file`"),
-        );
+        return Err(usage("stdin is a terminal, which would show the password")
+            .hint("pipe the password, or use `--password-env` or `--password-file`"));
     }
     let mut text = String::new();
     stdin.read_to_string(&mut text).map_err(|error| {
@@ -43,7 +39,7 @@ pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<S
 }
 
 impl Draft {
-    /// Applies the options. `name` returns the file for a secret of this kind.
+    /// `name` returns the file for a secret of this kind.
     pub(super) fn of(
         args: &ConnectionSettings,
         driver: Driver,
@@ -91,7 +87,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Returns the fields of a connection, overridden by these settings. A URL replaces its parts.
+    /// A URL replaces its parts.
     pub(super) fn over(&self, known: &Map<String, Value>) -> Outcome<Map<String, Value>> {
         if self.fields.is_empty() {
             return Err(usage("no setting is named").hint(
@@ -105,9 +101,9 @@ impl Draft {
             && !self.fields.contains_key("url")
         {
             return Err(usage(format!(
-                "the connection has a `url`, which says the `{part}` too"
+                "the connection has a `url`, which already sets `{part}`"
             ))
-            .hint("give the whole address with `--url`"));
+            .hint("give the whole URL with `--url`"));
         }
         let mut fields = known.clone();
         if self.fields.contains_key("url") {
@@ -123,8 +119,8 @@ impl Draft {
         }
         let file = name("url");
         self.notes.push(format!(
-            "the address holds a password and is kept in `.ktx/secrets/{file}`; shells keep what is \
-             typed, so remove it from their history"
+            "the URL has a password, so ktx stored it in `.ktx/secrets/{file}`; remove the command from \
+             the history of your shell"
         ));
         self.keep(file, Secret::new(url))
     }
@@ -159,21 +155,21 @@ impl Draft {
             return Err(usage(format!("`{key}` is not the name of a field")));
         };
         if path == ["driver"] {
-            return Err(usage("the driver is named by `--driver`"));
+            return Err(usage("set the driver with `--driver`"));
         }
         let kind = kind_of(driver, &path);
         let literal = !is_reference(driver, key, text);
         let secret = literal && mask_text(last, text, kind) != *text;
         if secret {
             let hint = match *last {
-                "url" => "give the address with `--url`, which keeps it in a file".to_owned(),
+                "url" => "give the URL with `--url`, which stores it in a file".to_owned(),
                 "password" => {
                     "use `--password-env`, `--password-file` or `--password-stdin`".to_owned()
                 }
                 _ => format!("write `--field {key}=env:NAME` or `--field {key}=file:PATH`"),
             };
             return Err(usage(format!(
-                "`{key}` holds a secret, which does not belong on a command line or into ktx.yaml"
+                "`{key}` holds a secret, which does not belong on a command line or in ktx.yaml"
             ))
             .hint(hint));
         }
@@ -185,7 +181,7 @@ impl Draft {
                 .or_insert_with(|| Value::Object(Map::new()));
             place = inner
                 .as_object_mut()
-                .ok_or_else(|| usage(format!("`{key}` has a value already")))?;
+                .ok_or_else(|| usage(format!("`{key}` already has a value")))?;
         }
         if place.contains_key(*last) {
             return Err(usage(format!("`{key}` is given twice")));
@@ -210,7 +206,6 @@ impl Draft {
     }
 }
 
-/// Returns the field that lists schemas; `None` for drivers without one.
 const fn schema_key(driver: Driver) -> Option<&'static str> {
     match driver {
         Driver::Postgres
@@ -226,13 +221,14 @@ const fn schema_key(driver: Driver) -> Option<&'static str> {
         | Driver::Dbt
         | Driver::MetricFlow
         | Driver::LookMl
+        | Driver::Cube
         | Driver::Looker
         | Driver::Metabase
         | Driver::Notion => None,
     }
 }
 
-/// Overrides `fields` by `settings`, objects key by key.
+/// Objects key by key.
 fn merge(fields: &mut Map<String, Value>, settings: &Map<String, Value>) {
     for (key, value) in settings {
         match (fields.get_mut(key), value) {
@@ -251,7 +247,7 @@ fn plain(key: &str, text: &str) -> Value {
     }
 }
 
-/// Converts a field's value: strings unchanged, everything else as JSON if it is valid.
+/// Strings stay unchanged; everything else is JSON if it is valid.
 fn value(kind: FieldKind, text: &str) -> Value {
     let json = match kind {
         FieldKind::Text | FieldKind::Secret => None,

@@ -13,33 +13,30 @@ use crate::connections::references::look_up;
 use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
 use crate::report::Outcome;
 
-/// Stands in for a missing value; valid as a name, a port and a password.
+/// Valid as a name, a port and a password.
 const STAND_IN: &str = "1";
 
-/// The project's secrets plus those about to be written.
-struct Pending<'a> {
+struct PendingSecrets<'a> {
     project: ProjectSecrets<'a>,
     files: BTreeMap<PathBuf, &'a Secret>,
-    otherwise: Otherwise,
+    otherwise: MissingValue,
 }
 
-/// The substitute for missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Otherwise {
+enum MissingValue {
     Missing,
-    /// A valid dummy value.
     StandIn,
 }
 
-impl SecretSource for Pending<'_> {
+impl SecretSource for PendingSecrets<'_> {
     fn env(&self, name: &str) -> Option<String> {
         let value = self
             .project
             .env(name)
             .filter(|value| !value.trim().is_empty());
         match self.otherwise {
-            Otherwise::Missing => value,
-            Otherwise::StandIn => value.or_else(|| Some(STAND_IN.to_owned())),
+            MissingValue::Missing => value,
+            MissingValue::StandIn => value.or_else(|| Some(STAND_IN.to_owned())),
         }
     }
 
@@ -48,7 +45,7 @@ impl SecretSource for Pending<'_> {
             return Ok(secret.expose().to_owned());
         }
         match (self.project.read(path), self.otherwise) {
-            (Err(_), Otherwise::StandIn) => Ok(STAND_IN.to_owned()),
+            (Err(_), MissingValue::StandIn) => Ok(STAND_IN.to_owned()),
             (read, _) => read,
         }
     }
@@ -62,8 +59,7 @@ impl SecretSource for Pending<'_> {
     }
 }
 
-/// Refuses settings that the connector cannot use. Missing values are accepted; if one of them
-/// could affect the others, the check passes.
+/// Missing values are accepted; if one of them could affect the others, the check passes.
 pub(super) fn settings(
     connection: &Connection,
     secrets: &[StoredSecret],
@@ -74,13 +70,13 @@ pub(super) fn settings(
         return Ok(());
     }
     let folder = project.dir.join(".ktx/secrets");
-    let mut source = Pending {
+    let mut source = PendingSecrets {
         project: invocation.secrets(&project.dir),
         files: secrets
             .iter()
             .map(|kept| (folder.join(&kept.name), &kept.secret))
             .collect(),
-        otherwise: Otherwise::Missing,
+        otherwise: MissingValue::Missing,
     };
     let decisive = look_up(connection, &source).into_iter().any(|looked| {
         let plain = ["host", "port", "database", "username", "user", "password"];
@@ -89,7 +85,7 @@ pub(super) fn settings(
     if decisive || has_outside_login(connection) {
         return Ok(());
     }
-    source.otherwise = Otherwise::StandIn;
+    source.otherwise = MissingValue::StandIn;
     compose::open_connector(connection, &source, compose::unix_seconds(invocation.now))
         .map(drop)
         .map_err(|error| Failure {

@@ -1,4 +1,4 @@
-//! Value tests of what is shown.
+//! Value tests of masked fields.
 
 use serde_json::json;
 

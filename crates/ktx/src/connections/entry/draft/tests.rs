@@ -106,7 +106,7 @@ fn secrets_are_kept_apart() {
 
 #[test]
 fn what_does_not_fit_is_refused_without_repeating_secrets() {
-    let held = "holds a secret, which does not belong on a command line or into ktx.yaml";
+    let held = "holds a secret, which does not belong on a command line or in ktx.yaml";
     refuse(
         Driver::Sqlite,
         &["--host", "db"],
@@ -145,7 +145,7 @@ fn what_does_not_fit_is_refused_without_repeating_secrets() {
     refuse(
         Driver::Postgres,
         &["--host", "a", "--field", "host.name=b"],
-        "`host` has a value already",
+        "`host` already has a value",
     );
     refuse(
         Driver::Postgres,

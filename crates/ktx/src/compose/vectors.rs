@@ -1,0 +1,163 @@
+//! Builds the provider of vectors that `ingest.embeddings` configures.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use ktx_config::{Embeddings, EmbeddingsBackend, Environment};
+use ktx_embeddings::{Server, ServerSettings, Table};
+use ktx_search::{Vectors, VectorsError};
+use ktx_secrets::{Secret, SecretRef};
+
+use crate::invocation::ProjectSecrets;
+
+/// The variable of the key if `ktx.yaml` names none.
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+
+/// The model if `ktx.yaml` names none.
+const OPENAI_MODEL: &str = "text-embedding-3-small";
+
+/// The default of `dimensions`, which no model has: it means the model's own number.
+const UNSET_DIMENSIONS: u64 = 8;
+
+/// A provider that the first search makes: most commands compare no meanings. Each search with one
+/// that cannot be used says why.
+#[derive(Debug)]
+struct Late {
+    embeddings: Embeddings,
+    environment: Environment,
+    dir: PathBuf,
+    made: OnceLock<Result<Arc<dyn Vectors>, String>>,
+}
+
+impl Late {
+    fn made(&self) -> &Result<Arc<dyn Vectors>, String> {
+        self.made
+            .get_or_init(|| usable(&self.embeddings, &self.environment, &self.dir))
+    }
+}
+
+#[async_trait]
+impl Vectors for Late {
+    fn model(&self) -> &str {
+        match self.made() {
+            Ok(vectors) => vectors.model(),
+            Err(_) => "unusable",
+        }
+    }
+
+    fn batch(&self) -> usize {
+        // A provider that cannot be used refuses any number.
+        self.made().as_ref().map_or(1, |vectors| vectors.batch())
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, VectorsError> {
+        match self.made() {
+            Ok(vectors) => vectors.embed(texts).await,
+            Err(reason) => Err(VectorsError::new(reason)),
+        }
+    }
+}
+
+/// Returns the configured provider; `None` if there is none. Reads and asks nothing.
+pub(crate) fn vectors(
+    embeddings: &Embeddings,
+    environment: &Environment,
+    dir: &Path,
+) -> Option<Arc<dyn Vectors>> {
+    let is_configured = embeddings.backend != EmbeddingsBackend::None;
+    is_configured.then(|| {
+        let late = Late {
+            embeddings: embeddings.clone(),
+            environment: environment.clone(),
+            dir: dir.to_owned(),
+            made: OnceLock::new(),
+        };
+        Arc::new(late) as Arc<dyn Vectors>
+    })
+}
+
+/// Returns the configured provider, or why it cannot be used.
+pub(crate) fn usable(
+    embeddings: &Embeddings,
+    environment: &Environment,
+    dir: &Path,
+) -> Result<Arc<dyn Vectors>, String> {
+    match embeddings.backend {
+        EmbeddingsBackend::None => Err("`ingest.embeddings.backend` is `none`".to_owned()),
+        EmbeddingsBackend::Table => table(embeddings, dir),
+        EmbeddingsBackend::OpenAi => openai(embeddings, environment, dir),
+        EmbeddingsBackend::SentenceTransformers => Err(
+            "`ingest.embeddings.backend: sentence-transformers` needs the Python service of KTX 0.12; use `openai` \
+             with the `base_url` of a server that speaks that protocol, or `table`"
+                .to_owned(),
+        ),
+    }
+}
+
+fn table(embeddings: &Embeddings, dir: &Path) -> Result<Arc<dyn Vectors>, String> {
+    let path = embeddings.table.as_deref();
+    let path = path.ok_or("`ingest.embeddings.table.path` does not name a file")?;
+    let path = dir.join(path);
+    let beside = path.with_file_name("tokenizer.json");
+    let tokenizer = match embeddings.tokenizer.as_deref() {
+        Some(tokenizer) => Some(read(&dir.join(tokenizer))?),
+        None if beside.is_file() => Some(read(&beside)?),
+        None => None,
+    };
+    let table = Table::parse(read(&path)?, tokenizer.as_deref());
+    match table {
+        Ok(table) => Ok(Arc::new(table)),
+        Err(error) => Err(format!(
+            "`{}` is not a table of vectors: {error}",
+            path.display()
+        )),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
+}
+
+fn openai(
+    embeddings: &Embeddings,
+    environment: &Environment,
+    dir: &Path,
+) -> Result<Arc<dyn Vectors>, String> {
+    let secrets = ProjectSecrets::new(environment, dir);
+    let value = |reference: &SecretRef, key: &str| -> Result<Secret, String> {
+        let value = reference.resolve(&secrets);
+        value.map_err(|error| format!("`ingest.embeddings.openai.{key}`: {error}"))
+    };
+    let base = match &embeddings.openai.base_url {
+        Some(reference) => Some(value(reference, "base_url")?),
+        None => None,
+    };
+    let key = match &embeddings.openai.api_key {
+        Some(reference) => Some(value(reference, "api_key")?),
+        // The key of OpenAI goes to OpenAI only.
+        None if base.is_none() => environment.get(OPENAI_KEY).map(Secret::new),
+        None => None,
+    };
+    // Other servers may want no key.
+    if key.is_none() && base.is_none() {
+        return Err(format!(
+            "`ingest.embeddings` has no key: set `openai.api_key`, or the variable {OPENAI_KEY}"
+        ));
+    }
+    let model = embeddings.model.clone();
+    let server = Server::new(ServerSettings {
+        base: base.map_or_else(
+            || EmbeddingsBackend::OPENAI_URL.to_owned(),
+            |base| base.expose().to_owned(),
+        ),
+        key,
+        model: model.unwrap_or_else(|| OPENAI_MODEL.to_owned()),
+        dimensions: Some(embeddings.dimensions).filter(|count| *count != UNSET_DIMENSIONS),
+        batch: embeddings.batch_size,
+    });
+    match server {
+        Ok(server) => Ok(Arc::new(server)),
+        Err(error) => Err(format!("`ingest.embeddings.openai`: {error}")),
+    }
+}
