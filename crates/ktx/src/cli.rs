@@ -2,16 +2,25 @@
 
 mod agent;
 mod agent_files;
+mod agent_serve;
+mod agent_test;
 mod connection;
+mod drift;
 mod history;
 mod llm;
 mod mcp;
+mod report;
+mod review;
+mod runs;
 mod scan;
 mod semantic;
 mod setup;
 mod source;
 mod statement;
+mod tools;
+mod usage;
 mod wait;
+mod why;
 
 use std::path::PathBuf;
 
@@ -21,16 +30,27 @@ pub(crate) use agent::{
     AgentArgs, AgentChangeArgs, AgentChatArgs, AgentCommand, AgentRunArgs, ApprovalsArgs,
     DecideArgs, EventChannel, ExportFormat, Ruling, SessionArgs, SessionDeleteArgs,
     SessionEventsArgs, SessionExportArgs, SessionForkArgs, SessionListArgs, SessionOneArgs,
-    SessionPruneArgs, SessionRenameArgs, SessionResumeArgs, SessionSearchArgs, SessionShowArgs,
-    SessionSnapshotArgs, SessionState, SessionsArgs, SessionsCommand, WhenAsked,
+    SessionPruneArgs, SessionRenameArgs, SessionResumeArgs, SessionSearchArgs, SessionSendArgs,
+    SessionShowArgs, SessionSnapshotArgs, SessionState, SessionsArgs, SessionsCommand, WhenAsked,
 };
 pub(crate) use agent_files::{AgentInitArgs, AgentListArgs, AgentTemplate, AgentValidateArgs};
+pub(crate) use agent_serve::{
+    AgentRoomArgs, AgentScheduleArgs, AgentServeArgs, AgentTickArgs, ScheduleCommand, ServeCommand,
+};
+pub(crate) use agent_test::{
+    AgentTestArgs, CasesArgs, CasesCommand, CasesSuggestArgs, TestReportArgs, TestReportFormat,
+    TestRunner,
+};
 pub(crate) use connection::{
     ConnectionAddArgs, ConnectionArgs, ConnectionCommand, ConnectionEditArgs, ConnectionSettings,
 };
+pub(crate) use drift::DriftArgs;
 pub(crate) use history::QueryHistoryArgs;
 pub(crate) use llm::{LlmArgs, LlmAskArgs, LlmCommand};
 pub(crate) use mcp::{McpArgs, McpCommand, McpOfferArgs, McpStartArgs, McpTools};
+pub(crate) use report::ReportArgs;
+pub(crate) use review::{ReviewArgs, ReviewCommand};
+pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
     DiffAlarm, GraphFormat, InterchangeFormat, QueryAcross, QueryFormat, SlArgs, SlCommand,
@@ -39,12 +59,15 @@ pub(crate) use semantic::{
 pub(crate) use setup::{AgentTarget, SetupArgs};
 pub(crate) use source::SetupSourceArgs;
 pub(crate) use statement::as_values;
+pub(crate) use tools::{ToolsArgs, ToolsCommand, ToolsRunArgs};
+pub(crate) use usage::{UsageArgs, UsageGroup};
 pub(crate) use wait::{LockWait, WaitArgs, duration_text};
+pub(crate) use why::WhyArgs;
 
 /// The context layer for data agents
 ///
-/// ktx scans a warehouse, keeps what it means as plain files in git, and serves them to coding
-/// agents over MCP and to people here: search, metric queries compiled to SQL, read-only SQL.
+/// ktx scans a warehouse, stores what the data means as plain files in git, and serves them to coding agents over
+/// MCP and to you on the command line: search, metric queries compiled to SQL, read-only SQL.
 #[derive(Debug, Parser)]
 #[command(
     name = "ktx",
@@ -57,10 +80,8 @@ pub struct Cli {
     /// Print the version
     #[arg(short = 'v', long = "version", action = clap::ArgAction::Version)]
     version: Option<bool>,
-    /// Options of every command
     #[command(flatten)]
     pub global: Global,
-    /// What to do
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -76,7 +97,7 @@ pub struct Global {
         help_heading = "Global options"
     )]
     pub project_dir: Option<PathBuf>,
-    /// Print what is done on stderr
+    /// Log progress to stderr
     #[arg(long, global = true, help_heading = "Global options")]
     pub debug: bool,
 }
@@ -84,9 +105,9 @@ pub struct Global {
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// For people at a terminal
+    /// Human-readable, for a terminal
     Pretty,
-    /// One record a line, tab-separated
+    /// One record per line, tab-separated
     Plain,
     /// JSON on stdout, errors included
     Json,
@@ -95,7 +116,7 @@ pub enum OutputFormat {
 /// `--output` and `--json`.
 #[derive(Debug, Default, Args)]
 pub struct OutputArgs {
-    /// How to print [default: `KTX_OUTPUT`, else pretty on a terminal and plain otherwise]
+    /// The output format [default: `KTX_OUTPUT`, else pretty on a terminal and plain otherwise]
     #[arg(long, value_enum, global = true)]
     pub output: Option<OutputFormat>,
     /// Print JSON; the same as `--output json`
@@ -110,10 +131,10 @@ pub struct OutputArgs {
 )]
 #[derive(Debug, Default, Args)]
 pub struct SpendingArgs {
-    /// Stop before the model call that would make the run cost more than this, at list prices
+    /// Stop before the model call that would exceed this cost, at list prices
     #[arg(long, value_name = "USD")]
     pub max_usd: Option<f64>,
-    /// Stop before the model call that would make the run use more tokens than this
+    /// Stop before the model call that would exceed this number of tokens
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
     /// Stop calling the model after N minutes
@@ -135,23 +156,35 @@ pub enum Command {
     Connection(ConnectionArgs),
     /// Read the structure of a warehouse and find how its tables join; needs no model
     Scan(ScanArgs),
-    /// Build context: scan databases and describe them with the configured model
+    /// Build context from warehouses, dbt, BI tools, documents and notes
     Ingest(IngestArgs),
     /// List, search, read, validate and query semantic sources
     Sl(SlArgs),
     /// Run one read-only SQL statement
     Sql(SqlArgs),
+    /// Answer a metric query as an HTML page with a table, a chart and the joins
+    Report(ReportArgs),
     /// List, search and read wiki pages
     Wiki(WikiArgs),
-    /// Ask an agent that answers from the context layer
+    /// Show where a page, a source, a measure or a column comes from
+    Why(WhyArgs),
+    /// Find outdated statements in sources and pages
+    Drift(DriftArgs),
+    /// Decide about changes of context sources that wait for a person
+    Review(ReviewArgs),
+    /// Ask, test and manage agents that answer from the context layer
     Agent(AgentArgs),
     /// Serve the project to agents over MCP
     Mcp(McpArgs),
-    /// Show what models were used for and what it cost
+    /// List, show and end runs: scans, ingests, notes
+    Runs(RunsArgs),
+    /// List, check and call the tools that you describe in `tools/*.yaml`
+    Tools(ToolsArgs),
+    /// Show model usage and its cost
     Usage(UsageArgs),
-    /// Show the models of the project and their prices, or ask the backend
+    /// Show models and prices, test the backend, or ask a model
     Llm(LlmArgs),
-    /// Create projects and print schemas
+    /// Create projects, update the search index, and print schemas
     Admin(AdminArgs),
     /// Print a shell completion script
     Completion(CompletionArgs),
@@ -175,9 +208,15 @@ impl Command {
             Self::Ingest(_) => "ingest",
             Self::Sl(_) => "sl",
             Self::Sql(_) => "sql",
+            Self::Report(_) => "report",
             Self::Wiki(_) => "wiki",
+            Self::Why(_) => "why",
+            Self::Runs(_) => "runs",
+            Self::Drift(_) => "drift",
+            Self::Review(_) => "review",
             Self::Agent(_) => "agent",
             Self::Mcp(_) => "mcp",
+            Self::Tools(_) => "tools",
             Self::Usage(_) => "usage",
             Self::Llm(_) => "llm",
             Self::Admin(_) => "admin",
@@ -202,16 +241,15 @@ impl Command {
 /// `ktx demo`
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// The folder to make
+    /// The folder to create
     #[arg(long, value_name = "PATH", default_value = "ktx-demo")]
     pub dir: PathBuf,
-    /// Replace the folder when it is an earlier demo
+    /// Replace the folder if it is an earlier demo
     #[arg(long)]
     pub force: bool,
     /// Also describe tables and columns with this backend's model
     #[arg(long, value_name = "BACKEND")]
     pub backend: Option<String>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -226,16 +264,15 @@ pub struct StatusArgs {
     /// Also show settings that are usually not needed
     #[arg(short = 'v', long)]
     pub verbose: bool,
-    /// Only check `ktx.yaml`
+    /// Check only `ktx.yaml`
     #[arg(long)]
     pub validate: bool,
-    /// Ask nothing outside: no model probe, no connection
+    /// Contact nothing outside: no model probe, no connection
     #[arg(long)]
     pub fast: bool,
     /// Never ask questions
     #[arg(long)]
     pub no_input: bool,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -258,11 +295,14 @@ pub struct IngestArgs {
     /// Capture what this file teaches; `-` is standard input (can be repeated)
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connection_id", "all"])]
     pub file: Vec<PathBuf>,
-    /// Copy what the metadata of context sources says and defines, and ask no model
+    /// Show the units of context sources, their tokens, their price and what is free, and ask nothing
+    #[arg(long, conflicts_with_all = ["text", "file", "facts"])]
+    pub plan: bool,
+    /// Copy the facts and definitions of context sources, and ask no model
     #[arg(long, conflicts_with_all = ["text", "file"])]
     pub facts: bool,
-    /// The warehouse that texts, files or the context source are about [default: none for texts and files, which
-    /// only become pages then; the only one for a source]
+    /// The warehouse of the texts, files or context source [default: the only one for a source; none for texts and
+    /// files, which then become pages only]
     #[arg(
         id = "note_connection",
         long = "connection-id",
@@ -270,31 +310,27 @@ pub struct IngestArgs {
         value_name = "ID"
     )]
     pub note_connection: Option<String>,
-    /// Who hands texts and files in, for the commit message
+    /// The author of texts and files, for the commit message
     #[arg(long, value_name = "USER", default_value = "local-cli")]
     pub user_id: String,
     /// Stop at the first text or file that fails
     #[arg(long)]
     pub fail_fast: bool,
-    /// What the run may use
     #[command(flatten)]
     pub spending: SpendingArgs,
-    /// What past queries tell
     #[command(flatten)]
     pub history: QueryHistoryArgs,
-    /// Whether to wait for another command
     #[command(flatten)]
     pub wait: WaitArgs,
     /// Print plain lines
     #[arg(long, conflicts_with = "json")]
     pub plain: bool,
-    /// Agree to what would be asked
+    /// Answer yes to every question
     #[arg(long, conflicts_with = "no_input")]
     pub yes: bool,
     /// Never ask questions
     #[arg(long)]
     pub no_input: bool,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -307,19 +343,19 @@ pub struct SqlArgs {
     /// The connection [default: the only warehouse that fits]
     #[arg(short = 'c', long, alias = "connection-id", value_name = "ID")]
     pub connection: Option<String>,
-    /// Rows to fetch at most, from 1 to 10000
+    /// Fetch at most N rows, from 1 to 10000
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_rows: u32,
-    /// Seconds that the statement may run
+    /// Stop the statement after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
-    /// Only say whether the statement is allowed; reads JSON lines from stdin without a statement
+    /// Only report whether the statement is allowed; without one, read JSON lines from stdin
     #[arg(long)]
     pub check: bool,
-    /// The dialect that `--check` judges by [default: the connection's]
+    /// The SQL dialect for `--check` [default: the connection's]
     #[arg(long, value_name = "DIALECT", requires = "check")]
     pub dialect: Option<String>,
-    /// How to print
+    /// The output format
     #[arg(long, value_enum)]
     pub output: Option<SqlFormat>,
     /// Print JSON; the same as `--output json`
@@ -348,18 +384,16 @@ pub enum SqlFormat {
 #[derive(Debug, Args)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct WikiArgs {
-    /// Words to search for; without words all pages are listed
+    /// The words to search for [default: list all pages]
     pub query: Vec<String>,
-    /// Whose private pages are included
+    /// The user whose private pages to include
     #[arg(long, global = true, value_name = "ID", default_value = "local")]
     pub user_id: String,
-    /// Show at most this many
+    /// Show at most N results
     #[arg(long, global = true, value_name = "N")]
     pub limit: Option<u64>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
-    /// What to do with pages
     #[command(subcommand)]
     pub command: Option<WikiCommand>,
 }
@@ -371,7 +405,7 @@ pub enum WikiCommand {
     List,
     /// Search pages
     Search {
-        /// Words to search for
+        /// The words to search for
         #[arg(required = true)]
         query: Vec<String>,
     },
@@ -380,38 +414,6 @@ pub enum WikiCommand {
         /// The page's key
         key: String,
     },
-}
-
-/// What rows of `ktx usage` stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum UsageGroup {
-    /// A row per run
-    Run,
-    /// A row per role
-    Role,
-    /// A row per stage
-    Stage,
-    /// A row per model
-    Model,
-    /// A row per connection
-    Connection,
-}
-
-/// `ktx usage`
-#[derive(Debug, Args)]
-pub struct UsageArgs {
-    /// Only this run
-    #[arg(long, value_name = "ID")]
-    pub run: Option<String>,
-    /// Only from this day or moment on (UTC, unless it has an offset), or the last days (`7d`)
-    #[arg(long, value_name = "WHEN")]
-    pub since: Option<String>,
-    /// What the rows stand for
-    #[arg(long, value_enum)]
-    pub by: Option<UsageGroup>,
-    /// How to print
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Words of KTX 0.12 that are read and not used.
@@ -425,7 +427,6 @@ pub struct OtherWords {
 /// `ktx admin`
 #[derive(Debug, Args)]
 pub struct AdminArgs {
-    /// What to do
     #[command(subcommand)]
     pub command: AdminCommand,
 }
@@ -437,33 +438,34 @@ pub enum AdminCommand {
     Init {
         /// The project folder [default: the current folder]
         dir: Option<PathBuf>,
-        /// Also initialise a folder that is a project already, or another repository
+        /// Also initialize a folder that is already a project or another repository
         #[arg(long)]
         force: bool,
-        /// How to print
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Bring the search index up to date; searches do that too
+    /// Update the search index; every search does that, too
     Reindex {
         /// Rebuild the index
         #[arg(long)]
         force: bool,
-        /// How to print
         #[command(flatten)]
         output: OutputArgs,
     },
     /// Say that there is no separate runtime
     #[command(hide = true)]
     Runtime(OtherWords),
-    /// Print the JSON Schema of `ktx.yaml`, of source files, or of agent files
+    /// Print the JSON Schema of `ktx.yaml`, of source files, of agent files, or of events
     Schema {
-        /// The schema of the files in `semantic-layer/` instead
+        /// Print the schema of the files in `semantic-layer/` instead
         #[arg(long)]
         sources: bool,
-        /// The schema of the files in `agents/` instead
+        /// Print the schema of the files in `agents/` instead
         #[arg(long, conflicts_with = "sources")]
         agent: bool,
+        /// The schema of the lines of `ktx agent run --events` instead
+        #[arg(long, conflicts_with_all = ["sources", "agent"])]
+        events: bool,
         /// Write to a file instead of stdout
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
@@ -488,6 +490,6 @@ pub struct CompleteArgs {
 /// `ktx __man`
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// A folder that exists
+    /// An existing folder
     pub folder: PathBuf,
 }

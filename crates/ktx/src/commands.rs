@@ -5,17 +5,23 @@ mod agent;
 mod completion;
 mod connection;
 mod demo;
+mod drift;
 pub(crate) mod ingest;
 mod llm;
 mod man;
 pub(crate) mod mcp;
 pub(crate) mod reference;
+mod report;
+mod review;
+mod runs;
 mod scan;
 mod setup;
 mod sl;
 mod sql;
 mod status;
+mod tools;
 mod usage;
+mod why;
 mod wiki;
 
 use clap::CommandFactory as _;
@@ -36,9 +42,15 @@ pub(crate) fn run(command: Option<Command>, invocation: &Invocation) -> Outcome 
         Some(Command::Ingest(args)) => ingest::run(&args, invocation),
         Some(Command::Sl(args)) => sl::run(&args, invocation),
         Some(Command::Sql(args)) => sql::run(&args, invocation),
+        Some(Command::Report(args)) => report::run(&args, invocation),
         Some(Command::Wiki(args)) => wiki::run(&args, invocation),
+        Some(Command::Why(args)) => why::run(&args, invocation),
+        Some(Command::Runs(args)) => runs::run(&args, invocation),
+        Some(Command::Tools(args)) => tools::run(&args, invocation),
+        Some(Command::Review(args)) => review::run(&args, invocation),
         Some(Command::Usage(args)) => usage::run(&args, invocation),
         Some(Command::Llm(args)) => llm::run(&args, invocation),
+        Some(Command::Drift(args)) => drift::run(&args, invocation),
         Some(Command::Agent(args)) => agent::run(&args, invocation),
         Some(Command::Mcp(args)) => mcp::run(&args, invocation),
         Some(Command::Admin(args)) => admin::run(&args, invocation),

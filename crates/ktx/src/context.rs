@@ -1,12 +1,13 @@
-//! The project as tools and commands see it.
+//! The project in the form that tools and commands need.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ktx_config::{Connection, Driver, Environment};
+use ktx_config::{Client, Connection, Driver, Environment};
 use ktx_context_tools::{
-    FileContext, FileContextParts, IndexPlace, ProjectContext, Reader, Warehouses,
+    ClientPolicy, FileContext, FileContextParts, IndexPlace, ProjectContext, Reader, Warehouses,
+    WithheldParts,
 };
 use ktx_diagnostics::{Code, Failure};
 use ktx_sql::Dialect;
@@ -18,7 +19,6 @@ use crate::compose;
 use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
 use crate::report::{Outcome, Report as _};
 
-/// The connectors that this program has.
 struct Connectors {
     dir: PathBuf,
     environment: Environment,
@@ -45,7 +45,7 @@ impl Warehouses for Connectors {
     }
 }
 
-/// Opens the project for the local user at the command line. Reads nothing yet.
+/// Reads nothing yet.
 pub(crate) fn open(
     invocation: &Invocation,
     project: &OpenProject,
@@ -53,7 +53,6 @@ pub(crate) fn open(
     open_for(invocation, project, LOCAL)
 }
 
-/// Opens the project for a user whose private pages are seen.
 pub(crate) fn open_for(
     invocation: &Invocation,
     project: &OpenProject,
@@ -63,7 +62,7 @@ pub(crate) fn open_for(
     Ok(Arc::new(FileContext::new(parts)))
 }
 
-/// Opens the project for the tools of a model, which acts for the local user.
+/// The model acts for the local user.
 pub(crate) fn open_for_agent(
     invocation: &Invocation,
     project: &OpenProject,
@@ -72,15 +71,42 @@ pub(crate) fn open_for_agent(
     Ok(Arc::new(FileContext::new(parts)))
 }
 
-/// Opens the project's files with an index that is kept, in a folder that is made when it is
-/// missing.
+/// Opens the project for a model that does not get all parts of the layer. Its index is in memory.
+pub(crate) fn open_withholding(
+    invocation: &Invocation,
+    project: &OpenProject,
+    withheld: WithheldParts,
+) -> Outcome<Arc<dyn ProjectContext>> {
+    let parts = parts(invocation, project, LOCAL, Reader::Agent)?;
+    Ok(Arc::new(FileContext::new(FileContextParts {
+        index: IndexPlace::Memory,
+        withheld,
+        ..parts
+    })))
+}
+
+/// Opens the project for a client of the server that does not see all of it. Its index is in memory.
+pub(crate) fn open_for_client(
+    invocation: &Invocation,
+    project: &OpenProject,
+    client: &Client,
+) -> Outcome<Arc<dyn ProjectContext>> {
+    let parts = parts(invocation, project, LOCAL, Reader::Agent)?;
+    Ok(Arc::new(FileContext::new(FileContextParts {
+        index: IndexPlace::Memory,
+        // An index in memory would pay for the vectors of all passages at each start.
+        vectors: None,
+        policy: Some(Arc::new(ClientPolicy::of(client))),
+        ..parts
+    })))
+}
+
 pub(crate) fn files(invocation: &Invocation, project: &OpenProject) -> Outcome<FileContext> {
     let parts = parts(invocation, project, LOCAL, Reader::Person)?;
     let index = kept_index(&project.dir);
     Ok(FileContext::new(FileContextParts { index, ..parts }))
 }
 
-/// The user whose private pages are seen if none is named.
 const LOCAL: &str = "local";
 
 fn parts(
@@ -95,18 +121,24 @@ fn parts(
             .map_err(|error| Failure::from_error(Code::InvalidName, &error))?,
         reader,
         index: kept_index(&project.dir),
+        vectors: compose::vectors(
+            &project.config.ingest.embeddings,
+            &invocation.environment,
+            &project.dir,
+        ),
         warehouses: Arc::new(Connectors {
             dir: project.dir.clone(),
             environment: invocation.environment.clone(),
             unix_start: compose::unix_seconds(invocation.now),
             started: Instant::now(),
         }),
+        withheld: WithheldParts::default(),
+        policy: None,
         audit: Arc::new(AuditLog::new(&project.store)),
         now: || jiff::Timestamp::now().into(),
     })
 }
 
-/// The search index lies beside the other local state.
 fn kept_index(dir: &Path) -> IndexPlace {
     let state = ktx_project_store::Layout::new(dir).state();
     IndexPlace::File(state.join("search.sqlite"))

@@ -6,17 +6,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The longest word that is shown whole, in characters. No server has longer names.
+/// In characters; no server has longer names.
 const LONGEST_WORD: usize = 1024;
-/// The shown part of a longer word.
 const WORD_BEGINNING: usize = 64;
-/// The longest line of a message that is shown whole.
 const LONGEST_LINE: usize = 8192;
-/// The shown part of a longer line.
 const LINE_BEGINNING: usize = 2048;
 
-/// Returns whether a character is invisible or acts on the terminal: it steers the terminal, changes the text direction,
-/// breaks the line, or has no width.
+/// It steers the terminal, changes the text direction, breaks the line, or has no width.
 pub(crate) fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -28,18 +24,17 @@ pub(crate) fn is_unseen(letter: char) -> bool {
             | '\u{E0000}'..='\u{E007F}')
 }
 
-/// Formats one line of a message: no line breaks or invisible characters, long names truncated with
-/// their length. Tabs separate columns and stay.
+/// Removes line breaks and invisible characters, and truncates long names with their length. Tabs
+/// separate columns and stay.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     shortened(escaped(text, |letter| letter == '\t'))
 }
 
-/// Formats one line of a log, of any length: no line breaks or invisible characters but tabs.
+/// Removes line breaks and invisible characters except tabs. The length is not limited.
 pub(crate) fn log_line(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| letter == '\t')
 }
 
-/// Formats a page of several lines, each as [`one_line`].
 pub(crate) fn page(text: &str) -> String {
     let mut page = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -53,12 +48,12 @@ pub(crate) fn page(text: &str) -> String {
     page
 }
 
-/// Removes terminal control from a text of any length, and keeps lines and tabs.
+/// Keeps lines and tabs. The length is not limited.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| matches!(letter, '\n' | '\t'))
 }
 
-/// Formats a cell of a table: tabs and line ends become blanks.
+/// Tabs and line ends become spaces.
 pub(crate) fn cell(text: &str) -> String {
     escaped(&text.replace(['\t', '\n', '\r', '\0'], " "), |_| false).into_owned()
 }

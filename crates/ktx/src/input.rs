@@ -4,7 +4,7 @@ use ktx_diagnostics::{Code, Failure};
 
 use crate::report::{Outcome, Report as _};
 
-/// Returns the message of a command line; `-` reads it from standard input.
+/// `-` is standard input.
 pub(crate) fn read_message(given: &str) -> Outcome<String> {
     if given != "-" {
         return Ok(given.to_owned());

@@ -18,7 +18,6 @@ use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 use crate::telemetry::Telemetry;
 
-/// One start of the program: its environment, its clock, and where it prints to.
 #[derive(Debug, Clone)]
 pub(crate) struct Invocation {
     pub environment: Environment,
@@ -26,19 +25,15 @@ pub(crate) struct Invocation {
     pub now: Timestamp,
     pub run_id: RunId,
     pub command: &'static str,
-    /// Logs and traces of this process.
     pub telemetry: Telemetry,
     /// The ktx executable, if its path is known: it guards its children.
     pub program: Option<PathBuf>,
-    /// The end of the command's time, if it has a limit.
     pub ends_at: Option<Instant>,
-    /// What the command does if another one holds the project's lock.
     pub lock_wait: LockWait,
     project_dir: Option<PathBuf>,
     debug: bool,
 }
 
-/// An invocation with its project and its printer.
 #[derive(Clone, Copy)]
 pub(crate) struct CommandContext<'a> {
     pub invocation: &'a Invocation,
@@ -46,21 +41,18 @@ pub(crate) struct CommandContext<'a> {
     pub printer: &'a Printer,
 }
 
-/// An opened project: its folder and its configuration.
 #[derive(Debug)]
 pub(crate) struct OpenProject {
     pub store: Store,
     pub dir: PathBuf,
     pub config: Project,
     pub warnings: Vec<Diagnostic>,
-    /// What the command does if another one holds the project's lock.
     pub lock_wait: LockWait,
-    /// The project's lock if the command had to wait for it, until it is used.
+    /// The lock, if the command had to wait for it and has not used it yet.
     pub waited: Mutex<Option<ProjectLock>>,
 }
 
 impl OpenProject {
-    /// Takes the project's lock if the command has waited for it and not used it yet.
     pub(crate) fn take_lock(&self) -> Option<ProjectLock> {
         let mut waited = self.waited.lock().unwrap_or_else(PoisonError::into_inner);
         waited.take()
@@ -68,7 +60,6 @@ impl OpenProject {
 }
 
 impl Invocation {
-    /// Reads the clock and the current folder.
     #[expect(
         clippy::disallowed_methods,
         reason = "the current folder is taken once, here"
@@ -100,7 +91,6 @@ impl Invocation {
         })
     }
 
-    /// Returns the same context for another run of the same command.
     pub(crate) fn next_run(&self) -> Outcome<Self> {
         Ok(Self {
             run_id: new_run_id()?,
@@ -108,7 +98,6 @@ impl Invocation {
         })
     }
 
-    /// Returns the same context with a time limit from now on.
     pub(crate) fn ending_after(&self, time: Option<Duration>) -> Self {
         Self {
             ends_at: time.and_then(|time| Instant::now().checked_add(time)),
@@ -116,7 +105,6 @@ impl Invocation {
         }
     }
 
-    /// Decides how results are printed.
     pub(crate) fn printer(&self, args: &OutputArgs) -> Outcome<Printer> {
         Printer::new(
             args,
@@ -125,15 +113,14 @@ impl Invocation {
         )
     }
 
-    /// Prints a line on stderr with `--debug`.
     pub(crate) fn debug(&self, printer: &Printer, text: &str) {
         if self.debug {
             printer.note(&format!("[debug] {text}"));
         }
     }
 
-    /// Returns the project folder: flag, `KTX_PROJECT_DIR`, the nearest parent with `ktx.yaml`, the
-    /// current folder. It need not hold a project.
+    /// The flag, `KTX_PROJECT_DIR`, the nearest parent with `ktx.yaml`, or the current folder. It
+    /// need not hold a project.
     pub(crate) fn project_dir(&self) -> Outcome<PathBuf> {
         let flag = self
             .project_dir
@@ -151,8 +138,7 @@ impl Invocation {
         Ok(resolved.dir)
     }
 
-    /// Returns where `admin init` creates a project: the folder of the flag or the environment,
-    /// else the current folder. Parents do not count.
+    /// The folder of the flag or the environment, else the current folder. Parents do not count.
     pub(crate) fn init_dir(&self) -> Outcome<PathBuf> {
         let named = self.project_dir.is_some() || self.environment.project_dir().is_some();
         if named {
@@ -174,12 +160,11 @@ fn new_run_id() -> Outcome<RunId> {
     Ok(RunId::parse(&uuid::Uuid::now_v7().to_string())?)
 }
 
-/// Reads `ktx.yaml` of a folder.
 pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<OpenProject> {
     let failpoints = Failpoints::kill_at(environment.test_kill_at());
     let store = Store::open(dir, environment.clone(), failpoints).map_err(|error| match error {
         OpenError::Missing { .. } => Failure::new(Code::MissingProject, error.to_string())
-            .hint("run `ktx admin init` to make one here, or `ktx demo` for a sample")
+            .hint("run `ktx admin init` to create one here, or `ktx demo` for a sample")
             .hint("name another folder with `--project-dir`"),
     })?;
     let config = store.config().map_err(|error| match error {
@@ -197,7 +182,6 @@ pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<OpenProject
     })
 }
 
-/// Makes a project in a folder, with its first commit.
 pub(crate) fn init_project(
     dir: &Path,
     force: Force,

@@ -4,11 +4,14 @@
 //! library function, and prints; logic lives on the floors below.
 
 mod audit;
+mod call_log;
 mod cli;
+mod clients;
 mod commands;
 mod compose;
 mod connections;
 mod context;
+mod custom_tools;
 mod demo;
 mod exit;
 mod foreign;
@@ -20,12 +23,14 @@ mod lists;
 mod local_files;
 mod local_server;
 mod locking;
+mod markdown;
 mod opening;
 mod printer;
 mod proposals;
 mod report;
 mod scanning;
 mod schemas;
+mod session_usage;
 mod shell;
 mod skipped_files;
 mod sources;
@@ -48,9 +53,9 @@ use crate::printer::{Mode, print_detail, print_failure};
 use crate::report::Report as _;
 use crate::telemetry::Telemetry;
 
-/// Runs the program with these arguments (the first is its name) and the process's environment.
+/// The first argument is the name of the program.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    // Before anything else starts: the guard is one more process of every command with a model.
+    // The guard must not start anything: it is one more process of every command with a model.
     if arguments
         .get(1)
         .is_some_and(|word| word == "internal-guard")
@@ -72,7 +77,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         let place = invocation.project_dir();
         commands::run(cli.command, &invocation).map_err(|failure| match place {
             Ok(project) => failure.seen_from(&project),
-            // Where the project is cannot be said: the command has told that.
+            // The command has reported that it does not know the project folder.
             Err(_) => failure,
         })
     });
@@ -87,15 +92,14 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
             failure.exit
         }
     };
-    // Whatever came of it: who pressed Ctrl-C wants no script to go on behind it.
+    // After Ctrl-C, no script should continue, whatever the result.
     if compose::was_asked_to_end() {
         return ExitCode::from(Exit::Interrupted.code());
     }
     ExitCode::from(exit.code())
 }
 
-/// Whether failures are wanted as JSON, judged before the arguments are parsed, so that a wrong
-/// command line is reported in the form that was asked for.
+/// Decided before the arguments are parsed, so that a usage error has the requested form.
 fn wants_json(arguments: &[OsString]) -> bool {
     let mut before = "";
     for argument in arguments.iter().skip(1) {
@@ -112,7 +116,7 @@ fn wants_json(arguments: &[OsString]) -> bool {
     false
 }
 
-/// Bytes of a usage error that is printed as the parser words it; a longer one repeats a long argument.
+/// A longer usage error repeats a long argument.
 const LONGEST_USAGE: usize = 4_000;
 
 /// Help and version go to stdout and succeed; everything else is a usage error.
@@ -136,13 +140,13 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
     } else if error.render().to_string().len() > LONGEST_USAGE {
         print_failure(&usage_failure(error), Mode::Plain);
     } else {
-        // Nobody is left to tell when stderr is closed.
+        // A closed stderr leaves no way to report this.
         error.print().unwrap_or_default();
     }
     ExitCode::from(Exit::Usage.code())
 }
 
-/// All that the parser says: its first paragraph is the message, its tips are the hints.
+/// The first paragraph is the message, the tips are the hints.
 fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let line = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -161,15 +165,15 @@ fn usage_failure(error: &clap::Error) -> Failure {
         }
     }
     if failure.message.is_empty() {
-        // The whole help came instead of a message.
+        // The parser printed the whole help instead of a message.
         let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
         command = command_of(usage.unwrap_or("ktx"));
         failure.message = format!("`{command}` needs a command");
     }
-    failure.hint(format!("run `{command} --help` for what it takes"))
+    failure.hint(format!("run `{command} --help` to see its arguments"))
 }
 
-/// The command of a usage line: its words before options and placeholders.
+/// The words before options and placeholders.
 fn command_of(usage: &str) -> String {
     usage
         .split_whitespace()
@@ -178,27 +182,22 @@ fn command_of(usage: &str) -> String {
         .join(" ")
 }
 
-/// The reference page of all commands, made from their help.
 pub fn cli_markdown() -> String {
     commands::reference::markdown(&mut Cli::command())
 }
 
-/// The reference page of `ktx.yaml`.
 pub fn config_markdown() -> String {
     ktx_config::reference_markdown()
 }
 
-/// The reference page of agent files.
 pub fn agent_file_markdown() -> String {
     ktx_agent_file::reference_markdown()
 }
 
-/// The reference page of the environment variables.
 pub fn environment_markdown() -> String {
     ktx_config::env::reference_markdown()
 }
 
-/// The catalogue of the MCP tools.
 pub fn tools_markdown() -> String {
     ktx_context_tools::tool_catalogue_markdown(&commands::mcp::memory_tools())
 }

@@ -8,7 +8,6 @@ use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-/// Returns the joins of the named connection, or of every warehouse with any.
 pub(crate) fn load(
     id: Option<&str>,
     project: &OpenProject,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::printer::{Mode, Printer};
 
-/// Searches for a single word that resembles a subcommand as usual, and prints the suggestion.
+/// A single word that resembles a subcommand is still a search.
 pub(crate) fn note_near_command(
     query: &[String],
     commands: &[&'static str],
@@ -22,7 +22,7 @@ pub(crate) fn note_near_command(
     }
 }
 
-/// Warns about unreadable files that a search cannot find; JSON has the warnings next to the hits.
+/// In JSON, the warnings are next to the hits.
 pub(crate) fn warn(warnings: &[String], printer: &Printer) {
     if printer.mode != Mode::Json {
         for warning in warnings {
@@ -31,7 +31,6 @@ pub(crate) fn warn(warnings: &[String], printer: &Printer) {
     }
 }
 
-/// Returns the list envelope of a search, with `warnings` if there are any.
 pub(crate) fn found(items: &impl Serialize, warnings: &[String], command: &str) -> Value {
     let mut answer = envelope(items, command);
     if let Some(Value::Object(meta)) = answer.get_mut("meta")
@@ -42,7 +41,6 @@ pub(crate) fn found(items: &impl Serialize, warnings: &[String], command: &str) 
     answer
 }
 
-/// Returns the list envelope of a list.
 pub(crate) fn envelope(items: &impl Serialize, command: &str) -> Value {
     json!({ "kind": "list", "data": { "items": items }, "meta": { "command": command } })
 }

@@ -1,4 +1,4 @@
-//! Looks at what commands keep in `.ktx/state/`, before somebody relies on it. Changes nothing.
+//! Checks the files of `.ktx/state/` before a command relies on them. Changes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ use crate::compose;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-/// The failure of a usage ledger that is damaged: nothing that is paid for could be written down. One that
-/// is locked or cannot be written now may be usable when there is something to write.
+/// With a damaged ledger, no cost could be recorded. A locked one may be usable when there is
+/// something to write.
 pub(crate) fn look_at_ledger(project: &OpenProject) -> Outcome<()> {
     let path = compose::ledger_path(project);
     match damage(&path) {
         Some(error) => Err(Failure::from_error(Code::UsageLedger, &error)
             .context(format!("`{}` cannot be used", path.display()))
-            .hint("what was used so far is in it: keep the file")),
+            .hint("it holds the usage so far: keep the file")),
         None => Ok(()),
     }
 }
 
-/// The damaged ones of the files that are made anew when they are needed, with what is lost until then.
+/// Files that ktx rebuilds when it needs them, with what is lost until then.
 pub(crate) fn made_anew(project: &OpenProject) -> Vec<(PathBuf, &'static str)> {
     let state = project.store.layout().state();
     let limits = ["rate-limits.json", "claude-code/limits.json"].map(|name| state.join(name));
@@ -40,7 +40,7 @@ pub(crate) fn made_anew(project: &OpenProject) -> Vec<(PathBuf, &'static str)> {
     found
 }
 
-/// Why a database is no database; none also when there is no file, or it cannot be looked at now.
+/// `None` also if there is no file, or if it cannot be read now.
 fn damage(path: &Path) -> Option<rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = || {

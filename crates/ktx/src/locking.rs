@@ -14,13 +14,14 @@ use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
-/// Between two looks at a lock that another command holds.
+/// The interval between two tries.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Takes the project's lock for a command that changes it: the one that was waited for, else at once or never.
+/// Takes the lock that the command has waited for, else at once.
 ///
 /// # Errors
-/// When another command holds it.
+///
+/// If another command holds it.
 pub(crate) fn lock(project: &OpenProject, command: &str) -> Outcome<ProjectLock> {
     if let Some(held) = project.take_lock() {
         return Ok(held);
@@ -36,9 +37,10 @@ pub(crate) fn lock(project: &OpenProject, command: &str) -> Outcome<ProjectLock>
     })
 }
 
-/// Takes the project's lock as soon as no other command holds it, and says on stderr for whom it waits.
+/// Prints on stderr which process it waits for.
 ///
 /// # Errors
+///
 /// The usual refusal after `longest`; the failure of an interrupted command after Ctrl-C.
 pub(crate) fn wait_for_lock(
     store: &Store,

@@ -9,11 +9,10 @@ use crate::locking::wait_for_lock;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-/// The commands that need a model.
 const ASKS_A_MODEL: [&str; 3] = ["agent", "ingest", "llm"];
 
-/// Reads the project's configuration and reports which project it is. With `--wait`, takes the
-/// project's lock first, because another command may be about to change what is read.
+/// With `--wait`, takes the project's lock before reading, because another command may be about to
+/// change the configuration.
 pub(crate) fn open_project(invocation: &Invocation, printer: &Printer) -> Outcome<OpenProject> {
     let dir = invocation.project_dir()?;
     let mut project = load(&dir, &invocation.environment)?;

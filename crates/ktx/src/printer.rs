@@ -9,23 +9,19 @@ use serde_json::Value;
 
 use crate::cli::{OutputArgs, OutputFormat};
 use crate::foreign::{self, harmless, one_line};
+use crate::markdown::{StyledText, TextStyle};
 use crate::report::{Outcome, Report as _};
 
-/// How results are printed, decided once per command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Human-readable, at a terminal.
     Pretty,
-    /// Tab-separated lines.
     Plain,
     Json,
 }
 
-/// Writes data to stdout and everything else to stderr.
 #[derive(Debug, Clone)]
 pub(crate) struct Printer {
     pub mode: Mode,
-    /// Whether stderr is a terminal that can show progress.
     pub interactive: bool,
 }
 
@@ -34,8 +30,7 @@ pub(crate) struct Printer {
     reason = "everything is printed through a printer, whatever its mode"
 )]
 impl Printer {
-    /// Decides the mode: `--json`, then `--output`, then `KTX_OUTPUT`, then `CI`, then the
-    /// terminal.
+    /// `--json`, then `--output`, then `KTX_OUTPUT`, then `CI`, then the terminal.
     pub(crate) fn new(args: &OutputArgs, ktx_output: Option<&str>, ci: bool) -> Outcome<Self> {
         let interactive = std::io::stderr().is_terminal() && !ci;
         let requested = if args.json {
@@ -65,14 +60,37 @@ impl Printer {
         Ok(Self { mode, interactive })
     }
 
-    /// Writes the text of a file or statement to stdout unchanged; to a terminal, without control
-    /// characters.
+    /// Writes the text unchanged; to a terminal, without control characters.
     pub(crate) fn out(&self, text: &str) -> Outcome<()> {
         let for_terminal = std::io::stdout().is_terminal();
         write_stdout(as_it_is(text, for_terminal).as_bytes())
     }
 
-    /// Writes a readable page to stdout, line by line.
+    /// The width in columns; `None` without a terminal.
+    pub(crate) fn width(&self) -> Option<u16> {
+        let stdout = std::io::stdout();
+        let size = stdout
+            .is_terminal()
+            .then(|| rustix::termios::tcgetwinsize(&stdout));
+        // Some terminals do not report their size.
+        size.map(|size| size.map_or(80, |size| size.ws_col.max(20)))
+    }
+
+    /// The text is styled if the terminal has styles, and has no control characters.
+    pub(crate) fn pieces(&self, pieces: &[StyledText]) -> Outcome<()> {
+        let mut stdout = anstream::stdout().lock();
+        for piece in pieces {
+            let style = match piece.look {
+                TextStyle::Plain => anstyle::Style::new(),
+                TextStyle::Bold => anstyle::Style::new().bold(),
+                TextStyle::Code => anstyle::AnsiColor::Cyan.on_default(),
+            };
+            let text = harmless(&piece.text);
+            write!(stdout, "{style}{text}{style:#}").map_err(|error| not_written(&error))?;
+        }
+        stdout.flush().map_err(|error| not_written(&error))
+    }
+
     pub(crate) fn page(&self, text: &str) -> Outcome<()> {
         write_stdout(foreign::page(text).as_bytes())
     }
@@ -82,8 +100,7 @@ impl Printer {
         write_stdout(b"\n")
     }
 
-    /// Writes one line to stdout; text between `<mark>` and `</mark>` is bold if stdout is a
-    /// terminal with styles.
+    /// Text between `<mark>` and `</mark>` is bold at a terminal with styles.
     pub(crate) fn marked(&self, text: &str) -> Outcome<()> {
         let style = anstyle::Style::new().bold();
         let styled = one_line(text)
@@ -95,7 +112,6 @@ impl Printer {
             .map_err(|error| not_written(&error))
     }
 
-    /// Writes a value to stdout as indented JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> Outcome<()> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
             Failure::new(Code::Internal, "the answer cannot be written as JSON")
@@ -108,25 +124,23 @@ impl Printer {
         write_json(&value.to_string())
     }
 
-    /// Writes one line to stderr. A closed stderr is not an error.
+    /// A closed stderr is not an error.
     pub(crate) fn note(&self, text: &str) {
         stderr_line(text);
     }
 
-    /// Writes a page to stderr, line by line.
     pub(crate) fn notes(&self, text: &str) {
         text.lines().for_each(stderr_line);
     }
 }
 
-/// Writes a line to stderr for code without a printer.
+/// Some code has no printer.
 pub(crate) fn stderr_line(text: &str) {
     let mut stderr = anstream::stderr();
     // If stderr is closed, the error cannot be reported.
     writeln!(stderr, "{}", one_line(text)).unwrap_or_default();
 }
 
-/// Returns the text of a file or statement, unchanged or for a terminal.
 fn as_it_is(text: &str, for_terminal: bool) -> Cow<'_, str> {
     if !for_terminal {
         return Cow::Borrowed(text);
@@ -137,14 +151,13 @@ fn as_it_is(text: &str, for_terminal: bool) -> Cow<'_, str> {
     harmless(text)
 }
 
-/// Writes JSON to stdout. Terminal control characters occur only in strings, where an escape means
-/// the same.
+/// Terminal control characters occur only in strings, where an escape means the same.
 fn write_json(text: &str) -> Outcome<()> {
     write_stdout(escaped(text).as_bytes())?;
     write_stdout(b"\n")
 }
 
-/// Escapes the control characters that JSON allows unescaped: U+007F to U+009F.
+/// JSON allows U+007F to U+009F unescaped.
 fn escaped(json: &str) -> Cow<'_, str> {
     let steers = |letter: char| letter.is_control() && !letter.is_ascii_whitespace();
     if !json.contains(steers) {
@@ -161,8 +174,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Prints a failure where the reader expects it: JSON on stdout in JSON mode, text on stderr
-/// otherwise.
+/// JSON on stdout in JSON mode, text on stderr otherwise.
 pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     if failure.code == Code::BrokenPipe {
         return;
@@ -182,7 +194,6 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
         .unwrap_or_default();
 }
 
-/// Prints a backend's own text on stderr.
 pub(crate) fn print_detail(failure: &Failure) {
     let mut stderr = anstream::stderr();
     for line in failure
@@ -196,7 +207,7 @@ pub(crate) fn print_detail(failure: &Failure) {
     }
 }
 
-/// Writes text to stdout for commands with only one form of output.
+/// Some commands have only one form of output.
 pub(crate) fn stdout(text: &str) -> Outcome<()> {
     write_stdout(text.as_bytes())
 }
@@ -209,7 +220,6 @@ fn write_stdout(bytes: &[u8]) -> Outcome<()> {
         .map_err(|error| not_written(&error))
 }
 
-/// Prints the parser's help or version, in color if the terminal supports it.
 pub(crate) fn print_help(help: &clap::Error) -> Outcome<()> {
     help.print()
         .and_then(|()| std::io::stdout().flush())
@@ -219,7 +229,7 @@ pub(crate) fn print_help(help: &clap::Error) -> Outcome<()> {
 fn not_written(error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
         // The reader has read enough: not an error.
-        return Failure::new(Code::BrokenPipe, "the reader has gone");
+        return Failure::new(Code::BrokenPipe, "the reader closed the pipe");
     }
     Failure::from_error(Code::Output, error).context("stdout cannot be written")
 }

@@ -3,14 +3,14 @@
 use ktx_ingest::WaitingProposal;
 use serde::Serialize;
 
-/// A proposal in the JSON form of commands.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProposalReport {
+    /// The id by which `ktx review` names it.
+    pub id: String,
     pub connection_id: String,
     pub unit_key: String,
-    /// The file of the proposal, relative to the project.
-    pub file: String,
+    pub state: &'static str,
     /// The files that it changes.
     pub paths: Vec<String>,
 }
@@ -18,17 +18,20 @@ pub(crate) struct ProposalReport {
 impl From<&WaitingProposal> for ProposalReport {
     fn from(proposal: &WaitingProposal) -> Self {
         Self {
+            id: proposal.id.clone(),
             connection_id: proposal.source.to_string(),
             unit_key: proposal.work.clone(),
-            file: proposal.file.clone(),
+            state: proposal.state.name(),
             paths: proposal.paths.clone(),
         }
     }
 }
 
-/// Lists the files that a proposal changes.
+/// Lists the files that a proposal changes, each with why it waits.
 pub(crate) fn changed_files(proposal: &WaitingProposal) -> String {
-    let paths = proposal.paths.iter();
-    let paths: Vec<String> = paths.map(|path| format!("`{path}`")).collect();
-    paths.join(", ")
+    let files = proposal.held.iter();
+    let files: Vec<String> = files
+        .map(|(path, reason)| format!("`{path}` ({reason})"))
+        .collect();
+    files.join(", ")
 }

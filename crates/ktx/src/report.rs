@@ -1,4 +1,4 @@
-//! Failures as people and scripts see them: one error, its causes, the next steps.
+//! Failures in the form for users and scripts: one error, its causes, the next steps.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,25 +11,21 @@ use crate::foreign::one_line;
 
 pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 
-/// What only a program at a terminal does with a failure.
 pub(crate) trait Report: Sized {
-    /// Converts an error with its chain of causes, and adds the next step if the machine is the
-    /// cause.
+    /// Keeps the chain of causes, and adds the next step if the machine is the cause.
     fn from_error(code: Code, error: &(dyn Error + 'static)) -> Self;
 
-    /// Shortens paths of the project and its git relative to the project.
+    /// Paths of the project and its git become relative to the project.
     #[must_use]
     fn seen_from(self, project: &Path) -> Self;
 
-    /// Formats the text for stderr: each part is one line, whatever it contains.
+    /// Each part is one line, whatever it contains.
     fn to_text(&self) -> String;
 
-    /// Formats the envelope for `--json`: `{error:{code,message,hint}}`, plus causes and further
-    /// hints if there are any.
+    /// `{error:{code,message,hint}}`, with causes and further hints if there are any.
     fn to_json(&self) -> Value;
 }
 
-/// Shortens paths of the project and its git relative to the project.
 pub(crate) fn seen_from(project: &Path, text: &str) -> String {
     let project = project.display();
     [".ktx/", ".git/", "raw-sources/", "semantic-layer/", "wiki/"]

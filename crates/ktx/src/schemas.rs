@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-/// The lines about schemas: what is read, and what is not; none where the driver does not tell.
+/// Empty where the driver does not report schemas.
 pub(crate) fn lines(listing: &[ListedSchema]) -> Vec<String> {
     if listing.is_empty() {
         return Vec::new();
@@ -28,7 +28,6 @@ pub(crate) fn lines(listing: &[ListedSchema]) -> Vec<String> {
     lines
 }
 
-/// Prints the lines, indented.
 pub(crate) fn print(listing: &[ListedSchema], printer: &Printer) -> Outcome<()> {
     for line in lines(listing) {
         printer.line(&format!("  {line}"))?;
@@ -36,7 +35,6 @@ pub(crate) fn print(listing: &[ListedSchema], printer: &Printer) -> Outcome<()> 
     Ok(())
 }
 
-/// What is not read of a schema, and why.
 fn left_out(schema: &ListedSchema) -> Option<String> {
     let name = &schema.name;
     match &schema.reading {
@@ -61,7 +59,6 @@ fn left_out(schema: &ListedSchema) -> Option<String> {
     }
 }
 
-/// What would let a scan read what it leaves out.
 pub(crate) fn fixes(listing: &[ListedSchema]) -> Vec<String> {
     let fixes = listing.iter().flat_map(|schema| match &schema.reading {
         SchemaReading::NotGranted { fix } => fix.clone(),
@@ -70,7 +67,7 @@ pub(crate) fn fixes(listing: &[ListedSchema]) -> Vec<String> {
     fixes.collect()
 }
 
-/// `{schemas, leftOut}`; null where the driver does not tell.
+/// `{schemas, leftOut}`; null where the driver does not report schemas.
 pub(crate) fn to_json(listing: &[ListedSchema]) -> Value {
     if listing.is_empty() {
         return Value::Null;

@@ -1,6 +1,5 @@
 //! Words in a command line that people paste into a shell.
 
-/// Quotes a word for a POSIX shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%,=".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {

@@ -3,7 +3,6 @@
 use ktx_project_store::{Published, SkipReason, Skipped};
 use serde_json::{Value, json};
 
-/// Describes a file that was left unchanged, with the next step.
 pub(crate) fn left_alone(skipped: &Skipped, command: &str) -> String {
     format!(
         "warning: `{}` was left as it is: {}; {}",
@@ -13,7 +12,6 @@ pub(crate) fn left_alone(skipped: &Skipped, command: &str) -> String {
     )
 }
 
-/// Adds the files that were left unchanged to an item, if any.
 pub(crate) fn add_left_alone(item: &mut Value, published: Option<&Published>, command: &str) {
     let skipped = published.map_or(&[][..], |published| &published.skipped);
     if let (false, Value::Object(item)) = (skipped.is_empty(), item) {
@@ -29,12 +27,12 @@ pub(crate) fn add_left_alone(item: &mut Value, published: Option<&Published>, co
 }
 
 fn next_step(command: &str) -> String {
-    format!("commit your change or take it back, then run `{command}` again")
+    format!("commit or revert your change, then run `{command}` again")
 }
 
 pub(crate) const fn reason(reason: SkipReason) -> &'static str {
     match reason {
         SkipReason::Changed => "you have changed it",
-        SkipReason::Staged => "you have staged a change of it",
+        SkipReason::Staged => "you have staged a change to it",
     }
 }

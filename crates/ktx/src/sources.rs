@@ -20,8 +20,8 @@ use crate::printer::Mode;
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
-/// Reads a source: once for each of its warehouses. Uses no model. `target` is the warehouse that the
-/// user has named.
+/// Reads a source once for each of its warehouses, without a model. `target` is the warehouse that
+/// the user has named.
 pub(crate) fn read(
     connection: &Connection,
     target: Option<&str>,
@@ -54,7 +54,6 @@ pub(crate) fn read(
     with_context(invocation, project, read)
 }
 
-/// Tests whether a source can be read, and describes it.
 pub(crate) fn tested(
     connection: &Connection,
     invocation: &Invocation,
@@ -70,7 +69,7 @@ pub(crate) fn tested(
         role: match kind.kind().access {
             Access::Files => RoleCheck::ReadOnly,
             Access::Server => RoleCheck::Unknown {
-                reason: "the server does not tell what the key may do; ktx only reads".to_owned(),
+                reason: "the server does not report what the key may do; ktx only reads".to_owned(),
             },
         },
     })
@@ -102,7 +101,6 @@ fn with_context<T>(
     })
 }
 
-/// Waits for a source until it is read or the user interrupts.
 fn finished<T>(kind: &dyn ContextSource, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     let waits = || Failure::internal("a folder of files waits for a server".to_owned());
     match kind.kind().access {
@@ -115,7 +113,6 @@ fn finished<T>(kind: &dyn ContextSource, work: impl Future<Output = Outcome<T>>)
     }
 }
 
-/// Returns the files of a connection that earlier runs have read.
 fn earlier(connection: &Connection, project: &OpenProject) -> Outcome<BTreeSet<String>> {
     let state = project.store.state();
     let state = state.map_err(|error| state_failure(&error))?;

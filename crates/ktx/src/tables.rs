@@ -6,14 +6,13 @@ use crate::foreign::cell as shown;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-/// What a command reports at its end: aligned at a terminal, tab-separated for programs.
+/// Aligned at a terminal, tab-separated for programs.
 pub(crate) struct Report {
     headers: Vec<String>,
     rows: Vec<Vec<Option<String>>>,
 }
 
 impl Report {
-    /// A table without rows.
     pub(crate) fn new<const N: usize>(headers: [&str; N]) -> Self {
         Self {
             headers: headers.map(str::to_owned).to_vec(),
@@ -21,13 +20,30 @@ impl Report {
         }
     }
 
-    /// Adds a row; cells without a value show `-`.
+    /// Cells without a value show `-`.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         let cells = cells.map(|cell| Some(if cell.is_empty() { "-" } else { cell }.to_owned()));
         self.rows.push(cells.to_vec());
     }
 
-    /// Leaves a column out.
+    pub(crate) fn of_grid(grid: ktx_agent_eval::Grid) -> Self {
+        let cells = |row: Vec<String>| {
+            let cells = row.into_iter();
+            let shown = cells.map(|cell| {
+                if cell.is_empty() {
+                    "-".to_owned()
+                } else {
+                    cell
+                }
+            });
+            shown.map(Some).collect()
+        };
+        Self {
+            headers: grid.head,
+            rows: grid.rows.into_iter().map(cells).collect(),
+        }
+    }
+
     pub(crate) fn without(mut self, header: &str) -> Self {
         if let Some(at) = self.headers.iter().position(|known| known == header) {
             self.headers.remove(at);
@@ -38,7 +54,6 @@ impl Report {
         self
     }
 
-    /// Writes the table to stdout.
     pub(crate) fn print(&self, printer: &Printer) -> Outcome<()> {
         let text = match printer.mode {
             Mode::Plain => tsv(&self.headers, &self.rows),
@@ -48,7 +63,6 @@ impl Report {
     }
 }
 
-/// An aligned table without lines between rows.
 pub(crate) fn aligned(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     let mut table = Table::new();
     let headers = headers.iter().map(|header| shown(header));
@@ -67,7 +81,7 @@ pub(crate) fn aligned(headers: &[String], rows: &[Vec<Option<String>>]) -> Strin
     format!("{}\n", lines.join("\n"))
 }
 
-/// Tab-separated lines with a header; tabs and line ends in cells become blanks.
+/// Tabs and line ends in cells become spaces.
 pub(crate) fn tsv(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     let headers: Vec<String> = headers.iter().map(|header| shown(header)).collect();
     let mut text = headers.join("\t");
@@ -83,7 +97,7 @@ pub(crate) fn tsv(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     text
 }
 
-/// Comma-separated lines with a header (RFC 4180, line feeds only); NULL is an empty field.
+/// RFC 4180 with line feeds only; NULL is an empty field.
 pub(crate) fn csv(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     let line = |cells: Vec<&str>| {
         let quoted: Vec<String> = cells.into_iter().map(csv_field).collect();

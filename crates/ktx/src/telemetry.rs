@@ -7,7 +7,7 @@ use ktx_observability::{
     Capture, Delivery, Exporter, LogFormat, LogSettings, SharedRedactor, TraceSettings,
 };
 
-/// The logs and spans of this process. Cheap to clone.
+/// A handle that is cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Telemetry {
     exporter: Option<Arc<Exporter>>,
@@ -16,8 +16,8 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Installs logs, and traces if a collector is named. Sends nothing and starts nothing; `connect` makes
-    /// the sender when the first spans are due.
+    /// Traces only if a collector is named. Sends nothing and starts nothing: `connect` makes the
+    /// sender when the first spans are due.
     pub(crate) fn install(
         environment: &Environment,
         connect: fn() -> Result<Box<dyn Delivery>, String>,
@@ -55,22 +55,19 @@ impl Telemetry {
         }
     }
 
-    /// Returns which parts of prompts and answers go into traces.
     pub(crate) const fn capture(&self) -> Capture {
         self.capture
     }
 
-    /// Redacts a secret in all later logs and traces.
     pub(crate) fn hide(&self, secret: &ktx_secrets::Secret) {
         self.redactor.learn(secret);
     }
 
-    /// Takes the known secrets out of a text.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.redactor.redact(text)
     }
 
-    /// Sends the remaining spans; waits a bounded time.
+    /// Waits a bounded time.
     pub(crate) fn finish(&self) {
         if let Some(exporter) = &self.exporter {
             exporter.finish();

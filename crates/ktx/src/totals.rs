@@ -1,14 +1,15 @@
-//! What a run used, from the ledger.
+//! The usage of a run, from the ledger.
+
+use std::collections::BTreeSet;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_usage_ledger::{Group, Ledger, Report, ReportRow, Window};
+use ktx_usage_ledger::{Group, Ledger, LedgerError, Report, ReportRow, Window};
 
 use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
-/// Prints one line with the totals of this run on stderr.
 pub(crate) fn print_totals(invocation: &Invocation, project: &OpenProject, printer: &Printer) {
     let window = Window {
         run_id: Some(invocation.run_id.to_string()),
@@ -32,7 +33,6 @@ pub(crate) fn print_totals(invocation: &Invocation, project: &OpenProject, print
     }
 }
 
-/// Reads a report from the ledger of the project.
 pub(crate) fn read_report(project: &OpenProject, group: Group, window: &Window) -> Outcome<Report> {
     let path = compose::ledger_path(project);
     Ledger::open_to_read(&path)
@@ -43,18 +43,48 @@ pub(crate) fn read_report(project: &OpenProject, group: Group, window: &Window) 
         })
 }
 
-/// Describes what a known cost does not include.
+/// Sums the messages of each session, in this order, and all of them.
+pub(crate) fn read_sums(project: &OpenProject, sessions: &[MessagesOf]) -> Outcome<Report> {
+    let path = compose::ledger_path(project);
+    let sums = || {
+        let ledger = Ledger::open_to_read(&path)?;
+        let rows = sessions.iter().map(|session| {
+            let messages = session.messages.iter();
+            ledger.sum_of(
+                &session.key,
+                messages.map(|(run, id)| (run.as_str(), id.as_str())),
+            )
+        });
+        let rows = rows.collect::<Result<Vec<ReportRow>, LedgerError>>()?;
+        let all: BTreeSet<&(String, String)> = sessions
+            .iter()
+            .flat_map(|session| &session.messages)
+            .collect();
+        let total = ledger.sum_of("", all.iter().map(|(run, id)| (run.as_str(), id.as_str())))?;
+        Ok(Report { rows, total })
+    };
+    sums().map_err(|error: LedgerError| {
+        Failure::from_error(Code::UsageLedger, &error)
+            .context(format!("`{}` cannot be used", path.display()))
+    })
+}
+
+/// The messages of a session.
+pub(crate) struct MessagesOf {
+    /// What its row is called.
+    pub key: String,
+    /// Their runs and ids.
+    pub messages: BTreeSet<(String, String)>,
+}
+
 pub(crate) fn left_out(row: &ReportRow) -> String {
     if row.unpriced == 0 || !row.cost_is_known() {
         return String::new();
     }
-    format!(
-        " without {} messages whose price is not known",
-        row.unpriced
-    )
+    format!(" without {} messages whose price is unknown", row.unpriced)
 }
 
-/// Returns the cost of a row; `~` marks an estimate.
+/// `~` marks an estimate.
 pub(crate) fn cost(row: &ReportRow) -> String {
     if !row.cost_is_known() {
         return "unknown".to_owned();

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::agent_files::{AgentInitArgs, AgentListArgs, AgentValidateArgs};
+use super::agent_serve::{AgentRoomArgs, AgentScheduleArgs, AgentServeArgs, AgentTickArgs};
+use super::agent_test::{AgentTestArgs, CasesArgs};
 use super::{OutputArgs, SpendingArgs};
 
 /// `ktx agent`
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// What to do with agents
     #[command(subcommand)]
     pub command: AgentCommand,
 }
@@ -20,22 +21,30 @@ pub struct AgentArgs {
 pub enum AgentCommand {
     /// Ask one question; the answer comes from the wiki, the semantic sources and the warehouse
     ///
-    /// The agent of `--agent`, or the built-in one, may call its own tools and nothing else. The built-in one has the
-    /// tools of `agent.run_research.default_toolset` and at most `max_iterations` turns. The question, every tool call and the answer are kept in a session, which
-    /// later questions continue.
+    /// The agent may call its own tools and nothing else. The built-in agent has the tools of
+    /// `agent.run_research.default_toolset` and at most `max_iterations` turns. ktx keeps the question, every tool
+    /// call and the answer in a session, which later questions can continue.
     Run(AgentRunArgs),
-    /// Talk with the agent: many questions, each seeing the answers before it
+    /// Ask many questions in one session; each sees the answers before it
     ///
     /// Lines that begin with `/` are commands; `/help` lists them. Ctrl-C stops an answer, Ctrl-D leaves.
     Chat(AgentChatArgs),
+    /// Ask an agent test cases, judge its answers, and report whether the context layer helps
+    ///
+    /// Cases come from the agent file (`test_cases`, `test_cases_file`) or from a file of their own. Each case is a
+    /// separate session, which `ktx agent sessions` shows. The exit code is 0 if all cases pass, 8 if one fails,
+    /// and 7 if one could not be judged.
+    Test(Box<AgentTestArgs>),
+    /// Propose test cases
+    Cases(CasesArgs),
     /// Create an agent file
     ///
-    /// The file is `agents/NAME.yaml`, valid as it is, with the keys that are changed most often.
+    /// The file is `agents/NAME.yaml`. It is valid and contains the keys that you are most likely to change.
     #[command(alias = "new")]
     Init(AgentInitArgs),
     /// List the agent files of the project
     List(AgentListArgs),
-    /// Check agent files and case files; every fault is reported with its place
+    /// Check agent files and case files, and report every error with its place
     Validate(AgentValidateArgs),
     /// List, show, continue, copy, export and delete sessions
     Sessions(SessionsArgs),
@@ -43,6 +52,23 @@ pub enum AgentCommand {
     Approvals(ApprovalsArgs),
     /// Allow or deny a tool call that waits
     Decide(DecideArgs),
+    /// Serve the agents to other programs over HTTP, with events as they come
+    ///
+    /// The server runs until Ctrl-C and asks what `schedule` in agent files says. Sessions are those of
+    /// `ktx agent sessions`; a waiting one uses no memory, file or lock.
+    Serve(AgentServeArgs),
+    /// Let several agents answer a question, and each other
+    ///
+    /// `@NAME` in a message sends it to that member; a question without a name goes to all. An answer goes to those that
+    /// it names, at most `--hops` times. Each member has a session of its own.
+    Room(AgentRoomArgs),
+    /// Ask what is due in the schedules of the agents, and end
+    ///
+    /// For cron, systemd and CI. Two of them at the same time ask nothing twice. Of missed questions the newest one is
+    /// made up for, if `catch_up` and `within` say so.
+    Tick(AgentTickArgs),
+    /// Show the schedules of the agents
+    Schedule(AgentScheduleArgs),
 }
 
 /// Which session a question belongs to.
@@ -51,13 +77,12 @@ pub struct SessionArgs {
     /// Continue this session; the first six letters of its id are enough
     #[arg(long, value_name = "ID", conflicts_with = "resume_newest")]
     pub session: Option<String>,
-    /// Begin the session of `--session` if there is none
+    /// Create the session of `--session` if there is none
     #[arg(long, requires = "session")]
     pub create: bool,
-    /// Continue the session that was used last
+    /// Continue the most recently used session
     #[arg(long = "continue")]
     pub resume_newest: bool,
-    /// What happens if the agent has changed since the session began
     #[command(flatten)]
     pub change: AgentChangeArgs,
 }
@@ -82,13 +107,12 @@ pub struct AgentRunArgs {
     /// The agent: a name or a file [default: the built-in `research`]
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
-    /// The session of the question
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Keep no record of the question and its answer
+    /// Do not store the question and the answer
     #[arg(long, conflicts_with_all = ["session", "resume_newest", "create"])]
     pub no_session: bool,
-    /// Print every event as a line of JSON, and the result as the last one
+    /// Print every event as a line of JSON, then the result
     #[arg(long)]
     pub events: bool,
     /// The channels of the events
@@ -103,10 +127,8 @@ pub struct AgentRunArgs {
     /// What happens to a tool call that needs approval
     #[arg(long, value_enum, default_value_t = WhenAsked::Deny, value_name = "WHAT")]
     pub on_ask: WhenAsked,
-    /// What the run may use
     #[command(flatten)]
     pub spending: SpendingArgs,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -117,7 +139,6 @@ pub struct AgentChatArgs {
     /// The agent: a name or a file [default: the built-in `research`]
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
-    /// The session of the chat
     #[command(flatten)]
     pub session: SessionArgs,
     /// Begin with a copy of a session; `@N` after the id copies its first N turns
@@ -126,13 +147,11 @@ pub struct AgentChatArgs {
     /// Name the session
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Speak JSON: a message, a decision or a command in each line of stdin, events in each line of stdout
+    /// Read JSON lines from stdin (messages, decisions, commands) and write events as JSON lines to stdout
     #[arg(long)]
     pub stdio: bool,
-    /// What the chat may use
     #[command(flatten)]
     pub spending: SpendingArgs,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -140,9 +159,9 @@ pub struct AgentChatArgs {
 /// The events of a session by who needs them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EventChannel {
-    /// What people see of a turn
+    /// What a user sees of a turn
     Progress,
-    /// What has to be decided, and what was
+    /// Decisions, open and made
     Control,
     /// States, tokens, errors, audits
     Monitor,
@@ -151,18 +170,17 @@ pub enum EventChannel {
 /// What happens to a tool call that needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WhenAsked {
-    /// The call is denied, and the model learns it
+    /// Deny the call and tell the model
     Deny,
-    /// The run ends and continues after `ktx agent decide`
+    /// End the run; it continues after `ktx agent decide`
     Park,
-    /// The run fails
+    /// Fail the run
     Fail,
 }
 
 /// `ktx agent sessions`
 #[derive(Debug, Args)]
 pub struct SessionsArgs {
-    /// What to do with sessions
     #[command(subcommand)]
     pub command: SessionsCommand,
 }
@@ -170,31 +188,35 @@ pub struct SessionsArgs {
 /// `ktx agent sessions …`
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// List the sessions, the one used last first
+    /// List the sessions, most recently used first
     List(SessionListArgs),
     /// Show the conversation of a session
     Show(SessionShowArgs),
-    /// Find sessions in which all these words were said
+    /// Find sessions that contain all these words
     Search(SessionSearchArgs),
-    /// Print the events of a session, one JSON object a line
+    /// Print the events of a session, one JSON object per line
     Events(SessionEventsArgs),
     /// Continue a turn that was interrupted, or ask the next question
     Resume(SessionResumeArgs),
-    /// Copy a session up to a point; the copy continues on its own
+    /// Copy a session up to a point
     Fork(SessionForkArgs),
-    /// Name the last point of a session, to fork from later
+    /// Name the last point of a session, to fork from it later
     Snapshot(SessionSnapshotArgs),
     /// Give a session a name
     Rename(SessionRenameArgs),
     /// Write a session to a file or to standard output
     Export(SessionExportArgs),
+    /// Send a message to the turn that another process is running
+    ///
+    /// The model sees the message before its next step; with `claude-code`, after its answer.
+    Send(SessionSendArgs),
     /// End the turn that another process is running
     Interrupt(SessionOneArgs),
-    /// Make a new session of the part of a damaged one that can be read
+    /// Create a new session from the readable part of a damaged one
     Repair(SessionOneArgs),
-    /// Remove a session for good
+    /// Delete a session permanently
     Delete(SessionDeleteArgs),
-    /// Remove sessions that were not used for some days
+    /// Delete sessions that were not used for some days
     Prune(SessionPruneArgs),
 }
 
@@ -204,7 +226,19 @@ pub struct SessionOneArgs {
     /// The session; the first six letters of its id are enough
     #[arg(value_name = "ID")]
     pub id: String,
-    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `ktx agent sessions send`
+#[derive(Debug, Args)]
+pub struct SessionSendArgs {
+    /// The session; the first six letters of its id are enough
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The message; `-` is standard input
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: String,
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -212,13 +246,12 @@ pub struct SessionOneArgs {
 /// `ktx agent sessions list`
 #[derive(Debug, Args)]
 pub struct SessionListArgs {
-    /// Only sessions in this state
+    /// List only sessions in this state
     #[arg(long, value_enum, value_name = "STATE")]
     pub state: Option<SessionState>,
-    /// At most this many
+    /// List at most N sessions
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: usize,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -226,9 +259,9 @@ pub struct SessionListArgs {
 /// What a session is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SessionState {
-    /// It waits for a question
+    /// Waits for a question
     Ready,
-    /// A process works on it
+    /// A process is running it
     Running,
     /// A tool call waits for a decision
     Parked,
@@ -248,7 +281,6 @@ pub struct SessionShowArgs {
     /// Only this turn
     #[arg(long, value_name = "N")]
     pub turn: Option<u32>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -259,7 +291,6 @@ pub struct SessionSearchArgs {
     /// The words
     #[arg(value_name = "WORDS", required = true)]
     pub words: Vec<String>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -285,7 +316,6 @@ pub struct SessionEventsArgs {
     /// Wait for further events until Ctrl-C
     #[arg(long)]
     pub follow: bool,
-    /// Events are always JSON
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -302,16 +332,13 @@ pub struct SessionResumeArgs {
     /// The agent: a name or a file [default: the agent of the session]
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
-    /// What happens if the agent has changed since the session began
     #[command(flatten)]
     pub change: AgentChangeArgs,
     /// What happens to a tool call that needs approval
     #[arg(long, value_enum, default_value_t = WhenAsked::Deny, value_name = "WHAT")]
     pub on_ask: WhenAsked,
-    /// What the run may use
     #[command(flatten)]
     pub spending: SpendingArgs,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -325,7 +352,6 @@ pub struct SessionForkArgs {
     /// Where the copy ends: a cursor, `turn:N`, or the name of a point [default: the last point]
     #[arg(long, value_name = "POINT")]
     pub at: Option<String>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -339,7 +365,6 @@ pub struct SessionSnapshotArgs {
     /// The name of the point
     #[arg(value_name = "LABEL")]
     pub label: String,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -353,7 +378,6 @@ pub struct SessionRenameArgs {
     /// The new name
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -367,6 +391,8 @@ pub enum ExportFormat {
     Json,
     /// The log as it is
     Jsonl,
+    /// A test case with the tools that were used and the last query of each turn
+    Case,
 }
 
 /// `ktx agent sessions export`
@@ -381,7 +407,6 @@ pub struct SessionExportArgs {
     /// The file to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -392,10 +417,9 @@ pub struct SessionDeleteArgs {
     /// The session; the first six letters of its id are enough
     #[arg(value_name = "ID")]
     pub id: String,
-    /// Remove it; without this flag, the command only says what it would remove
+    /// Remove it; without this flag, the command only prints what it would remove
     #[arg(long)]
     pub yes: bool,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -412,7 +436,6 @@ pub struct SessionPruneArgs {
     /// Remove them; without this flag, the command only lists what it would remove
     #[arg(long)]
     pub yes: bool,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -420,7 +443,6 @@ pub struct SessionPruneArgs {
 /// `ktx agent approvals`
 #[derive(Debug, Args)]
 pub struct ApprovalsArgs {
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -428,9 +450,9 @@ pub struct ApprovalsArgs {
 /// Whether a call may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Ruling {
-    /// It may begin
+    /// Run the call
     Allow,
-    /// It may not, and the model learns it
+    /// Do not run it, and tell the model
     Deny,
 }
 
@@ -446,10 +468,9 @@ pub struct DecideArgs {
     /// The decision
     #[arg(value_enum, value_name = "DECISION")]
     pub ruling: Ruling,
-    /// The reason, which the model learns
+    /// The reason, for the model
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }

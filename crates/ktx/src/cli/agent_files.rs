@@ -9,10 +9,9 @@ use super::OutputArgs;
 pub struct AgentInitArgs {
     /// The agent's name: letters, digits and `-`, beginning with a letter
     pub name: String,
-    /// What the agent is made for
+    /// The purpose of the agent
     #[arg(long, value_enum, default_value_t = AgentTemplate::Analyst, value_name = "KIND")]
     pub from: AgentTemplate,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -24,14 +23,13 @@ pub enum AgentTemplate {
     Analyst,
     /// Checks sources and wiki pages; reads only
     Reviewer,
-    /// Reports every working day what has changed
+    /// Reports changes every working day
     Reporter,
 }
 
 /// `ktx agent list`
 #[derive(Debug, Args)]
 pub struct AgentListArgs {
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -42,10 +40,9 @@ pub struct AgentValidateArgs {
     /// Agent files, case files or names of agents [default: all files in `agents/`]
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
-    /// Only warn about capabilities of HoloDeck that ktx agents do not have
+    /// Warn about HoloDeck capabilities that ktx agents do not have, instead of reporting errors
     #[arg(long)]
     pub allow_ignored_capabilities: bool,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }

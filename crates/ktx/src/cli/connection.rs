@@ -8,10 +8,8 @@ use super::{LockWait, OutputArgs, WaitArgs};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ConnectionArgs {
-    /// What to do with connections
     #[command(subcommand)]
     pub command: Option<ConnectionCommand>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -41,7 +39,7 @@ impl ConnectionArgs {
 pub enum ConnectionCommand {
     /// List the configured connections
     List,
-    /// Reach connections and check what their logins may do
+    /// Connect, and check what the login may do
     Test {
         /// The connection to test [default: all]
         id: Option<String>,
@@ -49,33 +47,31 @@ pub enum ConnectionCommand {
         #[arg(long, conflicts_with = "id")]
         all: bool,
     },
-    /// Show how a connection is configured; reaches nothing
+    /// Show how a connection is configured, without connecting
     Show {
         /// The connection
         id: String,
     },
     /// Add a connection to ktx.yaml; secrets go to files that git ignores
     Add(Box<ConnectionAddArgs>),
-    /// Change settings of a connection in ktx.yaml; what is not named stays
+    /// Change settings of a connection in ktx.yaml; all others stay
     Edit(Box<ConnectionEditArgs>),
     /// Remove a connection from ktx.yaml; its files stay
     Remove {
         /// The connection
         id: String,
-        /// Agree to what would be asked
+        /// Answer yes to every question
         #[arg(long)]
         yes: bool,
-        /// Whether to wait for another command
         #[command(flatten)]
         wait: WaitArgs,
     },
     /// Give a connection another id
     Rename {
-        /// The id that it has
+        /// The current id
         old: String,
-        /// The id that it gets
+        /// The new id
         new: String,
-        /// Whether to wait for another command
         #[command(flatten)]
         wait: WaitArgs,
     },
@@ -86,13 +82,11 @@ pub enum ConnectionCommand {
 pub struct ConnectionAddArgs {
     /// The id of the new connection
     pub id: String,
-    /// What it connects to, such as `postgres` or `sqlite`
+    /// The driver, such as `postgres` or `sqlite`
     #[arg(long, value_name = "DRIVER")]
     pub driver: String,
-    /// How it is reached
     #[command(flatten)]
     pub settings: ConnectionSettings,
-    /// Whether to wait for another command
     #[command(flatten)]
     pub wait: WaitArgs,
 }
@@ -102,10 +96,8 @@ pub struct ConnectionAddArgs {
 pub struct ConnectionEditArgs {
     /// The connection
     pub id: String,
-    /// How it is reached
     #[command(flatten)]
     pub settings: ConnectionSettings,
-    /// Whether to wait for another command
     #[command(flatten)]
     pub wait: WaitArgs,
 }
@@ -113,7 +105,7 @@ pub struct ConnectionEditArgs {
 /// How a connection is reached.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ConnectionSettings {
-    /// The whole address, `env:NAME` or `file:PATH`; one with a password is moved to a file
+    /// The whole URL, `env:NAME` or `file:PATH`; ktx moves a URL with a password to a file
     #[arg(long, value_name = "REF")]
     pub url: Option<String>,
     /// The database file; a relative path starts at the project
@@ -137,13 +129,13 @@ pub struct ConnectionSettings {
     /// The file that holds the password; a relative path starts at the project
     #[arg(long, value_name = "PATH", conflicts_with = "password_stdin")]
     pub password_file: Option<String>,
-    /// Read the password from stdin and keep it in a file that git ignores
+    /// Read the password from stdin and store it in a file that git ignores
     #[arg(long)]
     pub password_stdin: bool,
-    /// A schema to use, a dataset or a database where the driver calls it so (can be repeated)
+    /// A schema to use; for some drivers a dataset or a database (can be repeated)
     #[arg(long, value_name = "SCHEMA")]
     pub schema: Vec<String>,
-    /// Another field of the connection; dots lead into objects (can be repeated)
+    /// Another field of the connection; dots separate nested keys (can be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub field: Vec<String>,
     /// Test the connection afterwards

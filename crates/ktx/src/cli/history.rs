@@ -1,17 +1,18 @@
-//! The options about a warehouse's record of past queries.
+//! The options about the query history of a warehouse.
 
 use clap::Args;
 
 /// What one run reads of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct QueryHistoryArgs {
-    /// Read the warehouse's record of past queries, whatever `ktx.yaml` says
+    /// Read the query history of the warehouse, whatever `ktx.yaml` says
     #[arg(long, conflicts_with = "no_query_history")]
     pub query_history: bool,
-    /// Do not read it
+    /// Do not read the query history
     #[arg(long)]
     pub no_query_history: bool,
-    /// Read the last N days of it (BigQuery, ClickHouse, Snowflake) [default: `windowDays` in `ktx.yaml`]
+    /// Read the last N days of the query history (BigQuery, ClickHouse, Snowflake) [default: `windowDays` in
+    /// `ktx.yaml`]
     #[arg(long, value_name = "N", conflicts_with = "no_query_history", value_parser = clap::value_parser!(u32).range(1..))]
     pub query_history_window_days: Option<u32>,
 }
@@ -26,22 +27,22 @@ impl QueryHistoryArgs {
 /// What `ktx setup` writes into `context.queryHistory` of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct SetupHistoryArgs {
-    /// Let scans read the warehouse's record of past queries
+    /// Let scans read the query history of the warehouse
     #[arg(long, conflicts_with = "disable_query_history")]
     pub enable_query_history: bool,
-    /// Do not let them
+    /// Do not let scans read the query history
     #[arg(long)]
     pub disable_query_history: bool,
-    /// How many days back (BigQuery, ClickHouse, Snowflake) [default: 90]
+    /// Read the last N days of the query history (BigQuery, ClickHouse, Snowflake) [default: 90]
     #[arg(long, value_name = "N", requires = "enable_query_history", value_parser = clap::value_parser!(u32).range(1..))]
     pub query_history_window_days: Option<u32>,
-    /// How often a query must have run [default: 5]
+    /// Ignore queries that ran fewer than N times [default: 5]
     #[arg(long, value_name = "N", requires = "enable_query_history", value_parser = clap::value_parser!(u32).range(1..))]
     pub query_history_min_executions: Option<u32>,
-    /// Users whose queries do not count, such as those of programs, as a regular expression (can be repeated)
+    /// A regular expression for users whose queries do not count, such as service accounts (can be repeated)
     #[arg(long, value_name = "PATTERN", requires = "enable_query_history")]
     pub query_history_service_account_pattern: Vec<String>,
-    /// What to hide in queries, as a pattern (can be repeated); kept for KTX 0.12: of queries only pairs of columns are kept
+    /// A pattern to hide in queries, for KTX 0.12; ktx stores only pairs of columns (can be repeated)
     #[arg(long, value_name = "PATTERN", requires = "enable_query_history")]
     pub query_history_redaction_pattern: Vec<String>,
 }

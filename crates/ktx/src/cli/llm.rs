@@ -10,10 +10,8 @@ use super::{OutputArgs, SpendingArgs};
 /// `ktx llm`
 #[derive(Debug, Args)]
 pub struct LlmArgs {
-    /// What to show
     #[command(subcommand)]
     pub command: LlmCommand,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -31,7 +29,7 @@ pub enum LlmCommand {
         #[arg(long, value_name = "FILE")]
         refresh: Option<PathBuf>,
     },
-    /// Prove with one turn that the backend answers
+    /// Test with one turn whether the backend answers
     Probe,
 }
 
@@ -41,10 +39,9 @@ pub struct LlmAskArgs {
     /// The question; `-` is standard input
     #[arg(short, long, value_name = "TEXT")]
     pub message: String,
-    /// Whose model answers [default: the role `default`]
+    /// The role whose model answers [default: `default`]
     #[arg(long, value_enum)]
     pub role: Option<AskedRole>,
-    /// What the answer may use
     #[command(flatten)]
     pub spending: SpendingArgs,
 }
@@ -54,14 +51,14 @@ pub struct LlmAskArgs {
 pub enum AskedRole {
     /// Everything without a role of its own
     Default,
-    /// Which documents are worth reading
+    /// Decides which documents are worth reading
     Triage,
-    /// Descriptions and candidates
+    /// Writes descriptions, finds candidates
     #[value(name = "candidateExtraction")]
     CandidateExtraction,
-    /// What becomes of candidates
+    /// Decides about candidates
     Curator,
-    /// What contradicts each other
+    /// Resolves contradictions
     Reconcile,
 }
 

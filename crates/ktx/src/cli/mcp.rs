@@ -8,7 +8,6 @@ use super::OutputArgs;
 /// `ktx mcp`
 #[derive(Debug, Args)]
 pub struct McpArgs {
-    /// How to serve [default: status]
     #[command(subcommand)]
     pub command: Option<McpCommand>,
 }
@@ -18,23 +17,21 @@ pub struct McpArgs {
 pub enum McpCommand {
     /// Serve over stdin and stdout, for one agent
     Stdio {
-        /// Which tools to offer
         #[command(flatten)]
         offer: McpOfferArgs,
     },
     /// Serve over HTTP in the background, for many agents
     Start(McpStartArgs),
-    /// End the server in the background
+    /// Stop the server in the background
     Stop,
-    /// Say whether a server runs in the background
+    /// Show whether a server runs in the background
     Status {
-        /// How to print
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Print what the server in the background said
+    /// Print the log of the server in the background
     Logs {
-        /// Go on with what it says, until Ctrl-C
+        /// Follow the log until Ctrl-C
         #[arg(long)]
         follow: bool,
     },
@@ -68,26 +65,29 @@ pub struct McpStartArgs {
     /// The address to listen on; one that other machines can reach needs a token
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     pub host: String,
-    /// The port to listen on; 0 takes a free one
+    /// The port to listen on; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 7878)]
     pub port: u16,
-    /// The token that agents must show, at least 16 characters, `env:NAME` or `file:PATH`; better than here, where
-    /// others can see it, set it in `KTX_MCP_TOKEN` [default: the project's own, made at the first start]
+    /// Also listen on a Unix socket at this path, which only your user can reach
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<std::path::PathBuf>,
+    /// The token that agents must send: at least 16 characters, `env:NAME` or `file:PATH`. Other users of the
+    /// machine can see a value here; prefer `KTX_MCP_TOKEN` [default: the project's own, created at the first
+    /// start]
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
-    /// Ask for no token: every user and every program of this machine can read what the project can read
+    /// Require no token: every user and every program of this machine can read what the project can read
     #[arg(long, conflicts_with = "token")]
     pub no_token: bool,
     /// Stay in the terminal until Ctrl-C
     #[arg(long)]
     pub foreground: bool,
-    /// A further host by which agents may reach the server (can be repeated)
+    /// An additional host name by which agents may reach the server (can be repeated)
     #[arg(long, value_name = "HOST")]
     pub allowed_host: Vec<String>,
     /// An origin whose pages may reach the server from a browser (can be repeated)
     #[arg(long, value_name = "ORIGIN")]
     pub allowed_origin: Vec<String>,
-    /// Which tools to offer
     #[command(flatten)]
     pub offer: McpOfferArgs,
 }

@@ -5,6 +5,10 @@ use clap::{Args, Subcommand};
 use super::{LockWait, OutputArgs, QueryHistoryArgs, WaitArgs};
 
 /// `ktx scan`
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, Args)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct ScanArgs {
@@ -13,32 +17,31 @@ pub struct ScanArgs {
     /// Only read the structure; do not profile columns or look for joins
     #[arg(long)]
     pub structural: bool,
-    /// Write nothing
+    /// Read and compare every table, including unchanged ones
+    #[arg(long, conflicts_with = "structural")]
+    pub full: bool,
+    /// Write nothing; show what would change
     #[arg(long)]
     pub dry_run: bool,
-    /// Tell what a scan would ask of the warehouse, and read no value
-    #[arg(long, conflicts_with_all = ["structural", "dry_run", "wait"])]
+    /// Estimate the queries of a scan without reading data
+    #[arg(long, conflicts_with_all = ["structural", "full", "dry_run", "wait"])]
     pub estimate: bool,
-    /// Stop after N queries of values; the next scan continues there
+    /// Stop after N queries that read data; the next scan continues there
     #[arg(long, value_name = "N")]
     pub max_queries: Option<usize>,
     /// Stop after N minutes; the next scan continues there
     #[arg(long, value_name = "N")]
     pub max_minutes: Option<u64>,
-    /// Stop before a query that would make the scan read more bytes than this: billed bytes where
-    /// the warehouse tells them before, else bytes received
+    /// Stop before the query that would exceed N bytes: billed bytes if the warehouse reports them in advance,
+    /// otherwise received bytes
     #[arg(long, value_name = "N")]
     pub max_bytes: Option<u64>,
-    /// What past queries tell
     #[command(flatten)]
     pub history: QueryHistoryArgs,
-    /// Whether to wait for another command
     #[command(flatten)]
     pub wait: WaitArgs,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
-    /// What to do with the joins that were found
     #[command(subcommand)]
     pub command: Option<ScanCommand>,
 }
@@ -63,12 +66,12 @@ impl ScanArgs {
 /// `ktx scan …`
 #[derive(Debug, Subcommand)]
 pub enum ScanCommand {
-    /// Show the joins that the last scan accepted, left to a person or turned down, and why
+    /// Show the joins that the last scan accepted, left for review or rejected, and why
     Relationships {
         /// The connection [default: every warehouse]
         id: Option<String>,
     },
-    /// List the joins that a person should decide
+    /// List the joins that need your decision
     Review(ScanReviewArgs),
 }
 
@@ -78,7 +81,6 @@ pub enum ScanCommand {
 pub struct ScanReviewArgs {
     /// The connection [default: every warehouse]
     pub id: Option<String>,
-    /// What to decide
     #[command(subcommand)]
     pub command: Option<ScanReviewCommand>,
 }
@@ -86,21 +88,20 @@ pub struct ScanReviewArgs {
 /// `ktx scan review …`
 #[derive(Debug, Subcommand)]
 pub enum ScanReviewCommand {
-    /// Say that a join holds: every later scan keeps it
+    /// Accept a join; every later scan keeps it
     Accept(ScanDecisionArgs),
-    /// Say that a join does not hold: no later scan brings it back
+    /// Reject a join; no later scan adds it again
     Reject(ScanDecisionArgs),
 }
 
 /// `ktx scan review accept` and `reject`
 #[derive(Debug, Args)]
 pub struct ScanDecisionArgs {
-    /// The join, as `ktx scan relationships` names it: its key or its id
+    /// The key or id of the join, as `ktx scan relationships` shows it
     pub link: String,
-    /// Why, for those who read it later
+    /// The reason, for later readers
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// Whether to wait for another command
     #[command(flatten)]
     pub wait: WaitArgs,
 }

@@ -10,18 +10,16 @@ use super::{LockWait, OutputArgs, WaitArgs};
 #[derive(Debug, Args)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct SlArgs {
-    /// Words to search for; without words all sources are listed
+    /// The words to search for [default: list all sources]
     pub query: Vec<String>,
     /// The connection [default: the only warehouse that fits]
     #[arg(long, alias = "connection", global = true, value_name = "ID")]
     pub connection_id: Option<String>,
-    /// Show at most this many; for `query`, the row limit of the query
+    /// Show at most N results; for `query`, the row limit of the query
     #[arg(long, global = true, value_name = "N")]
     pub limit: Option<u64>,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
-    /// What to do with sources
     #[command(subcommand)]
     pub command: Option<SlCommand>,
 }
@@ -45,7 +43,7 @@ pub enum SlCommand {
     List,
     /// Search sources
     Search {
-        /// Words to search for
+        /// The words to search for
         #[arg(required = true)]
         query: Vec<String>,
     },
@@ -58,20 +56,19 @@ pub enum SlCommand {
     Validate(SlValidateArgs),
     /// Compile a semantic query to SQL, and run it with `--execute`
     Query(SlQueryArgs),
-    /// Show what has changed in meaning, and which numbers can change by it
+    /// Show changes in meaning, and which numbers they can change
     Diff(SlDiffArgs),
-    /// Draw how the sources join, with the places where rows would multiply
+    /// Draw how the sources join and where rows would multiply
     Graph {
         /// How to draw [default: mermaid]
         #[arg(long, value_enum)]
         format: Option<GraphFormat>,
     },
-    /// Bring hand-written sources into the canonical layout
+    /// Format hand-written sources
     Fmt {
-        /// Write nothing; fail when a source would change
+        /// Write nothing; fail if a source would change
         #[arg(long, conflicts_with = "wait")]
         check: bool,
-        /// Whether to wait for another command
         #[command(flatten)]
         wait: WaitArgs,
     },
@@ -82,9 +79,9 @@ pub enum SlCommand {
     },
     /// Suggest measures and time dimensions from names, types and values, without a model
     Suggest(SlSuggestArgs),
-    /// Write the sources of a connection in an open format, with a report of what it cannot say
+    /// Export the sources of a connection in an open format, with a report of losses
     Export(SlExportArgs),
-    /// Make sources from a file in an open format, with a report of what could not be imported
+    /// Import sources from a file in an open format, with a report of losses
     Import(SlImportArgs),
     /// Answer conformance requests, one JSON line each, from stdin
     #[command(hide = true)]
@@ -99,13 +96,13 @@ pub struct SlValidateArgs {
     /// Check all sources
     #[arg(long, conflicts_with = "name")]
     pub all: bool,
-    /// Also ask the warehouse: tables, columns and types, keys, joins, measures
+    /// Also check the warehouse: tables, columns and types, keys, joins, measures
     #[arg(long)]
     pub live: bool,
-    /// With `--live`: rows of a source that are looked at for repeated keys
+    /// With `--live`: the number of rows of each source to check for repeated keys
     #[arg(long, value_name = "N", requires = "live", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub sample: u64,
-    /// With `--live`: seconds for all checks of a connection together
+    /// With `--live`: the seconds that all checks of a connection together may take
     #[arg(long, value_name = "SECONDS", requires = "live", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
 }
@@ -113,9 +110,9 @@ pub struct SlValidateArgs {
 /// When `sl diff --exit-code` ends with 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DiffAlarm {
-    /// When anything differs
+    /// If anything differs
     Any,
-    /// When a difference can change numbers
+    /// If a difference can change numbers
     Numbers,
 }
 
@@ -124,13 +121,13 @@ pub enum DiffAlarm {
 pub struct SlDiffArgs {
     /// The source's name [default: all sources]
     pub source: Option<String>,
-    /// The revision to begin at [default: HEAD]
+    /// The revision to compare from [default: HEAD]
     #[arg(long, value_name = "REVISION")]
     pub from: Option<String>,
-    /// The revision to end at [default: the files as they are]
+    /// The revision to compare to [default: the current files]
     #[arg(long, value_name = "REVISION")]
     pub to: Option<String>,
-    /// End with 1 when there are differences: `any`, or only those that can change `numbers`
+    /// Exit with 1 if there are differences: `any`, or only those that can change `numbers`
     #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
     pub exit_code: Option<DiffAlarm>,
 }
@@ -150,7 +147,6 @@ pub struct SlSuggestArgs {
     /// Write suggestions to a new file for each source: `all`, a source, or `source.name`
     #[arg(long, value_name = "NAME", num_args = 1..)]
     pub accept: Vec<String>,
-    /// Whether to wait for another command
     #[command(flatten)]
     pub wait: WaitArgs,
 }
@@ -177,13 +173,12 @@ pub struct SlImportArgs {
     /// Write nothing; only report
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace sources that are there already
+    /// Replace existing sources
     #[arg(long)]
     pub replace: bool,
-    /// Write sources of which the validator has found errors too
+    /// Also write sources with validation errors
     #[arg(long)]
     pub allow_invalid: bool,
-    /// Whether to wait for another command
     #[command(flatten)]
     pub wait: WaitArgs,
 }
@@ -191,7 +186,7 @@ pub struct SlImportArgs {
 /// How `sl graph` draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GraphFormat {
-    /// A picture
+    /// An SVG image
     Svg,
     /// Text for Mermaid
     Mermaid,
@@ -205,6 +200,8 @@ pub enum QueryAcross {
     /// It counts once in each group; the groups can add up to more than the total
     #[value(name = "count_each")]
     CountEach,
+    /// It is divided among its groups by weights
+    Allocate,
 }
 
 /// How `sl query` prints its answer.
@@ -233,7 +230,8 @@ pub struct SlQueryArgs {
     /// A measure, `source.measure` or an aggregate such as `sum(orders.amount)` (can be repeated)
     #[arg(long, value_name = "MEASURE")]
     pub measure: Vec<String>,
-    /// A dimension, `source.column` or `source.column:month`; `… via staff` says through which source (can be repeated)
+    /// A dimension, `source.column` or `source.column:month`; `… via staff` names a source on the way (can be
+    /// repeated)
     #[arg(long, value_name = "DIMENSION")]
     pub dimension: Vec<String>,
     /// A condition (can be repeated; all must hold)
@@ -245,34 +243,40 @@ pub struct SlQueryArgs {
     /// A field of the query to order by, `field[:asc|desc]` (can be repeated)
     #[arg(long, value_name = "FIELD")]
     pub order_by: Vec<String>,
-    /// Whether members without facts are shown
+    /// Include members that have no rows
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub include_empty: Option<bool>,
-    /// How to print the answer [default: at a terminal the rows as a table, or the SQL without `--execute`; else json]
+    /// The output format [default: json; at a terminal the rows as a table, or the SQL without `--execute`]
     #[arg(long, value_enum)]
     pub format: Option<QueryFormat>,
-    /// Give every period between the bounds of the filters a row
+    /// Add a row for every period between the bounds of the filters
     #[arg(long)]
     pub fill: bool,
     /// Add rows with totals over the last dimension, over the last two, and so on
     #[arg(long)]
     pub totals: bool,
+    /// Give each value of a dimension the first `--limit` rows of its own (can be repeated)
+    #[arg(long, value_name = "DIMENSION")]
+    pub limit_per: Vec<String>,
     /// Add one row for all groups beyond `--limit`
     #[arg(long)]
     pub others: bool,
-    /// Group by something of which a row has several, such as the categories of a film
+    /// Allow groups to which a row may belong more than once, such as the categories of a film
     #[arg(long, value_enum, value_name = "HOW")]
     pub across: Option<QueryAcross>,
-    /// Show how the query is answered instead of the answer
+    /// With `--across allocate`: the part of a row that belongs to each group, such as `film_category.share`
+    #[arg(long, value_name = "SQL")]
+    pub weight: Option<String>,
+    /// Explain how ktx answers the query instead of answering it
     #[arg(long)]
     pub explain: bool,
     /// Run the SQL on the warehouse
     #[arg(long)]
     pub execute: bool,
-    /// Rows to fetch at most, from 1 to 10000
+    /// Fetch at most N rows, from 1 to 10000
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_rows: Option<u32>,
-    /// Agree to what would be asked
+    /// Answer yes to every question
     #[arg(long)]
     pub yes: bool,
     /// Never ask questions

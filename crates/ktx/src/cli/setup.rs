@@ -15,16 +15,17 @@ use super::source::SetupSourceArgs;
 )]
 #[derive(Debug, Args)]
 pub struct SetupArgs {
-    /// Make a project in this folder when there is none
+    /// Create a project in this folder if there is none
     #[arg(long)]
     pub yes: bool,
     /// Never ask questions; setup asks none
     #[arg(long)]
     pub no_input: bool,
-    /// The model backend, such as `claude-code`; it is written only when it can be used
+    /// The model backend, such as `claude-code`; setup writes it only after a successful test
     #[arg(long, value_name = "BACKEND", conflicts_with = "skip_llm")]
     pub llm_backend: Option<String>,
-    /// The model for every role that names none [default: `sonnet` with `claude-code`; others need one]
+    /// The model for every role without one of its own [default: `sonnet` with `claude-code`; other backends need
+    /// one]
     #[arg(long, value_name = "ID", requires = "llm_backend")]
     pub llm_model: Option<String>,
     /// The environment variable that holds the Anthropic API key
@@ -39,7 +40,7 @@ pub struct SetupArgs {
     /// The region of Vertex AI
     #[arg(long, value_name = "REGION")]
     pub vertex_location: Option<String>,
-    /// Do without a model
+    /// Skip the model
     #[arg(long)]
     pub skip_llm: bool,
     /// The driver of a warehouse to add, such as `postgres`
@@ -48,13 +49,13 @@ pub struct SetupArgs {
     /// The id of the new connection [default: the driver's usual one]
     #[arg(long, value_name = "ID", requires = "database")]
     pub database_connection_id: Option<String>,
-    /// Its address, `env:NAME` or `file:PATH`; a file's path for SQLite and DuckDB
+    /// The URL of the warehouse, `env:NAME` or `file:PATH`; for SQLite and DuckDB the path of the file
     #[arg(long, value_name = "REF", requires = "database")]
     pub database_url: Option<String>,
-    /// A schema to use (can be repeated) [default: for PostgreSQL and Redshift all that the login can read]
+    /// A schema to use (can be repeated) [default for PostgreSQL and Redshift: all that the login can read]
     #[arg(long, value_name = "SCHEMA", requires = "database")]
     pub database_schema: Vec<String>,
-    /// Do without a warehouse for now
+    /// Skip the warehouse
     #[arg(long)]
     pub skip_databases: bool,
     /// Accepted for older scripts: search is full-text, there are no embeddings to set up
@@ -63,7 +64,6 @@ pub struct SetupArgs {
     /// Accepted for older scripts: a context source is optional
     #[arg(long, hide = true)]
     pub skip_sources: bool,
-    /// What past queries tell
     #[command(flatten)]
     pub history: SetupHistoryArgs,
     /// Attach a coding agent; needs `--target`
@@ -72,25 +72,23 @@ pub struct SetupArgs {
     /// The coding agent
     #[arg(long, value_enum, requires = "agents")]
     pub target: Option<AgentTarget>,
-    /// Attach it to the server of `ktx mcp start` instead of letting it start one of its own
+    /// Attach the agent to the server of `ktx mcp start` instead of a server of its own
     #[arg(long, requires = "agents")]
     pub http: bool,
-    /// Attach it for every project of the user, not only for this one
+    /// Attach the agent in all your projects, not only in this one
     #[arg(long, requires = "agents", conflicts_with = "local")]
     pub global: bool,
-    /// Attach it in this project only; what happens anyway
+    /// Attach the agent in this project only (the default)
     #[arg(long, requires = "agents")]
     pub local: bool,
-    /// The folder whose agent settings are changed [default: the project]
+    /// The folder with the agent settings to change [default: the project]
     #[arg(long, value_name = "PATH", requires = "agents", conflicts_with_all = ["global", "local"])]
     pub install_dir: Option<PathBuf>,
-    /// Attach no agent
+    /// Skip the agent
     #[arg(long, conflicts_with = "agents")]
     pub skip_agents: bool,
-    /// The context source
     #[command(flatten)]
     pub source: SetupSourceArgs,
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Context source")]
 pub struct SetupSourceArgs {
-    /// The kind of a context source to add, such as `dbt` or `notion`
+    /// The kind of context source to add, such as `dbt` or `notion`
     #[arg(long, value_name = "KIND", conflicts_with = "skip_sources")]
     pub source: Option<String>,
     /// The id of the new connection [default: `<KIND>-main`]
@@ -32,7 +32,7 @@ pub struct SetupSourceArgs {
     /// The token for the repository, or Notion's: `env:NAME` or `file:PATH`
     #[arg(long, value_name = "REF", requires = "source")]
     pub source_auth_token_ref: Option<String>,
-    /// The address of Metabase or Looker
+    /// The URL of Metabase or Looker
     #[arg(long, value_name = "URL", requires = "source")]
     pub source_url: Option<String>,
     /// Metabase's API key: `env:NAME` or `file:PATH`
@@ -44,7 +44,7 @@ pub struct SetupSourceArgs {
     /// The secret of Looker's API client: `env:NAME` or `file:PATH`
     #[arg(long, value_name = "REF", requires = "source")]
     pub source_client_secret_ref: Option<String>,
-    /// The warehouse that a database of Metabase belongs to; needs `--metabase-database-id`
+    /// The warehouse of the Metabase database; needs `--metabase-database-id`
     #[arg(long, value_name = "ID", requires = "metabase_database_id")]
     pub source_warehouse_connection_id: Option<String>,
     /// The name of the dbt project
@@ -56,13 +56,13 @@ pub struct SetupSourceArgs {
     /// The dbt target
     #[arg(long, value_name = "TARGET", requires = "source")]
     pub source_target: Option<String>,
-    /// The database of Metabase that is read [warehouse: the only one there is]
+    /// The Metabase database to read [default warehouse: the only one]
     #[arg(long, value_name = "N", requires = "source")]
     pub metabase_database_id: Option<u64>,
-    /// What is read of Notion: `selected_roots` or `all_accessible`
+    /// What to read from Notion: `selected_roots` or `all_accessible`
     #[arg(long, value_name = "MODE", requires = "source")]
     pub notion_crawl_mode: Option<String>,
-    /// A page of Notion to begin at (can be repeated)
+    /// A Notion page to start from (can be repeated)
     #[arg(long, value_name = "ID", requires = "source")]
     pub notion_root_page_id: Vec<String>,
 }

@@ -1,9 +1,9 @@
-//! Statements of SQL among the arguments: one that begins with a comment looks like an option.
+//! SQL statements among the arguments: one that begins with a comment looks like an option.
 
 use std::ffi::OsString;
 
-/// Puts an empty line before each statement behind the word `sql` that begins with `--`, so that it is read as a value. What
-/// has the shape of an option stays one, known or not.
+/// Puts an empty line before each statement after the word `sql` that begins with `--`, so that the
+/// parser reads it as a value. A word in the form of an option stays one, known or not.
 pub(crate) fn as_values(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let behind = arguments
         .iter()

@@ -7,8 +7,8 @@ use clap::Args;
 /// `--wait`
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct WaitArgs {
-    /// Wait until another command that changes the project has ended, at most this long: `30s`, `10m`, `1h`
-    /// [default without a duration: 10m]
+    /// Wait for another command that changes the project, at most this long: `30s`, `10m`, `1h` [default without a
+    /// duration: 10m]
     #[arg(
         long,
         value_name = "DURATION",
