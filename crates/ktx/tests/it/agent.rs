@@ -43,7 +43,7 @@ pub(crate) fn shop(config: &str) -> Sandbox {
     sandbox
 }
 
-/// The model calls these tools, one a turn, then says this.
+/// The model calls these tools, one per turn, then answers.
 fn plays(config: &str, calls: &[(&str, Value)], says: &str) -> Sandbox {
     let mut sandbox = shop(config);
     let calls = calls.iter();
@@ -140,7 +140,7 @@ fn a_question_is_answered_from_the_layer() {
     );
 }
 
-/// What is streamed to people, and as events.
+/// The streamed text, and the events.
 #[test]
 fn events_are_told_as_they_happen() {
     let sandbox = plays(CONFIG, &looked_up(), "Revenue is 15.");
@@ -169,7 +169,7 @@ fn events_are_told_as_they_happen() {
         (&last["run_id"], is_trace(&last["trace_id"])),
         (&json!("[UUID]"), true)
     );
-    // How the pieces of an answer fall into chunks depends on the moment.
+    // The chunks of an answer depend on timing.
     let mut pieces = String::new();
     let mut kinds = Vec::new();
     for event in &events {
@@ -197,7 +197,6 @@ fn events_are_told_as_they_happen() {
     );
 }
 
-/// Whether a value names a trace.
 fn is_trace(value: &Value) -> bool {
     let id = value.as_str().unwrap_or_default();
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -228,7 +227,6 @@ fn every_failure_names_its_run() {
     }
 }
 
-/// The stream of one message.
 pub(crate) fn streamed(number: usize, block: &Value) -> String {
     let (stop, begun, delta) = if block["type"] == "tool_use" {
         let mut begun = block.clone();
@@ -357,7 +355,7 @@ fn a_tool_that_fails_ends_nothing_and_used_up_turns_are_told() {
     );
 }
 
-/// What cannot be asked costs nothing and says what to do.
+/// Each refusal says what to do.
 #[test]
 fn what_cannot_be_asked_costs_nothing() {
     let sandbox = plays(CONFIG, &[], "Never asked.");
@@ -388,14 +386,14 @@ For more information, try '--help'.
         "ktx.yaml",
         &format!("{CONFIG}    default_toolset: [sl_query, shell]\n"),
     );
-    check!(&sandbox, "agent run -m 'How much revenue?'", @r"
-exit 3
---- stderr
-Project: [SANDBOX]/work
-error: `agent.run_research.default_toolset`: there is no tool `shell`
+    check!(&sandbox, "agent run -m 'How much revenue?'", @"
+    exit 3
+    --- stderr
+    Project: [SANDBOX]/work
+    error: `agent.run_research.default_toolset`: there is no tool `shell`
 
-hint: there are: connection_list, dictionary_search, discover_data, entity_details, sl_query, sl_read_source, sql_execution, wiki_read, wiki_search
-");
+    hint: there are: connection_list, dictionary_search, discover_data, entity_details, memory_ingest, sl_edit_source, sl_query, sl_read_source, sl_write_source, sql_execution, wiki_read, wiki_remove, wiki_search, wiki_write
+    ");
     write(
         &sandbox,
         "ktx.yaml",

@@ -1,0 +1,272 @@
+//! Agents that ask other agents.
+
+use ktx_test_support::loopback::{Answer, Loopback, Request};
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::agent::{CONFIG, shop, streamed};
+use crate::claude::play;
+use crate::probes::configured;
+use crate::support::{commit, json as json_of, run, write};
+
+const LEAD: &str = "name: lead
+instructions: {inline: Answer after a review.}
+tools: [sl_query]
+agents: [reviewer]
+";
+
+const REVIEWER: &str = "name: reviewer
+instructions: {inline: Review what you are given.}
+tools: [wiki_search]
+permissions: {mode: approval, allow: []}
+";
+
+fn write_agents(sandbox: &Sandbox) {
+    write(sandbox, "agents/lead.yaml", LEAD);
+    write(sandbox, "agents/reviewer.yaml", REVIEWER);
+    commit(sandbox, "two agents");
+}
+
+fn asks() -> Value {
+    json!({ "agent": "reviewer", "message": "Is 15 right?" })
+}
+
+/// The lead asks the reviewer, who searches the wiki.
+fn with_claude() -> Sandbox {
+    let mut sandbox = shop(CONFIG);
+    write_agents(&sandbox);
+    let review = json!([
+        { "tools": [{ "name": "wiki_search", "input": { "query": "revenue" } }] },
+        { "text": "15 is right." },
+    ]);
+    let lead = json!([
+        { "tools": [{ "name": "ask_agent", "input": asks() }] },
+        { "text": "Revenue is 15, reviewed." },
+    ]);
+    play(
+        &mut sandbox,
+        json!({
+            "steps": [{ "text": "ok" }],
+            "when": [
+                { "prompt_contains": "[called the tool ask_agent", "steps": [{ "text": "Revenue is 15, reviewed." }] },
+                { "prompt_contains": "[called the tool wiki_search", "steps": [{ "text": "15 is right." }] },
+                { "prompt_contains": "Is 15 right?", "steps": review },
+                { "prompt_contains": "How much revenue?", "steps": lead },
+            ],
+        }),
+    );
+    sandbox
+}
+
+/// The same with a provider over HTTP.
+fn provider() -> Loopback {
+    Loopback::start(|request: &Request, number| {
+        let asked = request.json();
+        let messages = asked["messages"].as_array().map_or(0, Vec::len);
+        let is_lead = asked["messages"][0].to_string().contains("How much revenue?");
+        let block = match (is_lead, messages) {
+            (true, 1) => json!({ "type": "tool_use", "id": "t1", "name": "ask_agent", "input": asks() }),
+            (false, 1) => json!({ "type": "tool_use", "id": "t1", "name": "wiki_search", "input": { "query": "revenue" } }),
+            (true, _) => json!({ "type": "text", "text": "Revenue is 15, reviewed." }),
+            (false, _) => json!({ "type": "text", "text": "15 is right." }),
+        };
+        Answer::stream(streamed(number, &block))
+    })
+    .expect("a provider")
+}
+
+/// KODE-70: the other agent has its own permissions, its session belongs to the call, and `usage` has a line for each.
+#[test]
+fn an_agent_asks_another_one() {
+    let sandbox = with_claude();
+    check!(&sandbox, "agent run --agent lead --session talk --create -m 'How much revenue?'", @r#"
+    exit 0
+    Revenue is 15, reviewed.
+    --- stderr
+    Project: [SANDBOX]/work
+    ask_agent {"agent":"reviewer","message":"Is 15 right?"}
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    4 model messages, 548 tokens in, 80 out, list price unknown
+    to continue: ktx agent run --session talk -m …
+    "#);
+    check!(&sandbox, "agent sessions show talk-call-1", @r#"
+    exit 0
+    talk-call-1 · reviewer · 1 turn · ready
+    asked by talk in call-1
+
+    > Is 15 right?
+      wiki_search {"query":"revenue"}
+      ✗ denied: nobody can be asked
+    15 is right.
+    --- stderr
+    Project: [SANDBOX]/work
+    "#);
+    check!(&sandbox, "usage --session talk", @"
+    exit 0
+    	messages	input	cache written	cache read	output	cost
+    talk (lead)	2	200	60	14	40	unknown
+    talk-call-1 (reviewer)	2	200	60	14	40	unknown
+    total	4	400	120	28	80	unknown
+    --- stderr
+    Project: [SANDBOX]/work
+    4 messages have no known price; the cost covers the others
+    ");
+    check!(&sandbox, "usage --session nope", @"
+    exit 3
+    --- stderr
+    Project: [SANDBOX]/work
+    error: there is no session `nope`
+
+    hint: run `ktx agent sessions list` to see all
+    ");
+    let events = run(
+        &sandbox,
+        "agent sessions events talk --channels control,monitor",
+    );
+    let told: Vec<String> = events
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter(|event| {
+            let kind = event["event"]["type"].as_str().unwrap_or_default();
+            ["permission_required", "permission_decided", "subagent"].contains(&kind)
+        })
+        .map(|event| event["event"].to_string())
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    {"type":"subagent","session":"talk-call-1","agent":"reviewer","call":"call-1","state":"working"}
+    {"type":"permission_required","call":{"id":"call-1","name":"wiki_search","state":"APPROVAL_REQUIRED","input_preview":"{\"query\":\"revenue\"}"},"session":"talk-call-1"}
+    {"type":"permission_decided","call_id":"call-1","decision":"deny","decided_by":"ktx","note":"nobody can be asked","session":"talk-call-1"}
+    {"type":"subagent","session":"talk-call-1","agent":"reviewer","call":"call-1","state":"answered"}
+    "#);
+}
+
+/// KODE-62, KODE-70: a call of the other agent that waits parks both turns; after the decision both continue.
+#[test]
+fn a_waiting_call_of_the_other_agent_parks_both() {
+    let provider = provider();
+    let sandbox = configured(shop(CONFIG), &provider, "");
+    write_agents(&sandbox);
+    for sandbox in [with_claude(), sandbox] {
+        let parked = run(
+            &sandbox,
+            "agent run --agent lead --session talk --create --on-ask park -m 'How much revenue?'",
+        );
+        assert_eq!(parked.code, Some(7), "{parked}");
+        let error = parked.stderr.split_once("error: ").expect("an error").1;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(error, @"
+            `call-1` (wiki_search) of the session `talk-call-1` waits for a decision
+
+            hint: run `ktx agent decide talk-call-1 call-1 allow`
+            hint: then run `ktx agent sessions resume talk`
+            ");
+        }
+        let listed = json_of(&sandbox, "agent sessions list --json");
+        let items = listed["data"]["items"].as_array().expect("sessions");
+        let states: Vec<String> = items
+            .iter()
+            .map(|it| format!("{} {}", it["session"], it["state"]))
+            .collect();
+        assert_eq!(states.len(), 2);
+        assert!(
+            states.iter().all(|it| it.ends_with("\"parked\"")),
+            "{states:?}"
+        );
+        assert_eq!(
+            run(&sandbox, "agent decide talk-call-1 call-1 allow").code,
+            Some(0)
+        );
+        let done = run(&sandbox, "agent sessions resume talk");
+        assert_eq!(done.code, Some(0), "{done}");
+        assert_eq!(done.stdout, "Revenue is 15, reviewed.\n");
+        let shown = json_of(&sandbox, "agent sessions show talk-call-1 --json");
+        assert_eq!(shown["calls"].as_array().map(Vec::len), Some(1));
+        assert_eq!(shown["calls"][0]["state"], "COMPLETED");
+    }
+    // Neither was asked again for what it had said.
+    assert_eq!(provider.requests().len(), 4);
+}
+
+/// KODE-70: what the other agent uses counts for the budget of the command.
+#[test]
+fn the_other_agent_has_the_rest_of_the_budget() {
+    let provider = provider();
+    let sandbox = configured(shop(CONFIG), &provider, "");
+    write_agents(&sandbox);
+    // Each answer has 137 tokens or more: a budget that ends after the other agent's first one.
+    let stopped = (300..6_000).step_by(150).find_map(|tokens| {
+        let line = format!(
+            "agent run --agent lead --session talk-{tokens} --create --max-tokens {tokens} -m 'How much revenue?'"
+        );
+        let printed = run(&sandbox, &line);
+        let listed = json_of(&sandbox, "agent sessions list --json");
+        let items = listed["data"]["items"].as_array().expect("sessions");
+        let child = json!(format!("talk-{tokens}-call-1"));
+        let is_begun = items.iter().any(|item| item["session"] == child);
+        (printed.code == Some(7) && is_begun).then_some(printed.stderr)
+    });
+    insta::assert_snapshot!(stopped.unwrap_or_default(), @"");
+}
+
+/// A run that keeps no session leaves none of the other agent.
+#[test]
+fn a_run_without_a_session_leaves_none() {
+    let sandbox = with_claude();
+    assert_eq!(
+        run(
+            &sandbox,
+            "agent run --agent lead --no-session -m 'How much revenue?'"
+        )
+        .code,
+        Some(0)
+    );
+    let once = sandbox.work().join(".ktx/state/agents/once");
+    let left = std::fs::read_dir(once).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
+}
+
+/// KODE-70: in a test, the agent asks others as it does elsewhere; an arm without the wiki has none for them either.
+#[test]
+fn a_tested_agent_asks_another_one() {
+    let provider = Loopback::start(|request: &Request, number| {
+        let asked = request.json();
+        let messages = asked["messages"].as_array().cloned().unwrap_or_default();
+        let is_lead = messages[0].to_string().contains("How much revenue?");
+        let has_wiki = asked["tools"].to_string().contains("wiki_search");
+        let reviewed = messages.last().map(Value::to_string).unwrap_or_default();
+        let block = match (is_lead, messages.len()) {
+            (true, 1) => {
+                json!({ "type": "tool_use", "id": "t1", "name": "ask_agent", "input": asks() })
+            }
+            (true, _) if reviewed.contains("15 is right.") => {
+                json!({ "type": "text", "text": "Answer: 15" })
+            }
+            (true, _) => json!({ "type": "text", "text": "Answer: 0" }),
+            (false, _) if has_wiki => json!({ "type": "text", "text": "15 is right." }),
+            (false, _) => json!({ "type": "text", "text": "There is no wiki." }),
+        };
+        Answer::stream(streamed(number, &block))
+    })
+    .expect("a provider");
+    let sandbox = configured(shop(CONFIG), &provider, "");
+    write_agents(&sandbox);
+    let cases = "cases: [{name: revenue, input: How much revenue?, ground_truth: {value: 15}, expected_tools: [ask_agent]}]\n";
+    write(&sandbox, "cases.yaml", cases);
+    let told = run(
+        &sandbox,
+        "agent test cases.yaml --agent lead --arm full,no-wiki,bare --format json",
+    );
+    let report: Value = serde_json::from_str(&told.stdout).expect("a report");
+    let verdicts: Vec<String> = report["cases"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|case| format!("{}: {}", case["arm"], case["verdict"]))
+        .collect();
+    insta::assert_snapshot!(verdicts.join("\n"), @r#"
+    "full": "passed"
+    "no-wiki": "failed"
+    "bare": "failed"
+    "#);
+}
