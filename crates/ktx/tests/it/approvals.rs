@@ -1,4 +1,4 @@
-//! Agents of files: their tools and models, and calls that need approval.
+//! Agents from files: their tools and models, and calls that need approval.
 
 use serde_json::json;
 
@@ -7,8 +7,8 @@ use crate::claude::play;
 use crate::support::{commit, json as json_of, run, write};
 use ktx_test_support::sandbox::Sandbox;
 
-/// Asks before it searches the wiki. `revenue` is a query of which the model sees no argument.
-const ANALYST: &str = "name: analyst
+/// Asks before it searches the wiki. The model does not see the arguments of `revenue`.
+pub(crate) const ANALYST: &str = "name: analyst
 instructions:
   inline: Answer from the layer.
 tools:
@@ -19,7 +19,6 @@ permissions:
   allow: [revenue]
 ";
 
-/// The model searches the wiki, asks for the revenue, and says it.
 fn analyst() -> Sandbox {
     let mut sandbox = shop(CONFIG);
     write(&sandbox, "agents/analyst.yaml", ANALYST);
@@ -87,8 +86,8 @@ fn a_call_that_nobody_allows_is_denied() {
     );
 }
 
-/// KODE-62: a parked call waits without a process. Once somebody allows it, it runs, and the model is not asked for it
-/// again.
+/// KODE-62: a parked call waits without a process. After an approval it runs, and the model is not
+/// asked for it again.
 #[test]
 fn a_parked_call_runs_after_it_was_allowed() {
     let sandbox = analyst();
@@ -106,8 +105,8 @@ fn a_parked_call_runs_after_it_was_allowed() {
     "#);
     check!(&sandbox, "agent approvals", @r#"
     exit 0
-    session	call	tool	arguments	asked
-    talk	call-1	wiki_search	{"query":"revenue"}	[TIME]
+    session	call	tool	arguments	asked	expires
+    talk	call-1	wiki_search	{"query":"revenue"}	[TIME]	never
     --- stderr
     Project: [SANDBOX]/work
     "#);
@@ -172,7 +171,6 @@ fn a_parked_call_runs_after_it_was_allowed() {
     "#);
 }
 
-/// A call that must not wait ends its run.
 #[test]
 fn a_run_can_end_for_want_of_a_decision() {
     let sandbox = analyst();
@@ -189,7 +187,7 @@ fn a_run_can_end_for_want_of_a_decision() {
     "#);
 }
 
-/// KODE-55: a session knows which agent it was begun with.
+/// KODE-55: a session knows the agent that it began with.
 #[test]
 fn a_changed_agent_is_named() {
     let sandbox = analyst();
@@ -256,7 +254,6 @@ fn a_changed_agent_is_named() {
     ");
 }
 
-/// An agent's limits, and what it names that ktx does not follow.
 #[test]
 fn an_agent_has_its_own_limits() {
     let sandbox = analyst();
@@ -286,19 +283,106 @@ fn an_agent_has_its_own_limits() {
     hint: run the same command again with a larger budget
     hint: run `ktx agent sessions resume [SESSION]` to continue where it ended
     ");
-    let foreign = ANALYST.replace(
-        "  - wiki_search\n",
-        "  - {type: prompt, name: ask, template: Hi}\n",
-    );
-    write(&sandbox, "agents/analyst.yaml", &foreign);
-    check!(&sandbox, "agent run --agent analyst -m 'How much revenue?'", @r"
-    exit 3
-    --- stderr
-    Project: [SANDBOX]/work
-    error: agents/analyst.yaml: the tool `ask` has a type that `ktx agent run` does not run yet
-
-    hint: leave it out, or name a tool of ktx
-    ");
     let used = json_of(&sandbox, "usage --by model --json");
     assert_eq!(used["data"]["items"].as_array().map(Vec::len), Some(1));
+}
+
+/// The next command that reads the session denies the call, and the record names the reason.
+#[test]
+fn an_approval_that_expired_is_denied() {
+    let sandbox = analyst();
+    let hurried = ANALYST.to_owned() + "  expires: 1s\n";
+    write(&sandbox, "agents/analyst.yaml", &hurried);
+    let park = |session: &str| {
+        let line = format!(
+            "agent run --agent analyst --session {session} --create --on-ask park -m 'How much revenue?'"
+        );
+        assert_eq!(run(&sandbox, &line).code, Some(7));
+    };
+    park("talk");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    check!(&sandbox, "agent approvals", @r#"
+    exit 0
+    session	call	tool	arguments	asked	expires
+    talk	call-1	wiki_search	{"query":"revenue"}	[TIME]	expired
+    --- stderr
+    Project: [SANDBOX]/work
+    "#);
+    check!(&sandbox, "agent decide talk call-1 allow", @r"
+    exit 2
+    --- stderr
+    Project: [SANDBOX]/work
+    error: `call-1` was denied before, by the expiry of its approval
+    ");
+    check!(&sandbox, "agent sessions resume talk", @r"
+    exit 0
+    Revenue is 15.
+    --- stderr
+    Project: [SANDBOX]/work
+    revenue {}
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    2 model messages, 274 tokens in, 40 out, list price unknown
+    to continue: ktx agent run --session talk -m …
+    ");
+    check!(&sandbox, "agent approvals", @r"
+    exit 0
+    --- stderr
+    Project: [SANDBOX]/work
+    no tool call waits for a decision
+    ");
+    let failing = ANALYST.to_owned() + "  expires: 1s\n  on_expiry: fail\n";
+    write(&sandbox, "agents/analyst.yaml", &failing);
+    park("other");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    check!(&sandbox, "agent sessions resume other", @r"
+    exit 7
+    --- stderr
+    Project: [SANDBOX]/work
+    wiki_search: denied: the approval expired
+    error: the approval of a call expired
+
+    hint: run `ktx agent sessions resume other` to continue where it ended
+    ");
+    check!(&sandbox, "agent sessions resume other", @r"
+    exit 0
+    Revenue is 15.
+    --- stderr
+    Project: [SANDBOX]/work
+    revenue {}
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    2 model messages, 274 tokens in, 40 out, list price unknown
+    to continue: ktx agent run --session other -m …
+    ");
+    let events = run(&sandbox, "agent sessions events other --channels control");
+    let decided: Vec<String> = events
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+        .filter(|line| line["event"]["type"] == "permission_decided")
+        .map(|line| line["event"].to_string())
+        .collect();
+    insta::assert_snapshot!(decided.join("\n"), @r#"{"type":"permission_decided","call_id":"call-1","decision":"deny","decided_by":"the expiry of its approval","note":"the approval expired"}"#);
+}
+
+/// KODE-41: a call that waits in a program expires there, too, and the turn continues.
+#[test]
+fn an_approval_expires_while_it_is_waited_for() {
+    let sandbox = analyst();
+    let hurried = ANALYST.to_owned() + "  expires: 1s\n";
+    write(&sandbox, "agents/analyst.yaml", &hurried);
+    let line = json!({ "type": "message", "text": "How much revenue?" }).to_string() + "\n";
+    let printed = sandbox
+        .run_with_input(&["agent", "chat", "--agent", "analyst", "--stdio"], &line)
+        .expect("the program starts");
+    let last = printed.stdout.lines().last().expect("a result");
+    let result: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    insta::assert_snapshot!(format!("{:#}", json!({
+        "response": result["response"],
+        "first": result["tool_results"][0]["result"],
+    })), @r#"
+    {
+      "response": "Revenue is 15.",
+      "first": "denied: the approval expired"
+    }
+    "#);
 }

@@ -1,11 +1,18 @@
 //! `ktx agent chat`: a conversation in a pipe, and with a program.
 
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdout, Stdio};
+
+use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
+use crate::agent::{CONFIG, shop};
+use crate::approvals::ANALYST;
+use crate::claude::play;
 use crate::sessions::two_questions;
-use crate::support::{json as json_of, run};
+use crate::support::{commit, json as json_of, write};
 
-fn chat(sandbox: &ktx_test_support::sandbox::Sandbox, words: &[&str], input: &str) -> String {
+fn chat(sandbox: &Sandbox, words: &[&str], input: &str) -> String {
     let mut arguments = vec!["agent", "chat"];
     arguments.extend(words);
     let printed = sandbox
@@ -91,7 +98,7 @@ fn a_pipe_asks_a_question_a_line() {
     ");
 }
 
-/// A question that fails does not end the chat, and its exit code is the chat's.
+/// The exit code of the question becomes that of the chat.
 #[test]
 fn a_failure_does_not_end_a_chat() {
     let sandbox = two_questions();
@@ -111,52 +118,130 @@ fn a_failure_does_not_end_a_chat() {
     "#);
 }
 
-/// KODE-44: a program sends messages and reads events; what it gets wrong ends nothing.
+struct Peer {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Peer {
+    fn start(sandbox: &Sandbox, words: &[&str]) -> Self {
+        let mut arguments = vec!["agent", "chat", "--stdio", "--session", "talk", "--create"];
+        arguments.extend(words);
+        let mut command = sandbox.command(&arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        Self {
+            child,
+            lines: BufReader::new(stdout).lines(),
+        }
+    }
+
+    fn send(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
+        writeln!(stdin, "{line}").expect("it reads");
+    }
+
+    fn ask(&mut self, text: &str) {
+        self.send(&json!({ "type": "message", "text": text }).to_string());
+    }
+
+    /// Returns the next line that `is_wanted`, among events and others.
+    fn next(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let line = self.lines.next().expect("a line").expect("stdout is read");
+            let line: Value = serde_json::from_str(&line).expect("JSON");
+            if is_wanted(&line) {
+                return line;
+            }
+        }
+    }
+
+    fn next_event(&mut self, kind: &str) -> Value {
+        self.next(|line| line["event"]["type"] == kind)
+    }
+
+    fn next_line(&mut self, kind: &str) -> Value {
+        self.next(|line| line["type"] == kind)
+    }
+
+    fn close(mut self) -> Option<i32> {
+        self.send(r#"{"type":"close"}"#);
+        let rest: Vec<String> = self.lines.map(|line| line.expect("a line")).collect();
+        assert_eq!(rest, Vec::<String>::new());
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+/// KODE-44: a program sends messages and reads events; its mistakes do not end the chat.
 #[test]
 fn a_program_speaks_json() {
     let sandbox = two_questions();
-    let lines = [
-        json!({ "type": "message", "text": "How much revenue?" }).to_string(),
-        "no json".to_owned(),
-        json!({ "type": "shout" }).to_string(),
-        json!({ "type": "decide", "call": "call-1", "decision": "allow" }).to_string(),
-        json!({ "type": "message", "text": "In which currency?" }).to_string(),
-        json!({ "type": "close" }).to_string(),
-    ];
-    let printed = sandbox
-        .run_with_input(
-            &["agent", "chat", "--stdio", "--session", "talk", "--create"],
-            &format!("{}\n", lines[0]),
-        )
-        .expect("the program starts");
-    let events: Vec<Value> = printed
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
-    let result = events.last().expect("a result");
-    assert_eq!(
-        (&result["type"], &result["response"]),
-        (&json!("result"), &json!("Revenue is 15."))
-    );
-    let has = |kind: &str| events.iter().any(|event| event["event"]["type"] == kind);
-    assert!(has("tool:start") && has("text_chunk") && has("token_usage") && has("done"));
-    let printed = sandbox
-        .run_with_input(
-            &["agent", "chat", "--stdio", "--session", "talk"],
-            &(lines[1..4].join("\n") + "\n"),
-        )
-        .expect("the program starts");
-    insta::assert_snapshot!(printed.to_string(), @r#"
-    exit: 0
-    --- stdout
+    let mut peer = Peer::start(&sandbox, &[]);
+    peer.ask("How much revenue?");
+    for kind in ["tool:start", "tool:end", "text_chunk", "done"] {
+        peer.next_event(kind);
+    }
+    let result = peer.next_line("result");
+    assert_eq!(result["response"], json!("Revenue is 15."));
+    let mut refusals = Vec::new();
+    for line in [
+        "no json",
+        r#"{"type":"shout"}"#,
+        r#"{"type":"decide","call":"call-1","decision":"allow"}"#,
+    ] {
+        peer.send(line);
+        refusals.push(peer.next_line("failure").to_string());
+    }
+    insta::assert_snapshot!(refusals.join("\n"), @r#"
     {"type":"failure","error":{"code":"message","message":"the line cannot be understood","hint":"send `{\"type\":\"message\",\"text\":…}`, or a `decide`, `interrupt` or `close`","causes":["expected ident at line 1 column 2"]}}
     {"type":"failure","error":{"code":"message","message":"the line cannot be understood","hint":"send `{\"type\":\"message\",\"text\":…}`, or a `decide`, `interrupt` or `close`","causes":["unknown variant `shout`, expected one of `message`, `decide`, `interrupt`, `close` at line 1 column 15"]}}
     {"type":"failure","error":{"code":"no_waiting_call","message":"no tool call waits","hint":null}}
-    --- stderr
-    Project: [SANDBOX]/work
     "#);
-    assert_eq!(run(&sandbox, "agent sessions list").code, Some(0));
+    peer.ask("In which currency?");
+    let result = peer.next_line("result");
+    assert_eq!(result["response"], json!("In euros."));
+    assert_eq!(peer.close(), Some(0));
     let listed = json_of(&sandbox, "agent sessions list --json");
-    assert_eq!(listed["data"]["items"][0]["turns"], json!(1));
+    assert_eq!(listed["data"]["items"][0]["turns"], json!(2));
+}
+
+/// KODE-41, KODE-57: a program decides about a call that waits, and ends a turn that takes too long.
+#[test]
+fn a_program_decides_and_interrupts() {
+    let mut sandbox = shop(CONFIG);
+    write(&sandbox, "agents/analyst.yaml", ANALYST);
+    commit(&sandbox, "an agent");
+    let search = json!({ "name": "wiki_search", "input": { "query": "revenue" } });
+    let when = json!([
+        { "prompt_contains": "Take your time.", "steps": [{ "text": "Let me think." }, "hang"] },
+        { "prompt_contains": "Well?", "steps": [{ "text": "Well, 15." }] },
+        { "prompt_contains": "How much revenue?",
+          "steps": [{ "tools": [search] }, { "text": "Revenue is 15." }] },
+    ]);
+    play(
+        &mut sandbox,
+        json!({ "steps": [{ "text": "ok" }], "when": when }),
+    );
+    let mut peer = Peer::start(&sandbox, &["--agent", "analyst"]);
+    peer.ask("How much revenue?");
+    let waiting = peer.next_event("permission_required");
+    peer.ask("Well?");
+    let queued = peer.next_event("queued");
+    assert_eq!(queued["event"]["message"], json!("Well?"));
+    let call = waiting["event"]["call"]["id"].clone();
+    peer.send(&json!({ "type": "decide", "call": call, "decision": "allow" }).to_string());
+    let decided = peer.next_event("permission_decided");
+    assert_eq!(
+        decided["event"]["decided_by"],
+        json!("the program at the other end")
+    );
+    let result = peer.next_line("result");
+    assert_eq!(result["response"], json!("Well, 15."));
+    peer.ask("Take your time.");
+    peer.next_event("text_chunk");
+    peer.send(r#"{"type":"interrupt"}"#);
+    let stopped = peer.next_line("failure");
+    assert_eq!(stopped["error"]["code"], json!("cancelled"));
+    assert_eq!(peer.close(), Some(0));
 }

@@ -1,4 +1,5 @@
-//! Units that a budget, a signal or a kill cuts off: the next run continues them, and no turn is paid for twice.
+//! Units that a budget, a signal or a kill interrupts: the next run continues them, and no turn is
+//! paid for twice.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -12,18 +13,17 @@ use crate::claude_cut_off::{signal, until};
 use crate::sources::{SCHEMA, Script, answered, locally, page, project, remotely};
 use crate::support::{commit, git, run, write};
 
-/// A model that writes five pages, one a turn, and is done in the sixth.
+/// Writes five pages, one per turn, and ends in the sixth.
 fn script() -> Script {
     let keys = ["one", "two", "three", "four", "five"];
     let calls = keys.map(|key| page(key, key)).to_vec();
     vec![("Unit dbt-all of", calls)]
 }
 
-/// What the provider was asked in the turns of the unit, without its probes.
+/// The turns of the unit, without probes.
 type Bill = Arc<Mutex<Vec<Value>>>;
 
-/// A provider that counts the tokens of a request as its bytes say, and stalls in the answer to this turn the first
-/// time that it is asked for it.
+/// Counts the tokens of a request by its bytes, and stalls once in the answer to turn `stalls_at`.
 fn provider(bill: &Bill, stalls_at: Option<usize>) -> Loopback {
     let (bill, script) = (Arc::clone(bill), script());
     Loopback::start(move |request, number| {
@@ -52,7 +52,7 @@ fn shop(provider: &Loopback) -> Sandbox {
     remotely(project(&[("models/schema.yml", SCHEMA)]), provider, "")
 }
 
-/// The turns of a run that nothing cuts off.
+/// The turns of a run without interruption.
 fn whole() -> Vec<Value> {
     let bill = Bill::default();
     let provider = provider(&bill, None);
@@ -63,7 +63,7 @@ fn whole() -> Vec<Value> {
     turns
 }
 
-/// All pages are committed, and nothing of the unfinished work is left.
+/// All pages are committed, and no unfinished work remains.
 fn is_finished(sandbox: &Sandbox) {
     let files = git(sandbox, &["ls-files", "wiki/global"]);
     for key in ["one", "two", "three", "four", "five"] {
@@ -79,7 +79,7 @@ fn is_finished(sandbox: &Sandbox) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// `--max-tokens` that is enough for two turns, again and again: the unit is finished, and the provider was asked for
+/// With `--max-tokens` for two turns, run repeatedly: the unit is finished, and the provider got
 /// each turn once, with the same conversation as in one run.
 #[test]
 fn a_small_budget_comes_to_an_end_and_pays_for_no_turn_twice() {
@@ -113,7 +113,7 @@ fn a_small_budget_comes_to_an_end_and_pays_for_no_turn_twice() {
     is_finished(&sandbox);
 }
 
-/// Killed and interrupted in the third answer: that one alone is asked for again.
+/// Killed and interrupted in the third answer: only that one is asked again.
 #[test]
 fn a_run_that_is_ended_in_an_answer_is_continued_with_it() {
     let whole = whole();
@@ -140,7 +140,7 @@ fn a_run_that_is_ended_in_an_answer_is_continued_with_it() {
     }
 }
 
-/// Other files are another conversation: the unit begins again.
+/// Other files are another conversation.
 #[test]
 fn a_unit_that_has_changed_begins_again() {
     let bill = Bill::default();
@@ -170,7 +170,8 @@ fn a_unit_that_has_changed_begins_again() {
     is_finished(&sandbox);
 }
 
-/// The local session keeps no conversation: the unit begins again with what it had written, and is told so.
+/// The local session keeps no conversation: the unit begins again with what it had written, and the
+/// prompt says so.
 #[test]
 fn the_local_session_begins_again_with_what_was_written() {
     let mut sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &script());
@@ -219,12 +220,12 @@ fn the_local_session_begins_again_with_what_was_written() {
     let last = git(&sandbox, &["log", "-1", "--format=%s", "--name-only"]);
     assert_eq!(
         last,
-        "ktx ingest: shop-dbt dbt-all\n\nwiki/global/one.md\nwiki/global/two.md\n"
+        "ktx ingest: shop-dbt dbt-all\n\nraw-sources/shop-dbt/ledger/dbt-all.json\nwiki/global/one.md\nwiki/global/two.md\n"
     );
     assert!(!transcript.exists());
 }
 
-/// The opening probe of a run is tried again like every other call; a key that is refused ends it at once.
+/// It is retried like every other call; a refused key ends the run at once.
 #[test]
 fn the_opening_probe_is_retried() {
     let refused = |status: u16, class: &str| {

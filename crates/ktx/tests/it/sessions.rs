@@ -1,4 +1,4 @@
-//! `ktx agent sessions`: conversations that are continued, copied, followed, repaired.
+//! `ktx agent sessions`: conversations that are continued, copied, followed and repaired.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -9,7 +9,7 @@ use crate::claude::play;
 use crate::probes::configured;
 use crate::support::{json as json_of, run, write};
 
-/// Answers a question with these calls, one a step, and a text.
+/// Answers a question with these calls, one per step, and a text.
 fn when(question: &str, calls: &[(&str, Value)], says: &str) -> Value {
     let mut steps: Vec<Value> = calls
         .iter()
@@ -19,8 +19,7 @@ fn when(question: &str, calls: &[(&str, Value)], says: &str) -> Value {
     json!({ "prompt_contains": question, "steps": steps })
 }
 
-/// A shop whose model knows two questions. The later one is looked for first, because the earlier one stands in front
-/// of it in the same conversation.
+/// The later question is checked first, because the conversation contains the earlier one, too.
 pub(crate) fn two_questions() -> Sandbox {
     let mut sandbox = shop(CONFIG);
     let search = ("wiki_search", json!({ "query": "revenue" }));
@@ -150,7 +149,7 @@ fn a_session_is_continued_listed_and_shown() {
     assert_eq!(said, [&json!("In which currency?"), &json!("In euros.")]);
 }
 
-/// KODE-54: a copy ends where the conversation stands by itself, and its origin may be deleted.
+/// KODE-54: a copy ends where the conversation is complete, and its origin may be deleted.
 #[test]
 fn a_session_is_copied_at_its_points() {
     let sandbox = two_questions();
@@ -164,11 +163,11 @@ fn a_session_is_copied_at_its_points() {
         &sandbox,
         "agent run --session revenue -m 'In which currency?'",
     );
-    check!(&sandbox, "agent sessions fork revenue --at 4", @r"
+    check!(&sandbox, "agent sessions fork revenue --at 4", @"
     exit 3
     --- stderr
     Project: [SANDBOX]/work
-    error: a copy cannot begin behind record 4; it can behind 2 and 17
+    error: a copy cannot begin after record 4; it can after 2 and 19
     ");
     check!(&sandbox, "agent sessions fork revenue --at nowhere", @r"
     exit 3
@@ -190,12 +189,12 @@ fn a_session_is_copied_at_its_points() {
     let copy = only_other(&sandbox, "revenue");
     assert_eq!(copied["parent"], "revenue");
     let shown = run(&sandbox, &format!("agent sessions show {copy}"));
-    let behind = format!("behind {}\n", named["cursor"]);
-    insta::assert_snapshot!(shown.to_string().replace(&behind, "behind [N]\n"), @r#"
+    let place = format!("after {}\n", named["cursor"]);
+    insta::assert_snapshot!(shown.to_string().replace(&place, "after [N]\n"), @r#"
     exit: 0
     --- stdout
     [SESSION] · research · 1 turn · ready
-    copied from revenue behind [N]
+    copied from revenue after [N]
 
     > How much revenue?
       wiki_search {"query":"revenue"}
@@ -229,7 +228,6 @@ fn a_session_is_copied_at_its_points() {
     ");
 }
 
-/// The session beside this one.
 fn only_other(sandbox: &Sandbox, known: &str) -> String {
     let folder = sandbox.work().join(".ktx/state/agents/sessions");
     let mut names = std::fs::read_dir(folder)
@@ -245,7 +243,7 @@ fn only_other(sandbox: &Sandbox, known: &str) -> String {
     names.next().expect("another session")
 }
 
-/// KODE-44: events continue behind a cursor; the channels that were not asked for stay silent.
+/// KODE-44: events continue after a cursor; channels that were not requested stay silent.
 #[test]
 fn events_continue_behind_their_cursor() {
     let sandbox = two_questions();
@@ -285,7 +283,7 @@ fn events_continue_behind_their_cursor() {
             assert_eq!(event["channel"], "progress");
             event["event"]["type"].as_str().expect("a type").to_owned()
         })
-        // How the pieces of an answer fall into chunks depends on the moment.
+        // The chunks of an answer depend on timing.
         .filter(|kind| kind != "text_chunk")
         .collect();
     assert_eq!(
@@ -305,11 +303,11 @@ fn events_continue_behind_their_cursor() {
     --- stdout
     --- stderr
     Project: [SANDBOX]/work
-    error: the session has [LAST] records; there is nothing after record 999
+    error: the session ends with record [LAST]; there is nothing after record 999
     ");
 }
 
-/// KODE-55: one clear error for what cannot be opened.
+/// KODE-55: one clear error for each session that cannot be opened.
 #[test]
 fn what_cannot_be_opened_is_named() {
     let sandbox = two_questions();
@@ -325,7 +323,7 @@ fn what_cannot_be_opened_is_named() {
     exit 2
     --- stderr
     Project: [SANDBOX]/work
-    error: `../../etc` is not a session id: use at most 64 lower-case letters, digits and `-`, beginning with no `-`
+    error: `../../etc` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`
     ");
     check!(&sandbox, "agent run --continue -m 'How much revenue?'", @r"
     exit 3
@@ -378,21 +376,21 @@ fn what_cannot_be_opened_is_named() {
     let log = ".ktx/state/agents/sessions/revenue-2024/log.jsonl";
     let text = sandbox.read(log).expect("a log");
     write(&sandbox, log, &text.replacen("READY", "Ready", 1));
-    check!(&sandbox, "agent sessions show revenue-2024", @r"
+    check!(&sandbox, "agent sessions show revenue-2024", @"
     exit 1
     --- stderr
     Project: [SANDBOX]/work
-    error: .ktx/state/agents/sessions/revenue-2024/log.jsonl:4: the record is damaged: its checksum does not fit
+    error: .ktx/state/agents/sessions/revenue-2024/log.jsonl:5: the record is damaged: its checksum does not fit
 
     hint: run `ktx agent sessions repair revenue-2024` to make a new session of the part before it
     ");
-    check!(&sandbox, "agent sessions list", @r"
+    check!(&sandbox, "agent sessions list", @"
     exit 0
     session	state	turns	tokens	cost	question
     revenue-2025	ready	1	314	-	How much revenue?
     --- stderr
     Project: [SANDBOX]/work
-    warning: .ktx/state/agents/sessions/revenue-2024/log.jsonl:4: the record is damaged: its checksum does not fit
+    warning: .ktx/state/agents/sessions/revenue-2024/log.jsonl:5: the record is damaged: its checksum does not fit
     ");
     check!(&sandbox, "agent sessions repair revenue-2024", @r"
     exit 0
@@ -402,7 +400,6 @@ fn what_cannot_be_opened_is_named() {
     ");
 }
 
-/// A run that keeps nothing leaves nothing.
 #[test]
 fn a_run_may_keep_nothing() {
     let sandbox = two_questions();
@@ -425,7 +422,6 @@ fn a_run_may_keep_nothing() {
     assert_eq!(std::fs::read_dir(once).expect("a folder").count(), 0);
 }
 
-/// A run that could not ask anything leaves no session.
 #[test]
 fn a_run_without_a_model_leaves_no_session() {
     let sandbox = shop(&CONFIG.replace("claude-code", "none"));
@@ -445,8 +441,8 @@ fn a_run_without_a_model_leaves_no_session() {
     ");
 }
 
-/// KODE-51, KODE-52: killed at each stage of a step, the session can be read and continued, and every provider accepts
-/// its history. Nothing that has an answer is asked again.
+/// KODE-51, KODE-52: killed at each stage of a step, the session can be read and continued, and
+/// every provider accepts its history. No answered call is asked again.
 #[test]
 fn a_turn_that_was_killed_at_any_stage_is_continued() {
     let mut told = Vec::new();
@@ -501,7 +497,7 @@ fn a_turn_that_was_killed_at_any_stage_is_continued() {
 }
 
 /// Every call has its result in the next message, and roles alternate.
-fn check_history(asked: &Value) {
+pub(crate) fn check_history(asked: &Value) {
     let messages = asked["messages"].as_array().expect("messages");
     for pair in messages.windows(2) {
         assert_ne!(pair[0]["role"], pair[1]["role"], "{asked:#}");
