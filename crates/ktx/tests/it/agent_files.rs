@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::support::{json, project, run, unscanned, write};
 
-/// Copies fixtures of agents into the project.
 fn with(sandbox: &Sandbox, names: &[&str]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/agents");
     for name in names {
@@ -206,7 +205,8 @@ fn every_fault_of_every_file_is_reported() {
             "message": "model.temprature: there is no such key",
             "hint": "did you mean `temperature`?"
           }
-        ]
+        ],
+        "agents": []
       },
       "meta": {
         "command": "agent validate"
@@ -307,6 +307,51 @@ fn ignored_capabilities_are_errors_unless_they_are_allowed() {
     warning: agents/claude-web.yaml:3:22: claude.web_search: ktx agents search no web
       hint: serve a search as an MCP tool
     ");
+}
+
+/// HOLO-34, HOLO-01: `model.provider` and `auth_provider` select the backend, else the project does.
+#[test]
+fn validate_names_the_backend_of_each_agent() {
+    let sandbox = project();
+    let models = [
+        ("none", ""),
+        ("key", "provider: anthropic"),
+        ("explicit", "provider: anthropic, auth_provider: api_key"),
+        ("login", "provider: anthropic, auth_provider: oauth_token"),
+        ("vertex", "provider: anthropic, auth_provider: vertex"),
+        ("foundry", "provider: anthropic, auth_provider: foundry"),
+        ("openai", "provider: openai"),
+        (
+            "azure",
+            "provider: azure_openai, endpoint: 'https://a.example'",
+        ),
+        ("ollama", "provider: ollama"),
+        ("gemini", "provider: gemini"),
+        ("local", "provider: claude-code"),
+    ];
+    for (name, model) in models {
+        let text = format!("name: {name}\ninstructions: {{inline: Answer.}}\nmodel: {{{model}}}\n");
+        write(&sandbox, &format!("agents/{name}.yaml"), &text);
+    }
+    let checked = run(&sandbox, "agent validate --json");
+    let checked: Value = serde_json::from_str(&checked.stdout).expect("JSON");
+    let agents = checked["data"]["agents"].as_array().expect("agents");
+    let lines: Vec<String> = agents
+        .iter()
+        .map(|agent| format!("{} {}", agent["path"], agent["backend"]))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    "agents/azure.yaml" "openai-compatible"
+    "agents/explicit.yaml" "anthropic"
+    "agents/gemini.yaml" "gemini"
+    "agents/key.yaml" "anthropic"
+    "agents/local.yaml" "claude-code"
+    "agents/login.yaml" "claude-code"
+    "agents/none.yaml" "none"
+    "agents/ollama.yaml" "openai-compatible"
+    "agents/openai.yaml" "openai"
+    "agents/vertex.yaml" "vertex"
+    "#);
 }
 
 #[test]

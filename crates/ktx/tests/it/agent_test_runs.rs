@@ -1,0 +1,291 @@
+//! Runs of `ktx agent test` that are killed, stopped, continued and judged again.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ktx_test_support::loopback::{Answer, Loopback, Request};
+use ktx_test_support::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::agent::{CONFIG, shop};
+use crate::agent_tests::{ANALYST, CASES, analyst, model, model_that, question, tested};
+use crate::claude::play;
+use crate::interrupts::send;
+use crate::support::{json as json_of, run, transcript, write};
+
+pub(crate) fn newest_run(sandbox: &Sandbox) -> String {
+    let runs = sandbox.work().join(".ktx/state/agents/tests");
+    let runs = std::fs::read_dir(&runs).expect("runs");
+    let dated = runs.map(|entry| {
+        let entry = entry.expect("a run");
+        let log = std::fs::metadata(entry.path().join("log.jsonl")).expect("a journal");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (log.modified().expect("a time"), name)
+    });
+    dated.max().expect("a run").1
+}
+
+/// How often each question was asked for the first time in its conversation.
+pub(crate) fn asked_questions(provider: &Loopback) -> BTreeMap<String, usize> {
+    let mut questions = BTreeMap::new();
+    for request in provider.requests() {
+        let asked = request.json();
+        let is_first = asked["messages"].as_array().map(Vec::len) == Some(1);
+        if is_first && asked["output_config"]["format"].is_null() {
+            *questions.entry(question(&asked)).or_default() += 1;
+        }
+    }
+    questions
+}
+
+/// The model does not answer one question until it is released.
+struct Halted {
+    provider: Loopback,
+    sandbox: Sandbox,
+    waiting: Arc<AtomicBool>,
+    child: Child,
+}
+
+fn halted() -> Halted {
+    let waiting = Arc::new(AtomicBool::new(true));
+    let waits = Arc::clone(&waiting);
+    let provider = model_that(move |asked| {
+        while question(asked).starts_with("Which orders") && waits.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        analyst(asked)
+    });
+    let sandbox = tested(&provider, CASES);
+    let line = "agent test cases.yaml --agent analyst --parallel 1";
+    let child = sandbox
+        .command(line.split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    while !asked_questions(&provider).contains_key("Which orders, largest first?") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Halted {
+        provider,
+        sandbox,
+        waiting,
+        child,
+    }
+}
+
+/// Only the question in flight is asked again. What it may have cost is in the report, if ktx could write it down.
+fn continues(halted: &Halted, cost: &str) {
+    let Halted {
+        provider,
+        sandbox,
+        waiting,
+        ..
+    } = halted;
+    waiting.store(false, Ordering::SeqCst);
+    let run_id = newest_run(sandbox);
+    let printed = transcript(&run(
+        sandbox,
+        &format!("agent test --resume {run_id} --parallel 1"),
+    ));
+    assert!(printed.contains(cost), "{printed}");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(printed.replace(cost, "[COST]"), @"
+    exit 8
+    case	verdict	passes	reason	session
+    revenue	passed	1/1	-	[SESSION]
+    refunds	passed	1/1	-	[SESSION]
+    orders	failed: wrong_value	0/1	numeric: 4 is not 3	[SESSION]
+    profit	passed	1/1	-	[SESSION]
+    largest	failed: wrong_order	0/1	sql_result: row 1 is in another place	[SESSION]
+    endless	failed: max_turns	0/1	max_turns limit reached	[SESSION]
+    gold-writes	error	0/0	oracle: the reference failed: only queries are allowed	-
+    gold-wrong	error	0/0	oracle: the reference failed: no such column: total	-
+    gold-empty	error	0/0	oracle: empty_reference: the reference has no rows	-
+    later	skipped	0/0	no data yet	-
+    --- stderr
+    Project: [SANDBOX]/work
+    full: 10 cases: 3 passed, 3 failed, 3 could not be judged, 1 skipped; accuracy 50 % (95 %: 19…81); [COST]
+    to see what went wrong: ktx agent sessions show [SESSION]
+    ");
+    }
+    let asked = asked_questions(provider);
+    let (twice, once): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, count)| **count > 1);
+    assert_eq!(twice, [(&"Which orders, largest first?".to_owned(), &2)]);
+    assert_eq!(once.len(), 5);
+    // A finished run asks nothing more.
+    let before = provider.requests().len();
+    let again = run(sandbox, &format!("agent test --resume {run_id}"));
+    assert_eq!(again.code, Some(8));
+    assert_eq!(provider.requests().len(), before);
+}
+
+/// HOLO-50: `kill -9` costs the case in flight, and no finished case is asked again.
+#[test]
+fn a_killed_run_continues() {
+    let mut halted = halted();
+    halted.child.kill().expect("a kill");
+    halted.child.wait().expect("its end");
+    continues(&halted, "1270 tokens for $0.0040");
+}
+
+/// The output names the command that continues the run.
+#[test]
+fn an_interrupted_run_continues() {
+    let mut halted = halted();
+    send("-INT", &halted.child);
+    halted.child.wait().expect("its end");
+    let mut told = String::new();
+    let stderr = halted.child.stderr.as_mut().expect("a pipe");
+    std::io::Read::read_to_string(stderr, &mut told).expect("text");
+    insta::assert_snapshot!(halted.sandbox.filter(told.as_bytes()), @r"
+    Project: [SANDBOX]/work
+    error: cancelled
+
+    hint: run `ktx agent test --resume [SESSION]` to continue where it ended
+    ");
+    continues(&halted, "6045 tokens for $0.0262");
+}
+
+#[test]
+fn a_run_continues_after_its_budget() {
+    let provider = model(analyst);
+    let sandbox = tested(&provider, CASES);
+    // The smallest budget that allows the first call is used up by the next ones.
+    let stopped = (1..200).find_map(|step| {
+        let line = "agent test cases.yaml --agent analyst --parallel 1 --max-tokens";
+        let printed = run(&sandbox, &format!("{line} {}", 250 * step));
+        (!printed.stdout.is_empty()).then_some(printed)
+    });
+    let stopped = stopped.expect("a budget for one call");
+    let told = transcript(&stopped);
+    // The number of cases depends on the length of the tool descriptions.
+    assert!(
+        told.contains("\nendless\terror\t0/0\tbudget\t-\n"),
+        "{told}"
+    );
+    let next = "not all cases were asked; to continue: ktx agent test --resume [SESSION]";
+    assert!(told.contains(next), "{told}");
+    let run_id = newest_run(&sandbox);
+    let before = asked_questions(&provider);
+    check!(&sandbox, format!("agent test --resume {run_id} --parallel 1").as_str(), @r"
+    exit 8
+    case	verdict	passes	reason	session
+    revenue	passed	1/1	-	[SESSION]
+    refunds	passed	1/1	-	[SESSION]
+    orders	failed: wrong_value	0/1	numeric: 4 is not 3	[SESSION]
+    profit	passed	1/1	-	[SESSION]
+    largest	failed: wrong_order	0/1	sql_result: row 1 is in another place	[SESSION]
+    endless	failed: max_turns	0/1	max_turns limit reached	[SESSION]
+    gold-writes	error	0/0	oracle: the reference failed: only queries are allowed	-
+    gold-wrong	error	0/0	oracle: the reference failed: no such column: total	-
+    gold-empty	error	0/0	oracle: empty_reference: the reference has no rows	-
+    later	skipped	0/0	no data yet	-
+    --- stderr
+    Project: [SANDBOX]/work
+    full: 10 cases: 3 passed, 3 failed, 3 could not be judged, 1 skipped; accuracy 50 % (95 %: 19…81); 1270 tokens for $0.0040
+    to see what went wrong: ktx agent sessions show [SESSION]
+    ");
+    let after = asked_questions(&provider);
+    assert!(
+        before.len() < after.len() && after.values().all(|count| *count == 1),
+        "{after:?}"
+    );
+
+    let before = provider.requests().len();
+    let graded = json_of_8(&sandbox, &format!("agent test --grade {run_id} --json"));
+    let judged = provider.requests().len() - before;
+    assert_eq!(judged, 1, "only the judge is asked");
+    assert_eq!(graded["totals"]["failed"], 3);
+
+    write(
+        &sandbox,
+        "cases.yaml",
+        &CASES.replace("value: 3}", "value: 4}"),
+    );
+    check!(&sandbox, format!("agent test --resume {run_id}").as_str(), @r"
+    exit 3
+    --- stderr
+    Project: [SANDBOX]/work
+    error: the cases have changed since the test run `[SESSION]` began
+
+    hint: begin a new run
+    hint: or judge its answers with the cases as they are now: `ktx agent test --grade [SESSION]`
+    ");
+    let graded = json_of_8(&sandbox, &format!("agent test --grade {run_id} --json"));
+    assert_eq!(graded["cases"][2]["verdict"], "passed");
+    let before = provider.requests().len();
+    let replayed = json_of_8(
+        &sandbox,
+        "agent test cases.yaml --agent analyst --runner replay --json",
+    );
+    assert_eq!(provider.requests().len(), before);
+    assert_eq!(replayed["cases"][2]["verdict"], "passed");
+    assert_eq!(
+        replayed["cases"][3]["reason"],
+        "refusal: missing: the run has no model that judges"
+    );
+}
+
+fn json_of_8(sandbox: &Sandbox, line: &str) -> Value {
+    let printed = run(sandbox, line);
+    assert_eq!(printed.code, Some(8), "{printed}");
+    serde_json::from_str(&printed.stdout).expect("JSON")
+}
+
+#[test]
+fn a_model_that_cannot_be_used_ends_the_run() {
+    let provider = Loopback::start(|_: &Request, _| {
+        let error = json!({ "type": "error", "error": { "type": "authentication_error", "message": "no" } });
+        Answer::json(401, &error)
+    })
+    .expect("a provider");
+    let sandbox = tested(&provider, CASES);
+    check!(&sandbox, "agent test cases.yaml --agent analyst --parallel 1", @r"
+    exit 5
+    --- stderr
+    Project: [SANDBOX]/work
+    error: the provider does not accept the key (HTTP 401)
+
+    hint: check the key and its permissions
+    hint: or continue this run: `ktx agent test --resume [SESSION]`
+    ");
+    assert_eq!(provider.requests().len(), 1);
+    // Judging rows needs no model, nor does the planner.
+    let planner = json_of(
+        &sandbox,
+        "agent test cases.yaml --agent analyst --runner planner --case later --json",
+    );
+    assert_eq!(planner["totals"]["skipped"], 1);
+}
+
+/// HOLO-50: the local session answers cases through the same engine.
+#[test]
+fn the_local_session_answers_cases() {
+    let mut sandbox = shop(CONFIG);
+    let query = json!({ "connectionId": "warehouse", "measures": ["orders.revenue"] });
+    let steps = json!([
+        { "tools": [{ "name": "sl_query", "input": query }] },
+        { "text": "Revenue is 15." },
+    ]);
+    let when = json!([{ "prompt_contains": "How much revenue?", "steps": steps }]);
+    play(
+        &mut sandbox,
+        json!({ "steps": [{ "text": "Answer: 35" }], "when": when }),
+    );
+    write(&sandbox, "agents/analyst.yaml", ANALYST);
+    write(&sandbox, "cases.yaml", CASES);
+    check!(&sandbox, "agent test cases.yaml --agent analyst --case 're*'", @r"
+    exit 0
+    case	verdict	passes	reason	session
+    revenue	passed	1/1	-	[SESSION]
+    refunds	passed	1/1	-	[SESSION]
+    --- stderr
+    Project: [SANDBOX]/work
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    full: 2 cases: 2 passed; accuracy 100 % (95 %: 34…100); 471 tokens for an unknown price
+    ");
+}
