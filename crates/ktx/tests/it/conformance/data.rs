@@ -16,7 +16,7 @@ fn json(path: PathBuf) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// All cases, grouped by their models.
+/// Grouped by their models.
 pub(super) fn cases() -> Vec<Value> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(fixtures().join("cases"))
         .expect("a folder")
@@ -31,17 +31,15 @@ pub(super) fn cases() -> Vec<Value> {
     cases
 }
 
-/// The folder with a model's sources.
 pub(super) fn sources_of(model: &str) -> PathBuf {
     fixtures().join("models").join(model).join("sources")
 }
 
-/// The tables of a model.
 pub(super) struct Model {
     tables: Value,
 }
 
-/// The words of an engine for the five types of the cases.
+/// The names that an engine has for the five types of the cases.
 pub(super) struct Types {
     pub(super) quote: char,
     pub(super) int: &'static str,
@@ -60,7 +58,7 @@ impl Model {
         }
     }
 
-    /// Statements that make the tables anew and fill them.
+    /// Statements that rebuild and fill the tables.
     pub(super) fn statements(&self, types: &Types) -> Vec<String> {
         let quote = types.quote;
         let quoted = |name: &str| format!("{quote}{name}{quote}");

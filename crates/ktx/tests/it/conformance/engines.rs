@@ -1,4 +1,4 @@
-//! Engines that run the compiled SQL. Where ktx has a connector, it goes through the gate and it.
+//! Engines that run the compiled SQL, through the gate and ktx's connector if there is one.
 #![expect(clippy::panic, reason = "a helper that fails fails its test")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,14 +17,11 @@ use tokio_util::sync::CancellationToken;
 use super::data::{Model, Types};
 use super::judge::Norm;
 
-/// The names of the columns, and the rows.
 pub(super) type Rows = (Vec<String>, Vec<Vec<Norm>>);
 
-/// Something that runs SQL.
 pub(super) trait Engine {
-    /// Makes the tables of a model, and no others.
+    /// Creates the tables of a model, and no others.
     fn load(&mut self, model: &Model);
-    /// Runs a query.
     fn run(&mut self, sql: &str) -> Result<Rows, String>;
 }
 
@@ -95,7 +92,7 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// A file of its own, through the connector.
+/// A separate file, through the connector.
 pub(super) struct Sqlite {
     folder: tempfile::TempDir,
     loaded: usize,
@@ -142,7 +139,7 @@ impl Engine for Sqlite {
     }
 }
 
-/// A database of its own on the server of the tests, through the connector.
+/// A separate database on the server of the tests, through the connector.
 pub(super) struct Postgres {
     admin: tokio_postgres::Client,
     connector: Arc<dyn Connector>,
@@ -221,7 +218,7 @@ impl Engine for Postgres {
     }
 }
 
-/// A schema of its own on the server of the tests, through the connector.
+/// A separate schema on the server of the tests, through the connector.
 pub(super) struct MariaDb {
     admin: mysql_async::Conn,
     connector: Arc<dyn Connector>,
@@ -287,7 +284,7 @@ impl Engine for MariaDb {
     }
 }
 
-/// DuckDB's Python module behind a pipe.
+/// DuckDB's Python module, over a pipe.
 pub(super) struct DuckDb {
     child: Child,
     input: ChildStdin,
@@ -325,7 +322,7 @@ impl DuckDb {
 
 impl Drop for DuckDb {
     fn drop(&mut self) {
-        // A script that has ended already is as good.
+        // The script may have ended already.
         self.child.kill().unwrap_or_default();
         self.child.wait().expect("the script can be awaited");
     }

@@ -1,4 +1,4 @@
-//! Whether an answer is what a case expects.
+//! Judges whether an answer is the expected one.
 #![expect(clippy::panic, reason = "a helper that fails fails its test")]
 
 use std::cmp::Ordering;
@@ -7,21 +7,18 @@ use serde_json::Value;
 
 use super::engines::Engine;
 
-/// How an answer compares.
 pub(super) enum Verdict {
-    /// It is the expected one.
     Exact,
-    /// It is one that the contract accepts as well.
+    /// The contract accepts it as well.
     Accepted,
-    /// It is neither.
     Wrong(String),
 }
 
-/// A value as it is compared: numbers and truth values are one kind, midnights are dates.
+/// Numbers and Booleans are one kind, midnights are dates.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Norm {
     Null,
-    /// A number, and how exact the engine tells it.
+    /// A number, and the precision that the engine gives.
     Number(f64, f64),
     Text(String),
 }
@@ -34,7 +31,7 @@ impl Norm {
         Self::Number(value, 0.0)
     }
 
-    /// A decimal: some engines round quotients to a few digits.
+    /// Some engines round quotients to a few digits.
     pub(super) fn decimal(text: &str) -> Self {
         let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
         let exactness = match digits {
@@ -51,7 +48,7 @@ impl Norm {
         if !is_time {
             return Self::Text(text.to_owned());
         }
-        // Some engines cut dates to points in time, with the offset of the session.
+        // Some engines truncate dates to times, with the offset of the session.
         let text = text.strip_suffix("+00").unwrap_or(text);
         let text = text.replacen('T', " ", 1);
         let text = match text.split_once('.') {
@@ -67,7 +64,7 @@ impl Norm {
             Value::Bool(truth) => Self::number(f64::from(u8::from(*truth))),
             Value::Number(number) => Self::number(number.as_f64().expect("a number")),
             Value::String(text) => Self::text(text),
-            // Of several values that are right, the first stands for all where rows are ordered.
+            // If several values are right, the first one is used where rows are ordered.
             Value::Object(several) => Self::of(&several["any"][0]),
             other @ Value::Array(_) => panic!("no value of the cases: {other}"),
         }
@@ -111,7 +108,6 @@ fn count(value: &Value) -> Option<usize> {
         .and_then(|number| usize::try_from(number).ok())
 }
 
-/// Judges the answer to a case.
 pub(super) fn judge(case: &Value, answer: &Value, engine: &mut dyn Engine) -> Verdict {
     let expect = &case["expect"];
     let kinds = list(expect, "error");
@@ -152,7 +148,7 @@ pub(super) fn judge(case: &Value, answer: &Value, engine: &mut dyn Engine) -> Ve
     }
 }
 
-/// The places of the expected columns: dimensions by place, measures by what was asked.
+/// Dimensions by position, measures by their query.
 fn columns(expect: &Value, answer: &Value, names: &[String]) -> Result<Vec<usize>, String> {
     let mut places: Vec<usize> = (0..count(&expect["dims"]).unwrap_or(0)).collect();
     for alternatives in list(expect, "measures") {
@@ -207,7 +203,7 @@ fn compare(expect: &Value, wanted: &[Value], got: &[Vec<Norm>]) -> Result<(), St
     first_rows(&keys, wanted, got)
 }
 
-/// By the keys; NULL stands wherever the engine puts it.
+/// Compares by the keys, wherever the engine puts NULL.
 fn ordered(keys: &[(usize, bool)], left: &[Norm], right: &[Norm]) -> Ordering {
     for (place, descends) in keys {
         match left[*place].order(&right[*place]) {
@@ -220,7 +216,7 @@ fn ordered(keys: &[(usize, bool)], left: &[Norm], right: &[Norm]) -> Ordering {
     Ordering::Equal
 }
 
-/// With a limit the first rows by the keys are wanted, not any.
+/// With a limit, the rows must be the first ones by the keys.
 fn first_rows(keys: &[(usize, bool)], wanted: &[Value], got: &[Vec<Norm>]) -> Result<(), String> {
     if keys.is_empty() || got.len() == wanted.len() {
         return Ok(());

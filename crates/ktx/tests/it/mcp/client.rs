@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::support::compare_text;
 
-/// A client that speaks lines; every line of stdout must be a message.
-pub(super) struct Client {
+/// Every line of stdout must be a message.
+pub(crate) struct Client {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -17,17 +17,22 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn start(sandbox: &Sandbox) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox) -> Self {
         Self::start_with(sandbox, &[])
     }
 
-    pub(super) fn start_with(sandbox: &Sandbox, flags: &[&str]) -> Self {
+    pub(crate) fn able_to(sandbox: &Sandbox, capabilities: &Value) -> Self {
+        let mut client = Self::start(sandbox);
+        client.begin(capabilities);
+        client
+    }
+
+    pub(crate) fn start_with(sandbox: &Sandbox, flags: &[&str]) -> Self {
         let words: Vec<&str> = ["mcp", "stdio"].iter().chain(flags).copied().collect();
         Self::run(sandbox, &words)
     }
 
-    /// Starts the server with this command line.
-    pub(super) fn run(sandbox: &Sandbox, words: &[&str]) -> Self {
+    pub(crate) fn run(sandbox: &Sandbox, words: &[&str]) -> Self {
         let mut child = sandbox
             .command(words)
             .stdin(Stdio::piped())
@@ -45,31 +50,34 @@ impl Client {
         }
     }
 
-    pub(super) fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         self.line(&message.to_string());
     }
 
-    pub(super) fn line(&mut self, text: &str) {
+    pub(crate) fn line(&mut self, text: &str) {
         writeln!(self.stdin, "{text}").expect("the server reads");
     }
 
-    /// The next message of the server.
-    pub(super) fn read(&mut self) -> Value {
+    pub(crate) fn read(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).expect("the server writes");
         serde_json::from_str(&line).expect("every line is a message")
     }
 
-    /// Sends a request and gives the result or the error of its answer.
+    /// Returns the result or the error.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments are written where they are used"
     )]
-    pub(super) fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.calls += 1;
         let id = self.calls;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let mut answer = self.read();
+        // Files that the server itself has written cause notifications, too.
+        while answer["method"] == json!("notifications/resources/list_changed") {
+            answer = self.read();
+        }
         assert_eq!(answer["id"], json!(id), "{answer}");
         let part = if answer["error"].is_null() {
             "result"
@@ -79,11 +87,15 @@ impl Client {
         answer[part].take()
     }
 
-    pub(super) fn initialize(&mut self) -> Value {
+    pub(crate) fn initialize(&mut self) -> Value {
+        self.begin(&json!({}))
+    }
+
+    fn begin(&mut self, capabilities: &Value) -> Value {
         let answer = self.ask(
             "initialize",
             json!({
-                "protocolVersion": "2025-06-18", "capabilities": {},
+                "protocolVersion": "2025-06-18", "capabilities": capabilities,
                 "clientInfo": { "name": "test", "version": "0" },
             }),
         );
@@ -91,8 +103,8 @@ impl Client {
         answer
     }
 
-    /// Calls a tool and gives what it says, structured when it is no error.
-    pub(super) fn call(&mut self, name: &str, arguments: Value) -> Value {
+    /// Returns the structured result, or the text of an error.
+    pub(crate) fn call(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.ask(
             "tools/call",
             json!({ "name": name, "arguments": arguments }),
@@ -112,7 +124,7 @@ impl Client {
                 let text: Value = serde_json::from_str(text).expect("the text is JSON");
                 assert_eq!(text, data, "{name}");
             }
-            // Both faces warn the model that it reads data; only the names of connections are ours.
+            // Both forms warn the model that it reads data; only the names of connections are ours.
             let noted = data
                 .as_object_mut()
                 .and_then(|data| data.shift_remove("_note"));
@@ -124,8 +136,8 @@ impl Client {
         }
     }
 
-    /// Closes the session and gives the exit code with everything that was still printed.
-    pub(super) fn close(self) -> (Option<i32>, String, String) {
+    /// Returns the exit code with the remaining output.
+    pub(crate) fn close(self) -> (Option<i32>, String, String) {
         let Self {
             mut child,
             stdin,
@@ -142,9 +154,8 @@ impl Client {
     }
 }
 
-/// Compares what a tool answered.
 #[track_caller]
-pub(super) fn check(sandbox: &Sandbox, what: &str, answer: &Value, expected: &str) {
+pub(crate) fn check(sandbox: &Sandbox, what: &str, answer: &Value, expected: &str) {
     compare_text(
         what,
         &sandbox.filter(format!("{answer:#}\n").as_bytes()),

@@ -1,4 +1,4 @@
-//! A server that many clients come to, and some of them to keep others out.
+//! A server with many clients, some of them hostile.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -8,7 +8,8 @@ use serde_json::json;
 use super::served::{Server, initialize};
 use crate::support::shop;
 
-/// More connections than a server takes, each with half a request: whoever sends a whole one is answered.
+/// More connections than the server accepts, each with half a request: a client with a whole
+/// request is answered.
 #[test]
 fn half_requests_keep_nobody_out() {
     let sandbox = shop();
@@ -23,7 +24,7 @@ fn half_requests_keep_nobody_out() {
         .zip(halves.iter().cycle())
         .map(|(_, half)| {
             let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
-            // One that had to go for the next ones may be gone by now.
+            // The server may have closed this connection for the next ones.
             stream.write_all(half.as_bytes()).unwrap_or_default();
             stream
         })
@@ -34,8 +35,7 @@ fn half_requests_keep_nobody_out() {
     drop(open);
 }
 
-/// Clients that begin a session and leave fill no table: another one is let in, and the session of one that
-/// has worked stays.
+/// A new client gets a session, and the session of a client that has worked stays.
 #[test]
 fn sessions_that_are_left_behind_keep_nobody_out() {
     let sandbox = shop();

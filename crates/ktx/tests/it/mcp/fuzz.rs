@@ -1,4 +1,5 @@
-//! Calls as careless models write them: none breaks the server, and each refusal has a next step.
+//! Calls with the mistakes of careless models: none breaks the server, and each refusal has a next
+//! step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +12,13 @@ use crate::support::{run, sandbox};
 
 const CALLS: usize = 1500;
 
-/// Bytes of a result for each of its tokens, as the budget of the tools counts them.
+/// The budget of the tools counts tokens like this.
 const TOKEN_BYTES: u64 = 3;
 
-/// The longest refusal, in bytes.
+/// The limit in bytes.
 const LONGEST_REFUSAL: usize = 6_000;
 
-/// The same numbers each time.
+/// The same numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -34,7 +35,6 @@ impl Random {
     }
 }
 
-/// Calls that work.
 fn sound() -> Vec<(&'static str, Value)> {
     vec![
         ("connection_list", json!({})),
@@ -85,7 +85,7 @@ fn sound() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// SQL of other dialects, and what is no query.
+/// SQL of other dialects, and text that is not a query.
 const FOREIGN_SQL: [&str; 8] = [
     "select top 3 * from orders",
     "select date_trunc('month', placed_at) from orders",
@@ -116,7 +116,7 @@ fn other_type(random: &mut Random) -> Value {
     random.pick(&values).clone()
 }
 
-/// A text with one letter left out, doubled or exchanged.
+/// One letter is removed, doubled or replaced.
 fn misspelled(text: &str, random: &mut Random) -> String {
     let mut letters: Vec<char> = text.chars().collect();
     if letters.len() < 3 {
@@ -133,7 +133,6 @@ fn misspelled(text: &str, random: &mut Random) -> String {
     letters.into_iter().collect()
 }
 
-/// Another spelling of an argument's name.
 fn respelled(name: &str, random: &mut Random) -> String {
     let snake = name.chars().flat_map(|letter| {
         let begins = letter.is_uppercase().then_some('_');
@@ -148,7 +147,6 @@ fn respelled(name: &str, random: &mut Random) -> String {
     }
 }
 
-/// The places of all texts in some arguments.
 fn texts(value: &Value, place: &str, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(place.to_owned()),
@@ -166,7 +164,6 @@ fn texts(value: &Value, place: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Puts one mistake into a call.
 fn mistaken(tool: &mut String, arguments: &mut Value, random: &mut Random) {
     let names: Vec<String> = arguments
         .as_object()
@@ -234,7 +231,7 @@ fn mistaken(tool: &mut String, arguments: &mut Value, random: &mut Random) {
     }
 }
 
-/// The schemas of results, by tool.
+/// The schemas by tool.
 fn schemas() -> BTreeMap<String, ObjectSchema> {
     let catalogue = tool_catalogue();
     let tools = catalogue.as_array().expect("tools").iter();
@@ -245,7 +242,6 @@ fn schemas() -> BTreeMap<String, ObjectSchema> {
     each.collect()
 }
 
-/// What is wrong with an answer.
 fn faults(
     tool: &str,
     arguments: &Value,
@@ -318,7 +314,7 @@ fn careless_calls_are_answered_with_a_next_step() {
                 corrected += 1;
                 let params = json!({ "name": tool, "arguments": suggestion });
                 let again = client.ask("tools/call", params);
-                // Only the warehouse knows whether a statement of its own dialect is right.
+                // Only the warehouse can judge a statement in its own dialect.
                 let is_sql = again["structuredContent"]["error"]["code"] == json!("query_failed");
                 if again["isError"] == json!(true) && !is_sql {
                     let text = &again["content"][0]["text"];

@@ -1,4 +1,4 @@
-//! A call that is given up ends its statement at the warehouse, in whatever way it is given up.
+//! An abandoned call ends its statement at the warehouse, in whatever way it is abandoned.
 
 use std::net::Shutdown;
 
@@ -15,10 +15,10 @@ use crate::support::{project, run, write};
 /// Ten to the power of fifteen rows, counted one by one.
 const ENDLESS: &str = "select count(*) as marked from numbers a, numbers b, numbers c";
 
-/// A statement has a minute. One that is gone by half of that was ended and has not run out of time.
+/// A statement may take a minute. One that ends within half of that was cancelled and has not timed
+/// out.
 const LONG_BEFORE_ITS_LIMIT: i64 = 30;
 
-/// A call in its own line of JSON-RPC.
 fn call(id: u64) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
         "name": "sql_execution", "arguments": { "connectionId": "warehouse", "sql": ENDLESS },
@@ -29,8 +29,8 @@ fn cancelled(id: u64) -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
 }
 
-/// Gives a call up in every way there is; `begun` waits until its statement is at work, `gone` until it
-/// is no more, and is told how the call was given up.
+/// Abandons a call in every possible way. `begun` waits until its statement runs; `gone` waits
+/// until it has ended, and gets the way as text.
 fn in_every_way(sandbox: &Sandbox, begun: &dyn Fn(), gone: &dyn Fn(&str)) {
     let mut client = Client::start(sandbox);
     client.initialize();
@@ -96,7 +96,7 @@ fn a_call_that_is_given_up_ends_its_statement_on_mariadb() {
     at_a_server::<MariaDb>("ktx_it_given_up");
 }
 
-/// A job that goes on is billed.
+/// A job that continues is billed.
 #[test]
 fn a_call_that_is_given_up_ends_its_job_on_bigquery() {
     let server = BigQuery::start();

@@ -1,4 +1,4 @@
-//! `ktx mcp start`: the same tools over HTTP, for who may ask.
+//! `ktx mcp start`: the same tools over HTTP, with a token.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -95,7 +95,6 @@ stopped: no server runs
     assert!(!sandbox.work().join(".ktx/mcp.json").exists());
 }
 
-/// What a tool says does not depend on the way to it.
 #[test]
 fn tools_answer_as_over_stdio() {
     let sandbox = shop();
@@ -150,7 +149,8 @@ fn tools_answer_as_over_stdio() {
     );
 }
 
-/// The token is asked for before anything is read, and stands where only its owner can see it.
+/// The server checks the token before it reads anything, and only the owner can read the token's
+/// file.
 #[test]
 fn only_who_may_is_answered() {
     let mut sandbox = shop();
@@ -234,7 +234,7 @@ fn only_who_may_is_answered() {
             vec![
                 "access-control-allow-origin: https://app.example.com",
                 "access-control-allow-methods: GET, POST, DELETE",
-                "access-control-allow-headers: authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id",
+                "access-control-allow-headers: authorization, content-type, idempotency-key, last-event-id, mcp-protocol-version, mcp-session-id",
                 "access-control-expose-headers: mcp-session-id",
             ]
         )
@@ -246,7 +246,7 @@ fn only_who_may_is_answered() {
     let files = [".ktx/mcp.json", ".ktx/logs/mcp.log"].map(|file| sandbox.read(file).unwrap());
     let all = format!("{}{}", String::from_utf8_lossy(&arguments), files.concat());
     assert!(!all.contains("s3cret"), "{all}");
-    // The same settings with another token are other settings.
+    // Another token counts as other settings.
     let start = "mcp start --port 0 --allowed-host ktx.example.com --allowed-origin https://app.example.com";
     let same = run(&sandbox, start).code;
     let other = run(
@@ -257,8 +257,8 @@ fn only_who_may_is_answered() {
     assert_eq!((same, other), (Some(0), Some(1)));
 }
 
-/// Without a word about tokens the project's own one is asked for: it is made once, only the user can read it, and
-/// git never sees it.
+/// The project's own token is the default: it is created once, only the user can read it, and git
+/// ignores it.
 #[test]
 fn a_server_asks_for_the_token_of_the_project() {
     use std::os::unix::fs::MetadataExt as _;
@@ -284,7 +284,6 @@ fn a_server_asks_for_the_token_of_the_project() {
     assert_eq!(status, 200);
 }
 
-/// Who wants no token is told what that opens.
 #[test]
 fn a_server_without_a_token_says_what_it_opens() {
     let sandbox = shop();
@@ -301,7 +300,7 @@ fn a_server_without_a_token_says_what_it_opens() {
     assert!(server.told("mcp").contains("token: none"));
 }
 
-/// A server that was killed leaves its file, and nothing else.
+/// A killed server leaves only its file.
 #[test]
 fn behind_a_killed_server_another_one_starts() {
     let sandbox = shop();
@@ -321,7 +320,7 @@ fn behind_a_killed_server_another_one_starts() {
     assert_eq!(second.ask("GET /health", &[], "").0, 200);
 }
 
-/// A process that has the number of an ended server is nobody's to end.
+/// ktx must not end a process that has the number of an ended server.
 #[test]
 fn a_foreign_process_is_left_alone() {
     let sandbox = shop();
@@ -339,7 +338,7 @@ exit: 0
 --- stdout
 stopped: no server runs
 --- stderr
-note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with that version
+note: `.ktx/mcp.json` belongs to a server of KTX 0.12; if it still runs, stop it with that version
 ",
     );
     let mut newer = state;
@@ -351,7 +350,7 @@ note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with
         r"
 exit: 0
 --- stdout
-stale: the server ended without order; `ktx mcp start` starts another
+stale: the server crashed or was killed; `ktx mcp start` starts another
 --- stderr
 ",
     );
@@ -386,8 +385,8 @@ exit: 1
 error: cannot listen on 127.0.0.1:[PORT]
   caused by: Address already in use (os error 98)
 
-hint: choose another port with `--port`; 0 takes a free one
-hint: another project's server may have it: `ktx --project-dir <folder> mcp status`
+hint: choose another port with `--port`; 0 picks a free one
+hint: the server of another project may use it: `ktx --project-dir <folder> mcp status`
 ",
     );
     let told = |words: &str| run(&sandbox, words).to_string();
@@ -433,7 +432,7 @@ exit: 2
 --- stderr
 error: a token has at least 16 characters, so that it cannot be guessed
 
-hint: without one, `ktx mcp start` makes a token of its own
+hint: without one, `ktx mcp start` creates its own token
 ",
     );
     compare_text(
@@ -464,7 +463,6 @@ fn foreground(sandbox: &Sandbox) -> Child {
         .expect("the program starts")
 }
 
-/// A server that is told to end does not wait for what runs in it.
 #[test]
 fn the_end_of_a_server_is_the_end_of_its_queries() {
     let sandbox = shop();
@@ -484,7 +482,7 @@ fn the_end_of_a_server_is_the_end_of_its_queries() {
     let mut stream = server.send(&session.id, &call);
     // The head of the answer comes when the call runs.
     stream.read_exact(&mut first).expect("it answers");
-    // Whatever is over soon is over behind this one.
+    // A short call ends after this one has begun.
     let short = json!({ "name": "sql_execution", "arguments": {
         "connectionId": "warehouse", "sql": "select count(*) as n from regions",
     }});
@@ -497,7 +495,7 @@ fn the_end_of_a_server_is_the_end_of_its_queries() {
     stderr.read_to_string(&mut said).expect("UTF-8");
     assert_eq!(child.wait().expect("it ends").code(), Some(0), "{said}");
     assert!(said.trim_end().ends_with("ended"), "{said}");
-    // It really ran until then: neither a number nor a refusal was answered.
+    // The statement ran until then: the answer holds neither a number nor a refusal.
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap_or_default();
     let answer = String::from_utf8_lossy(&answer);
@@ -528,12 +526,11 @@ fn one_server_serves_a_project() {
     let count = |word: &str| said.iter().filter(|said| said.starts_with(word)).count();
     assert_eq!(count("started: "), 1, "{said:#?}");
     let others =
-        count("already running: ") + count("error: a server runs for this project already");
+        count("already running: ") + count("error: a server already runs for this project");
     assert_eq!(others, 3, "{said:#?}");
     assert_eq!(server.ask("GET /health", &[], "").0, 200);
 }
 
-/// The official TypeScript client accepts the handshake, the list and every answer over HTTP too.
 #[test]
 fn the_official_client_is_served_over_http() {
     let sandbox = shop();

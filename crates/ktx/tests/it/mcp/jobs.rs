@@ -1,5 +1,5 @@
-//! A stand-in for BigQuery whose jobs never end by themselves: it checks what it is asked and knows
-//! which jobs are at work.
+//! A fake of BigQuery whose jobs never end by themselves: it checks its requests and knows the
+//! running jobs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,14 +9,12 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/bigquery/v2/projects/shop-1/";
 
-/// How a job stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
     AtWork,
     Cancelled,
 }
 
-/// The stand-in.
 pub(super) struct BigQuery {
     server: Loopback,
     jobs: Arc<Mutex<BTreeMap<String, Job>>>,
@@ -46,7 +44,7 @@ impl BigQuery {
         self.server.address()
     }
 
-    /// How the jobs stand that were started so far.
+    /// Jobs are in the order of their start.
     pub(super) fn jobs(&self) -> Vec<Job> {
         let jobs = self.jobs.lock().expect("nobody has panicked");
         jobs.values().copied().collect()

@@ -1,4 +1,4 @@
-//! Arguments that can only mean one thing are read that way, and a warehouse need not be named where only one fits.
+//! Arguments in another form that can only mean one thing, and calls that name no warehouse.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::client::{Client, check};
 use crate::support::{check as check_line, commit, database, project, run, shop, write};
 
-/// A tool, arguments as models write them, and the same as the schema writes them.
+/// A tool, arguments as models write them, and the same as the schema defines them.
 fn pairs() -> Vec<(&'static str, Value, Value)> {
     let query = |parts: Value| {
         let mut query = json!({ "measures": ["orders.revenue"] });
@@ -117,7 +117,6 @@ fn what_can_mean_one_thing_is_read_as_that() {
     assert_eq!(client.close(), (Some(0), String::new(), String::new()));
 }
 
-/// What may mean several things, or nothing, is refused as before.
 #[test]
 fn what_can_mean_nothing_is_refused() {
     let sandbox = shop();
@@ -134,14 +133,14 @@ fn what_can_mean_nothing_is_refused() {
         refused(json!({ "measures": measures, "limit": "five" })),
         invalid(
             r#"/limit: "five" is not of types "null", "integer"
-hint: correct `limit`: the most rows (1000 when left out)"#
+hint: correct `limit`: most rows (default: 1000)"#
         )
     );
     assert_eq!(
         refused(json!({ "measures": measures, "limit": "-1" })),
         invalid(
             "/limit: -1 is less than the minimum of 0\n\
-             hint: correct `limit`: the most rows (1000 when left out)\n\
+             hint: correct `limit`: most rows (default: 1000)\n\
              send instead: {\"measures\":[\"orders.revenue\"],\"limit\":0}"
         )
     );
@@ -168,7 +167,7 @@ hint: correct `limit`: the most rows (1000 when left out)"#
     assert_eq!(client.close(), (Some(0), String::new(), String::new()));
 }
 
-/// Three warehouses: `orders` is only in `shop`, `customers` in two, and `empty` was never scanned.
+/// `orders` is only in `shop`, `customers` in two warehouses, and `empty` was never scanned.
 fn three_warehouses() -> Sandbox {
     let sandbox = project();
     let customers = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);

@@ -1,4 +1,4 @@
-//! What the list of tools costs a conversation, and what it names.
+//! The cost of the list of tools, and its contents.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,11 @@ use super::served::Server;
 use crate::notes::{captures, local};
 use crate::support::shop;
 
-/// The list as it is sent, in tokens of four bytes.
+/// Tokens of four bytes.
 fn tokens(list: &Value) -> usize {
     list.to_string().len() / 4
 }
 
-/// The tools of a list with their arguments.
 fn arguments(list: &Value) -> Value {
     let tools = list["tools"].as_array().expect("tools").iter();
     let named = tools.map(|tool| {
@@ -42,7 +41,7 @@ fn the_whole_list_names_every_argument_in_2000_tokens() {
   "dictionary_search": "values connectionId maxTokens cursor format",
   "discover_data": "query connectionId kinds limit maxTokens cursor format",
   "entity_details": "connectionId entities maxTokens cursor format",
-  "sl_query": "connectionId measures dimensions filters segments order_by limit include_empty fill totals others across include maxTokens cursor format",
+  "sl_query": "connectionId measures dimensions filters segments order_by limit limit_per include_empty fill totals others across weight include maxTokens cursor format",
   "sl_read_source": "connectionId sourceName maxTokens cursor format",
   "sql_execution": "connectionId sql maxRows maxTokens cursor format",
   "wiki_read": "key maxTokens cursor format",
@@ -64,7 +63,7 @@ fn with_the_tools_that_take_notes_it_has_2400() {
     client.close();
 }
 
-/// The core profile has five tools in 600 tokens; each takes what it takes otherwise.
+/// Five tools; each takes the same arguments as in the full profile.
 #[test]
 fn the_core_profile_has_600() {
     let sandbox = shop();
@@ -98,7 +97,6 @@ fn the_core_profile_has_600() {
     assert_eq!(client.close(), (Some(0), String::new(), String::new()));
 }
 
-/// A server that runs in the background offers what it was started with.
 #[test]
 fn the_core_profile_is_served_over_http() {
     let sandbox = shop();
@@ -125,4 +123,29 @@ fn the_core_profile_is_served_over_http() {
     assert!(again.contains("already running"), "{again}");
     let other = server.told("mcp start --port 0");
     assert!(other.contains("a server with other settings"), "{other}");
+}
+
+/// A client that shows pages learns of the one for results; the list of others does not change.
+#[test]
+fn clients_that_show_pages_learn_of_the_page_for_results() {
+    let sandbox = shop();
+    let capabilities = json!({ "extensions": { "io.modelcontextprotocol/ui": {} } });
+    let mut client = Client::able_to(&sandbox, &capabilities);
+    let list = client.ask("tools/list", json!({}));
+    let tools = list["tools"].as_array().expect("tools").iter();
+    let shown = tools.filter(|tool| !tool["_meta"].is_null());
+    let shown: Vec<Value> = shown
+        .map(|tool| json!([tool["name"], tool["_meta"]]))
+        .collect();
+    let page = json!({ "ui": { "resourceUri": "ui://ktx/result" } });
+    assert_eq!(
+        shown,
+        [json!(["sl_query", page]), json!(["sql_execution", page])]
+    );
+    let read = client.ask("resources/read", json!({ "uri": "ui://ktx/result" }));
+    let contents = &read["contents"][0];
+    assert_eq!(contents["mimeType"], "text/html;profile=mcp-app");
+    let text = contents["text"].as_str().expect("a page");
+    assert!(text.starts_with("<!doctype html>"), "{text}");
+    client.close();
 }

@@ -43,7 +43,7 @@ hint: {hint}
     );
 }
 
-/// Refused, with the setting that lets the function pass.
+/// The refusal names the setting that allows the function.
 fn unknown(sandbox: &Sandbox, sql: &str, name: &str, because: &str) {
     refused(
         sandbox,
@@ -82,7 +82,7 @@ Project: [SANDBOX]/work
         "owned",
         ": `owned()` is SECURITY DEFINER and runs with the rights of its owner",
     );
-    // Which overload is called depends on the types of the arguments.
+    // The types of the arguments decide which overload is called.
     unknown(
         &sandbox,
         "select mixed(1)",
@@ -169,7 +169,7 @@ Project: [SANDBOX]/work
         "the function `pg_sleep` does more than read, and no setting allows it",
         "send one query that only reads",
     );
-    // The list says that it only reads; the session knows better.
+    // The list claims that the function only reads; the session prevents the write.
     check!(&sandbox, "sql 'select note(1)'", @"
 exit 4
 --- stderr
@@ -180,7 +180,7 @@ hint: sessions of ktx are read-only
 ");
 }
 
-/// MariaDB records what a function does and does not keep it to that: only the list allows one.
+/// MariaDB does not enforce what a function declares, so only the list can allow one.
 #[test]
 fn a_function_of_mariadb_is_allowed_by_the_list() {
     let Some(server) = MariaDb::new("ktx_it_functions") else {
@@ -202,7 +202,7 @@ fn a_function_of_mariadb_is_allowed_by_the_list() {
     assert_eq!(printed.stdout, "tax\n19.00\n", "{printed}");
 }
 
-/// The server decides which dialect it reads, whichever of its two drivers the connection names.
+/// The server decides about the dialect, whichever of its two drivers the connection names.
 #[test]
 fn a_mariadb_server_reads_its_own_dialect_under_both_drivers() {
     let Some(server) = MariaDb::new("ktx_it_dialect") else {
@@ -211,7 +211,7 @@ fn a_mariadb_server_reads_its_own_dialect_under_both_drivers() {
     let fields = "    database: ktx_it_dialect\n";
     let sandbox = warehouse(&server, server.port(), fields);
     let config = sandbox.read("ktx.yaml").unwrap();
-    // MySQL does not read an order there any more. Without a server the driver decides.
+    // MySQL no longer accepts an order there. Without a server, the driver decides.
     let sql = "select seq % 2 as odd, count(*) as n from seq_1_to_5 group by odd desc";
     let verdict = |driver: &str| {
         let named = config.replace("driver: mysql", &format!("driver: {driver}"));

@@ -1,4 +1,5 @@
-//! Texts of ten million bytes: every tool refuses them at once, in a few words, whichever way they come.
+//! Texts of ten million bytes: every tool refuses them at once, in a few words, over every
+//! transport.
 
 use serde_json::{Value, json};
 
@@ -14,7 +15,6 @@ fn echo() -> String {
     format!("{}… ({BYTES} bytes)", "word.".repeat(32))
 }
 
-/// A tool, its arguments, and the answer to them.
 type Case = (&'static str, Value, String);
 
 fn cases() -> Vec<Case> {
@@ -176,7 +176,7 @@ fn every_tool_refuses_them_over_stdio_and_http() {
         let params = json!({ "name": tool, "arguments": arguments });
         let expected = json!([true, expected]);
         assert_eq!(refused(&client.ask("tools/call", params.clone())), expected);
-        // The way is the same for all arguments of a tool.
+        // All arguments of a tool behave alike.
         if !seen.contains(&tool) {
             assert_eq!(refused(&session.ask("tools/call", &params)), expected);
             seen.push(tool);
@@ -190,7 +190,6 @@ fn every_tool_refuses_them_over_stdio_and_http() {
     assert_eq!(client.close(), (Some(0), String::new(), String::new()));
 }
 
-/// A note that no capture takes is refused before it waits for one.
 #[test]
 fn a_note_of_ten_million_bytes_is_refused_at_once() {
     let sandbox = local(&captures());
@@ -203,14 +202,14 @@ fn a_note_of_ten_million_bytes_is_refused_at_once() {
             json!({ "name": tool, "arguments": arguments }),
         ))
     };
-    let expected = "the note has 10000000 characters, at most 200000 are taken at once";
+    let expected = "the note has 10000000 characters; a note may have at most 200000";
     assert_eq!(ask("memory_ingest", &note), json!([true, expected]));
     let run = json!({ "runId": "word.".repeat(BYTES / 5) });
     let expected = format!("no note was taken under the run `{}`", echo());
     assert_eq!(ask("memory_ingest_status", &run), json!([true, expected]));
 }
 
-/// The command line has the same bounds, also for a query that comes from a file.
+/// Also for a query from a file.
 #[test]
 fn the_command_line_refuses_them_too() {
     let sandbox = shop();
@@ -254,7 +253,7 @@ exit: 2
 --- stderr
 error: invalid value '{} for '--limit <N>': invalid digit found in string
 
-hint: run `ktx --help` for what it takes
+hint: run `ktx --help` to see its arguments
 ",
             // Both quotes are part of the word.
             echo(2).replacen('w', "", 1)

@@ -1,4 +1,4 @@
-//! `memory_ingest` and `memory_ingest_status`: agents hand notes in.
+//! `memory_ingest` and `memory_ingest_status`: agents submit notes.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn hand_in(client: &mut Client, arguments: &Value) -> String {
     id.expect("a run").to_owned()
 }
 
-/// Asks until the note is captured or has failed.
+/// Polls until the note is captured or has failed.
 fn ended(client: &mut Client, run: &str) -> Value {
     loop {
         let answer = call(client, "memory_ingest_status", &json!({ "runId": run }));
@@ -32,7 +32,7 @@ fn ended(client: &mut Client, run: &str) -> Value {
     }
 }
 
-/// The client leaves; the server ends in order and has written nothing but messages.
+/// The server exits without an error and has written only messages.
 fn leaves(client: Client) {
     let (code, rest, _) = client.close();
     assert_eq!((code, &*rest), (Some(0), ""));
@@ -45,7 +45,7 @@ fn tools(client: &mut Client) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// KTX-05: an agent's note becomes a commit; another server knows what became of it.
+/// KTX-05: an agent's note becomes a commit; another server knows its result.
 #[test]
 fn a_note_of_an_agent_is_captured() {
     let sandbox = local(&captures());
@@ -92,7 +92,6 @@ fn a_note_of_an_agent_is_captured() {
     leaves(other);
 }
 
-/// A note that was taken is captured although the client leaves.
 #[test]
 fn a_note_outlives_its_client() {
     let sandbox = local(&captures());
@@ -107,7 +106,7 @@ fn a_note_outlives_its_client() {
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// What cannot be captured says why, and the next note is captured all the same.
+/// The next note is captured all the same.
 #[test]
 fn a_note_that_fails_says_why() {
     let sandbox = local(&captures());
@@ -138,7 +137,6 @@ fn a_note_that_fails_says_why() {
     leaves(client);
 }
 
-/// Without a model nobody takes notes.
 #[test]
 fn without_a_model_the_tools_are_not_there() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! Ten questions about the demo, answered by a reader that knows only what the tools say.
+//! Ten questions about the demo, answered by a reader that knows only the results of the tools.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,15 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::support::{run, sandbox};
 
-/// The most calls to an answer.
+/// Including the answer's query.
 const MOST_CALLS: usize = 4;
 
-/// One question, the calls of the reader up to the query, and the right answer in plain SQL.
+/// The calls of the reader up to the query, and the right answer in plain SQL.
 struct Question {
     words: &'static str,
-    /// Calls between the search and the query.
     reads: Vec<(&'static str, Value)>,
     query: Value,
-    /// What comes first among the references, if a quantity is asked for.
+    /// The first reference, if the question asks for a quantity.
     first: &'static str,
     sql: &'static str,
 }
@@ -106,7 +105,7 @@ fn questions() -> Vec<Question> {
     ]
 }
 
-/// The dotted names in a query.
+/// The names with dots in a query.
 fn names(query: &Value) -> BTreeSet<String> {
     let text = query.to_string();
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
@@ -118,7 +117,7 @@ fn names(query: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// Rows with numbers as one reads them: to two digits.
+/// Numbers have two digits.
 fn rounded(rows: &Value) -> Vec<Vec<String>> {
     let rows = rows.as_array().expect("rows").iter();
     let rows = rows.map(|row| {
@@ -176,7 +175,8 @@ fn a_reader_of_results_alone_reaches_the_right_numbers() {
     assert_eq!(client.close().0, Some(0));
 }
 
-/// A table is its source and a column is its dimension; where nothing fits, the measures are named.
+/// A table is its source and a column its dimension; if nothing fits, the answer names the
+/// measures.
 #[test]
 fn discovery_names_each_thing_once() {
     let sandbox = sandbox();
@@ -235,7 +235,7 @@ fn discovery_names_each_thing_once() {
     );
 }
 
-/// SQL whose joins multiply the rows that it adds up comes with a note, and with the query that counts each once.
+/// The note has the query that counts each row once.
 #[test]
 fn sql_that_multiplies_rows_says_so() {
     let sandbox = sandbox();
@@ -257,7 +257,7 @@ fn sql_that_multiplies_rows_says_so() {
         "`sum(orders.tax_amount)` counts rows of `orders` more than once: the join to `order_items` finds several \
          rows for one"
     );
-    // Neither rows of the many side, nor rows that are looked up, are there twice.
+    // These joins duplicate no rows.
     for sound in [
         "select sum(i.quantity) from orders o join order_items i on i.order_id = o.id",
         "select c.segment, sum(o.tax_amount) from orders o join customers c on c.id = o.customer_id group by 1",

@@ -1,4 +1,4 @@
-//! A server over HTTP, and who asks it.
+//! A server over HTTP, and its clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{json as json_of, run};
 
-/// A server in the background, which ends with the test.
+/// Ends with the test.
 pub(super) struct Server<'a> {
     sandbox: &'a Sandbox,
     pub(super) port: u16,
@@ -22,7 +22,6 @@ impl<'a> Server<'a> {
         Self::of(sandbox)
     }
 
-    /// The one that runs.
     pub(super) fn of(sandbox: &'a Sandbox) -> Self {
         let status = json_of(sandbox, "mcp status --json");
         assert_eq!(status["data"]["state"], json!("running"), "{status:#}");
@@ -34,7 +33,11 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// One request, and its status with its whole answer.
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// Returns the status and the whole answer.
     pub(super) fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let named = headers.iter().any(|(name, _)| *name == "Host");
@@ -49,7 +52,7 @@ impl<'a> Server<'a> {
             .collect();
         let head = format!("{line} HTTP/1.1\r\n{}\r\n", lines.concat());
         stream.write_all(head.as_bytes()).expect("it reads");
-        // One that refuses a long body need not read it.
+        // A server that refuses a long body need not read it.
         stream.write_all(body.as_bytes()).unwrap_or_default();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap_or_default();
@@ -58,14 +61,14 @@ impl<'a> Server<'a> {
         (status.unwrap_or_default(), answer)
     }
 
-    /// What a client shows that has read the project's own token and shows nothing else.
+    /// The status for a client that sends only the project's own token and these headers.
     fn shown(&self, headers: &[(&str, &str)]) -> Option<String> {
         let is_shown = headers.iter().any(|(name, _)| *name == "Authorization");
         let token = self.sandbox.read(".ktx/state/mcp.token").ok()?;
         (!is_shown).then(|| format!("Bearer {token}"))
     }
 
-    /// Sends a request of a session and gives the connection on which its answer would come.
+    /// Returns the connection on which the answer would come.
     pub(super) fn send(&self, session: &str, body: &Value) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let body = body.to_string();
@@ -106,7 +109,7 @@ impl<'a> Server<'a> {
         session
     }
 
-    /// Everything local that names the process or the port, in words.
+    /// Replaces the process and the port by words.
     pub(super) fn told(&self, words: &str) -> String {
         let text = run(self.sandbox, words).to_string();
         let text = text.replace(&format!(":{}", self.port), ":[PORT]");

@@ -1,4 +1,4 @@
-//! Every tool answers, with everything that it says.
+//! The whole answer of every tool.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::client::{Client, check};
 use crate::sl_paths::TWO_ROLES;
 use crate::support::{run, shop, tree, unscanned};
 
-/// Calls a tool in a session of its own, which leaves no trace in the project.
+/// The call has a separate session, which leaves no trace in the project.
 #[track_caller]
 fn answers(tool: &str, arguments: Value, expected: &str) {
     let sandbox = shop();
@@ -331,7 +331,7 @@ fn sql_execution() {
     );
 }
 
-/// A refused query comes with arguments that work as they are, and details of a table name its joins.
+/// Also, the details of a table name its joins.
 #[test]
 fn a_refused_query_has_arguments_that_work() {
     let sandbox = unscanned(TWO_ROLES);
