@@ -10,19 +10,14 @@ use serde_json::Value;
 
 use crate::support::{commit, json, run, transcript, unscanned, write};
 
-/// Returns a scanned project with a copy of a fixture, whose definitions a connection reads from `models`.
-fn project(fixture: &str, connection: &str) -> Sandbox {
+/// A scanned project with a copy of a fixture; a connection reads its definitions from `models`.
+pub(crate) fn project(fixture: &str, connection: &str) -> Sandbox {
     let folder = fixture_folder(fixture);
     let text = |path: &Path| std::fs::read_to_string(path).expect("a fixture");
     let sandbox = unscanned(&text(&folder.join("warehouse.sql")));
-    for entry in std::fs::read_dir(folder.join("models")).expect("models") {
-        let path = entry.expect("a file").path();
-        let name = path
-            .file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        write(&sandbox, &format!("models/{name}"), &text(&path));
+    for path in files(&folder.join("models")) {
+        let name = path.strip_prefix(&folder).expect("a file of the fixture");
+        write(&sandbox, &name.display().to_string(), &text(&path));
     }
     let config = format!(
         "connections:\n  warehouse: {{driver: sqlite, path: warehouse.db}}\n  shop: {{driver: {connection}}}\n"
@@ -33,6 +28,20 @@ fn project(fixture: &str, connection: &str) -> Sandbox {
     sandbox
 }
 
+/// Returns the files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let found = paths.flat_map(|path| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
+    });
+    found.collect()
+}
+
 fn fixture_folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures/imports")
@@ -40,10 +49,15 @@ fn fixture_folder(name: &str) -> PathBuf {
 }
 
 /// Asks every question of a fixture on the command line, and returns those whose rows differ.
-fn wrong(sandbox: &Sandbox, fixture: &str) -> String {
+pub(crate) fn wrong(sandbox: &Sandbox, fixture: &str) -> String {
     let text =
         std::fs::read_to_string(fixture_folder(fixture).join("questions.yaml")).expect("questions");
-    let questions = ktx_config::yaml::load_text(&text, fixture).expect("YAML");
+    wrong_answers(sandbox, &text)
+}
+
+/// Asks the questions of a text, and returns those whose rows differ.
+pub(crate) fn wrong_answers(sandbox: &Sandbox, text: &str) -> String {
+    let questions = ktx_config::yaml::load_text(text, "questions").expect("YAML");
     let database = Connection::open(sandbox.work().join("warehouse.db")).expect("a database");
     let mut wrong = Vec::new();
     for question in questions.value.as_array().expect("a list") {
@@ -68,7 +82,7 @@ fn wrong(sandbox: &Sandbox, fixture: &str) -> String {
     wrong.concat()
 }
 
-/// Returns the rows that have a number, sorted.
+/// Returns only rows with a number, sorted.
 fn rows(database: &Connection, sql: &str) -> Vec<String> {
     let mut statement = database.prepare(sql).expect("SQL");
     let count = statement.column_count();
@@ -174,12 +188,41 @@ fn explores_and_views_answer_by_name_without_a_model() {
     ");
 }
 
+/// What a manifest knows beyond the files: names that macros compute, disabled models, packages and their metrics.
+#[test]
+fn a_manifest_answers_by_name_without_a_model() {
+    let connection = "dbt, source_dir: models, manifest: models/artifacts/manifest.json, catalog: models/artifacts/catalog.json";
+    let sandbox = project("manifest", connection);
+    let printed = run(&sandbox, "ingest --facts");
+    insta::assert_snapshot!(transcript(&printed), @"
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    shop	facts of 3 tables	done	-	-	[COMMIT]
+    shop	9 definitions	8 imported	-	-	-
+    --- stderr
+    Project: [SANDBOX]/work
+    warning: shop: no scan has found raw.nowhere; if they exist, run `ktx scan`
+    shop: models/schema.yml:43: saved query `monthly_revenue` was not imported: the semantic layer has no place for questions that are asked again
+    ");
+    assert_eq!(wrong(&sandbox, "manifest"), "");
+    let shard = sandbox
+        .read("semantic-layer/warehouse/_schema/public.yaml")
+        .expect("a shard");
+    insta::assert_snapshot!("a_manifest_on_tables", shard);
+    insta::assert_snapshot!(transcript(&run(&sandbox, "sl validate")), @"
+    exit 0
+    warehouse: 4 sources are valid
+    --- stderr
+    Project: [SANDBOX]/work
+    ");
+}
+
 const ORDERS: &str = "CREATE TABLE fct_orders (order_id INTEGER PRIMARY KEY, buyer INTEGER, amount NUMERIC, ordered_at DATE);
 CREATE TABLE dim_buyers (buyer_id INTEGER PRIMARY KEY, country TEXT);
 INSERT INTO fct_orders VALUES (1, 1, 10, '2025-01-01'), (2, 1, 20, '2025-01-03'), (3, 2, 5, '2025-02-01');
 INSERT INTO dim_buyers VALUES (1, 'DE'), (2, 'JP');";
 
-/// A project whose dbt models are described by this YAML. `orders` is the table `fct_orders`.
+/// `orders` is the table `fct_orders`.
 fn dbt_project(schema: &str) -> Sandbox {
     let sandbox = unscanned(ORDERS);
     let config = "connections:\n  warehouse: {driver: sqlite, path: warehouse.db}\n  shop: {driver: dbt, source_dir: dbt}\n";
@@ -293,7 +336,7 @@ metrics:
   - {name: orders, type: simple, type_params: {measure: count}}
 ";
 
-/// What a person defines under the name of a metric counts, and the metric is reported.
+/// The report names the metric that is not imported.
 #[test]
 fn a_persons_measure_goes_before_an_imported_one() {
     let sandbox = dbt_project(TWO_METRICS);
@@ -321,8 +364,8 @@ fn a_persons_measure_goes_before_an_imported_one() {
     insta::assert_snapshot!(json(&sandbox, line)["rows"], @"[[70,3]]");
 }
 
-/// A metric that is gone goes from the file, and the file goes with the last one; while a file of the project cannot be
-/// read, nothing goes.
+/// A removed metric is removed from the file, and the file with its last metric; while a file of
+/// the project cannot be read, nothing is removed.
 #[test]
 fn an_import_follows_its_source() {
     let sandbox = dbt_project(TWO_METRICS);
@@ -354,7 +397,6 @@ fn an_import_follows_its_source() {
     insta::assert_snapshot!(imported(&sandbox, "fct_orders"), @"No such file or directory (os error 2)");
 }
 
-/// What a connection defined goes with the connection.
 #[test]
 fn imports_go_with_their_connection() {
     let sandbox = dbt_project(TWO_METRICS);
@@ -371,7 +413,38 @@ fn imports_go_with_their_connection() {
     assert_eq!(left, ["store"]);
 }
 
-/// Half a merge in an import file: the table is refused, the others answer, and the next run rewrites it.
+/// Two sources define one metric: the same counts for both, and of two that differ the first one counts; one line each.
+#[test]
+fn of_two_sources_that_define_a_metric_the_first_counts() {
+    let sandbox = dbt_project(TWO_METRICS);
+    let config = "connections:\n  warehouse: {driver: sqlite, path: warehouse.db}\n  shop: {driver: dbt, source_dir: dbt}\n  store: {driver: dbt, source_dir: store}\n";
+    write(&sandbox, "ktx.yaml", config);
+    write(&sandbox, "store/dbt_project.yml", "name: store\n");
+    let sql = "{{ config(alias='fct_orders') }} select * from raw.orders";
+    write(&sandbox, "store/models/orders.sql", sql);
+    let other = TWO_METRICS.replace("agg: sum", "agg: max");
+    write(&sandbox, "store/models/schema.yml", &other);
+    for _ in 0..2 {
+        let printed = run(&sandbox, "ingest --facts");
+        assert_eq!(printed.code, Some(0), "{printed}");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(printed.stderr, @"
+            Project: [SANDBOX]/work
+            store: models/schema.yml:7: measure `revenue` was not imported: `_imports/shop/fct_orders.yaml` defines the measure in another way, which counts
+            ");
+        }
+        let answer = json(
+            &sandbox,
+            "sl query --measure fct_orders.revenue --measure fct_orders.orders --execute --format json",
+        );
+        assert_eq!(answer["rows"], serde_json::json!([[35, 3]]));
+    }
+    let answer = json(&sandbox, "ingest --facts --json");
+    insta::assert_snapshot!(answer["results"][1]["imports"], @r#"{"exact":1,"partly":[],"left":[{"kind":"measure","name":"revenue","spot":"models/schema.yml:7","why":"taken","reason":"`_imports/shop/fct_orders.yaml` defines the measure in another way, which counts"}]}"#);
+}
+
+/// Half a merge in an import file: queries of the table are refused, others are answered, and the
+/// next run rewrites the file.
 #[test]
 fn a_damaged_import_is_named_and_rewritten() {
     let sandbox = dbt_project(TWO_METRICS);
@@ -379,11 +452,13 @@ fn a_damaged_import_is_named_and_rewritten() {
     let path = "semantic-layer/warehouse/_imports/shop/fct_orders.yaml";
     write(&sandbox, path, "name: fct_orders\n<<<<<<< HEAD\n");
     let refused = run(&sandbox, "sl query --measure fct_orders.revenue");
-    insta::assert_snapshot!(transcript(&refused), @r"
+    insta::assert_snapshot!(transcript(&refused), @"
     exit 3
     --- stderr
     Project: [SANDBOX]/work
     error: source `fct_orders` cannot be used: _imports/shop/fct_orders.yaml:3:1: could not find expected ':'
+
+    hint: correct the file at the place that the message has; `ktx sl validate` checks all files
     ");
     let other = run(
         &sandbox,
@@ -416,12 +491,12 @@ fn a_damaged_import_is_named_and_rewritten() {
 #[test]
 fn facts_without_a_source_say_what_to_name() {
     let sandbox = unscanned(ORDERS);
-    insta::assert_snapshot!(transcript(&run(&sandbox, "ingest --facts")), @r"
+    insta::assert_snapshot!(transcript(&run(&sandbox, "ingest --facts")), @"
     exit 2
     --- stderr
     Project: [SANDBOX]/work
-    error: no context source with facts was asked for
+    error: none of the requested context sources has facts
 
-    hint: name a dbt, MetricFlow, LookML or Looker connection of ktx.yaml
+    hint: name a dbt, MetricFlow, LookML, Cube, Looker or Metabase connection of ktx.yaml
     ");
 }

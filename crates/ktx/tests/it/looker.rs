@@ -129,13 +129,13 @@ fn script() -> Script {
     ]
 }
 
-/// What the first run prints.
 const FIRST: &str = r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 bi	facts of 0 tables	done	-	-	nothing changed
 bi	explore crm.people	done	people	-	[COMMIT]
 bi	facts of 1 table	done	-	-	[COMMIT]
+bi	1 definition	1 imported	-	-	-
 bi	explore shop.orders	done	revenue-policy	orders	[COMMIT]
 bi	dashboards of shop.orders	done	boards	-	[COMMIT]
 bi	reconciliation	done	-	-	nothing to keep
@@ -160,7 +160,8 @@ warning: bi: the description of `orders.amount` looks like a password or key and
 9 model messages, 1233 tokens in, 180 out, list price unknown
 ";
 
-/// KTX-05: each connection is read for its warehouse, with its facts; what has not changed is not asked again.
+/// KTX-05: each connection is read for its warehouse, with its facts; unchanged content is not
+/// asked again.
 #[test]
 fn explores_become_facts_pages_and_measures_of_their_warehouse() {
     let server = LookerFake::start(instance()).expect("a server");
@@ -177,20 +178,22 @@ fn explores_become_facts_pages_and_measures_of_their_warehouse() {
     let measures = sandbox.read("semantic-layer/warehouse/orders.yaml");
     assert!(measures.expect("the measure").contains("revenue"));
     let asked = processes(&sandbox);
-    check!(&sandbox, "ingest bi", @r"
-exit 0
-Source	Unit	Status	Pages	Sources	Commit
-bi	facts of 0 tables	done	-	-	nothing changed
-bi	explore crm.people	unchanged	people	-	[COMMIT]
-bi	facts of 1 table	done	-	-	nothing changed
-bi	explore shop.orders	unchanged	revenue-policy	orders	[COMMIT]
-bi	dashboards of shop.orders	unchanged	boards	-	[COMMIT]
---- stderr
-Project: [SANDBOX]/work
-bi: reading Looker
-warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
-warning: bi: the description of `orders.amount` looks like a password or key and was left out
-");
+    check!(&sandbox, "ingest bi", @"
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    bi	facts of 0 tables	done	-	-	nothing changed
+    bi	explore crm.people	unchanged	people	-	[COMMIT]
+    bi	facts of 1 table	done	-	-	nothing changed
+    bi	1 definition	0 imported	-	-	-
+    bi	explore shop.orders	unchanged	revenue-policy	orders	[COMMIT]
+    bi	dashboards of shop.orders	unchanged	boards	-	[COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    bi: reading Looker
+    warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
+    warning: bi: the description of `orders.amount` looks like a password or key and was left out
+    bi: explores/shop/orders.yaml: measure `revenue` was not imported: `orders.yaml` defines a measure of this name, which counts
+    ");
     assert_eq!(processes(&sandbox), asked);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
     let files = tree(&sandbox).into_values().flatten().collect::<Vec<u8>>();
@@ -202,8 +205,8 @@ warning: bi: the description of `orders.amount` looks like a password or key and
     }
 }
 
-/// An explore of which one field has changed is read again, and nothing else; a thing that cannot be read stays
-/// as it is known, one that is deleted is told to the reconciliation.
+/// If one field of an explore changes, only that explore is read again. Content that cannot be read
+/// stays as it is; the reconciliation learns of deleted content.
 #[test]
 fn what_changes_is_read_again_and_what_fails_is_kept() {
     let server = LookerFake::start(instance()).expect("a server");
@@ -220,24 +223,26 @@ fn what_changes_is_read_again_and_what_fails_is_kept() {
             .map(|(path, status)| (path.to_owned(), status))
             .into();
     });
-    check!(&sandbox, "ingest bi", @r"
-exit 0
-Source	Unit	Status	Pages	Sources	Commit
-bi	facts of 0 tables	done	-	-	nothing changed
-bi	explore crm.people	unchanged	people	-	[COMMIT]
-bi	facts of 1 table	done	-	-	nothing changed
-bi	explore shop.orders	unchanged	revenue-policy	orders	[COMMIT]
-bi	dashboards of shop.orders	unchanged	boards	-	[COMMIT]
---- stderr
-Project: [SANDBOX]/work
-bi: reading Looker
-warning: bi: `explores/shop/orders.yaml` was not read, and counts as it was before: Looker at 127.0.0.1 answered 404 for `/lookml_models/shop/explores/orders`: Something is wrong
-warning: bi: `dashboards/1.yaml` was not read, and counts as it was before: Looker at 127.0.0.1 answered 500 for `/dashboards/1`: Something is wrong
-warning: bi: `dashboards/2.yaml` was not read, and counts as it was before: Looker at 127.0.0.1 answered 403 for `/dashboards/2`: Something is wrong
-warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
-warning: bi: the description of `orders.amount` looks like a password or key and was left out
-");
-    // In a clone nothing is known of what cannot be read: it is missing, and nothing is taken for gone.
+    check!(&sandbox, "ingest bi", @"
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    bi	facts of 0 tables	done	-	-	nothing changed
+    bi	explore crm.people	unchanged	people	-	[COMMIT]
+    bi	facts of 1 table	done	-	-	nothing changed
+    bi	1 definition	0 imported	-	-	-
+    bi	explore shop.orders	unchanged	revenue-policy	orders	[COMMIT]
+    bi	dashboards of shop.orders	unchanged	boards	-	[COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    bi: reading Looker
+    warning: bi: `explores/shop/orders.yaml` was not read, and counts as it was before: Looker at 127.0.0.1 answered 404 for `/lookml_models/shop/explores/orders`: Something is wrong
+    warning: bi: `dashboards/1.yaml` was not read, and counts as it was before: Looker at 127.0.0.1 answered 500 for `/dashboards/1`: Something is wrong
+    warning: bi: `dashboards/2.yaml` was not read, and counts as it was before: Looker at 127.0.0.1 answered 403 for `/dashboards/2`: Something is wrong
+    warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
+    warning: bi: the description of `orders.amount` looks like a password or key and was left out
+    bi: explores/shop/orders.yaml: measure `revenue` was not imported: `orders.yaml` defines a measure of this name, which counts
+    ");
+    // A clone has no copy of unreadable content: it is missing, and nothing counts as gone.
     std::fs::remove_dir_all(sandbox.work().join(".ktx/cache")).expect("the cache");
     let printed = run(&sandbox, "ingest bi");
     assert_eq!(printed.code, Some(0), "{printed}");
@@ -270,7 +275,7 @@ warning: bi: the description of `orders.amount` looks like a password or key and
     assert!(sandbox.read("wiki/global/revenue-policy.md").is_ok());
 }
 
-/// A token that runs out in the middle costs nothing; one warehouse alone is read when it is named.
+/// A token that expires midway costs nothing.
 #[test]
 fn one_warehouse_is_read_alone() {
     let mut instance = instance();
@@ -294,7 +299,7 @@ fn one_warehouse_is_read_alone() {
     assert_eq!(keys, ["looker.crm.explore.crm.people"]);
 }
 
-/// What is wrong with the configuration costs nothing and names its place.
+/// Configuration errors cost nothing and name their place.
 #[test]
 fn bad_mappings_cost_nothing() {
     let server = LookerFake::start(instance()).expect("a server");
@@ -306,7 +311,7 @@ Driver: looker
 Status: ok
 Server: User: Ada Lovelace
 Latency: [DURATION]
-Role: unknown (the server does not tell what the key may do; ktx only reads)
+Role: unknown (the server does not report what the key may do; ktx only reads)
 --- stderr
 Project: [SANDBOX]/work
 ");
@@ -338,7 +343,7 @@ bi	facts of 0 tables	done	-	-	nothing changed
 --- stderr
 Project: [SANDBOX]/work
 bi: reading Looker
-warning: bi: 2 dashboards and looks show nothing of the mapped connections: they were not read
+warning: bi: 2 dashboards and looks use no mapped connection: they were not read
 warning: bi: the connection `crm_prod` is mapped to no warehouse: what is about it was not read
 warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
 warning: bi: the connection `shop_prod` is mapped to no warehouse: what is about it was not read
@@ -347,7 +352,8 @@ warning: bi: the server has no connection `gone`, or not for this key
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// A warehouse that is not mapped, a user who may not see enough, a wrong secret and another server are told apart.
+/// An unmapped warehouse, a user without permissions, a wrong secret and another server have
+/// different messages.
 #[test]
 fn a_bad_key_costs_nothing() {
     let server = LookerFake::start(instance()).expect("a server");

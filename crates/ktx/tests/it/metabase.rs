@@ -94,52 +94,66 @@ fn script() -> Script {
     ]
 }
 
-/// KTX-05: each database is read for its warehouse; what has not changed is not asked again, a renamed card is,
-/// an archived one is told to the reconciliation, one that cannot be read is not.
+/// KTX-05: each database is read for its warehouse. Unchanged cards are not asked again, a renamed
+/// one is; the reconciliation learns of an archived card, not of an unreadable one.
 #[test]
 fn cards_become_pages_and_measures_of_their_warehouse() {
     let server = MetabaseFake::start(analytics()).expect("a server");
     let sandbox = locally(project(&server, MAPPED), &script());
-    check!(&sandbox, "ingest bi", @r"
-exit 0
-Source	Unit	Status	Pages	Sources	Commit
-bi	shop: Our analytics	done	order-counts	-	[COMMIT]
-bi	shop: Finance	done	revenue-policy	orders	[COMMIT]
-bi	reconciliation	done	-	-	nothing to keep
-bi	crm: Our analytics	done	customer-counts	-	[COMMIT]
---- stderr
-Project: [SANDBOX]/work
-bi: reading Metabase
-[1/2] bi · shop: Our analytics
-[1/2] bi · shop: Our analytics · turn 1 of 40
-[1/2] bi · shop: Our analytics · turn 2 of 40
-[2/2] bi · shop: Finance
-[2/2] bi · shop: Finance · turn 1 of 40
-[2/2] bi · shop: Finance · turn 2 of 40
-[2/2] bi · shop: Finance · turn 3 of 40
-bi · reconciliation
-bi · reconciliation · turn 1 of 60
-[1/1] bi · crm: Our analytics
-[1/1] bi · crm: Our analytics · turn 1 of 40
-[1/1] bi · crm: Our analytics · turn 2 of 40
-warning: the model `fake-sonnet` has no list price; what it costs is unknown
-warning: bi: the database 3 (`old`, h2) is mapped to no warehouse and was not read
-9 model messages, 1233 tokens in, 180 out, list price unknown
-");
+    check!(&sandbox, "ingest bi", @"
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    bi	facts of 0 tables	done	-	-	nothing changed
+    bi	2 definitions	0 imported	-	-	-
+    bi	shop: Our analytics	done	order-counts	-	[COMMIT]
+    bi	shop: Finance	done	revenue-policy	orders	[COMMIT]
+    bi	reconciliation	done	-	-	nothing to keep
+    bi	facts of 0 tables	done	-	-	nothing changed
+    bi	1 definition	0 imported	-	-	-
+    bi	crm: Our analytics	done	customer-counts	-	[COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    bi: reading Metabase
+    [1/2] bi · shop: Our analytics
+    [1/2] bi · shop: Our analytics · turn 1 of 40
+    [1/2] bi · shop: Our analytics · turn 2 of 40
+    [2/2] bi · shop: Finance
+    [2/2] bi · shop: Finance · turn 1 of 40
+    [2/2] bi · shop: Finance · turn 2 of 40
+    [2/2] bi · shop: Finance · turn 3 of 40
+    bi · reconciliation
+    bi · reconciliation · turn 1 of 60
+    [1/1] bi · crm: Our analytics
+    [1/1] bi · crm: Our analytics · turn 1 of 40
+    [1/1] bi · crm: Our analytics · turn 2 of 40
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    warning: bi: the database 3 (`old`, h2) is mapped to no warehouse and was not read
+    bi: databases/1/cards/2.md: saved query `Orders` was not imported: the semantic layer has no place for questions that are asked again
+    bi: databases/1/cards/1.md: saved query `Revenue` was not imported: the semantic layer has no place for questions that are asked again
+    bi: databases/2/cards/3.md: saved query `Customers` was not imported: the semantic layer has no place for questions that are asked again
+    9 model messages, 1233 tokens in, 180 out, list price unknown
+    ");
     let measures = sandbox.read("semantic-layer/warehouse/orders.yaml");
     assert!(measures.expect("the measure").contains("revenue"));
     let asked = processes(&sandbox);
-    check!(&sandbox, "ingest bi", @r"
-exit 0
-Source	Unit	Status	Pages	Sources	Commit
-bi	shop: Our analytics	unchanged	order-counts	-	[COMMIT]
-bi	shop: Finance	unchanged	revenue-policy	orders	[COMMIT]
-bi	crm: Our analytics	unchanged	customer-counts	-	[COMMIT]
---- stderr
-Project: [SANDBOX]/work
-bi: reading Metabase
-warning: bi: the database 3 (`old`, h2) is mapped to no warehouse and was not read
-");
+    check!(&sandbox, "ingest bi", @"
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    bi	facts of 0 tables	done	-	-	nothing changed
+    bi	2 definitions	0 imported	-	-	-
+    bi	shop: Our analytics	unchanged	order-counts	-	[COMMIT]
+    bi	shop: Finance	unchanged	revenue-policy	orders	[COMMIT]
+    bi	facts of 0 tables	done	-	-	nothing changed
+    bi	1 definition	0 imported	-	-	-
+    bi	crm: Our analytics	unchanged	customer-counts	-	[COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    bi: reading Metabase
+    warning: bi: the database 3 (`old`, h2) is mapped to no warehouse and was not read
+    bi: databases/1/cards/2.md: saved query `Orders` was not imported: the semantic layer has no place for questions that are asked again
+    bi: databases/1/cards/1.md: saved query `Revenue` was not imported: the semantic layer has no place for questions that are asked again
+    bi: databases/2/cards/3.md: saved query `Customers` was not imported: the semantic layer has no place for questions that are asked again
+    ");
     assert_eq!(processes(&sandbox), asked);
     server.change(|all| {
         all.cards[2]["name"] = json!("All customers");
@@ -178,7 +192,6 @@ warning: bi: the database 3 (`old`, h2) is mapped to no warehouse and was not re
     }
 }
 
-/// One warehouse alone is read when it is named.
 #[test]
 fn one_warehouse_is_read_alone() {
     let server = MetabaseFake::start(analytics()).expect("a server");
@@ -195,7 +208,7 @@ fn one_warehouse_is_read_alone() {
     assert_eq!(keys, ["metabase-db-2-col-root"]);
 }
 
-/// What is wrong with the configuration, the key or the server costs nothing and names its place.
+/// Errors of the configuration, the key or the server cost nothing and name their place.
 #[test]
 fn bad_settings_cost_nothing() {
     let server = MetabaseFake::start(analytics()).expect("a server");
@@ -207,7 +220,7 @@ Driver: metabase
 Status: ok
 Server: Databases: 3
 Latency: [DURATION]
-Role: unknown (the server does not tell what the key may do; ktx only reads)
+Role: unknown (the server does not report what the key may do; ktx only reads)
 --- stderr
 Project: [SANDBOX]/work
 ");

@@ -1,4 +1,4 @@
-//! `ktx ingest` of Notion: pages are sorted, read, and what is found on them is curated, on every backend alike.
+//! `ktx ingest` of Notion: triage, reading and curation, on every backend alike.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::notion_fake::{NotionFake, TOKEN, Workspace, block, child_page};
@@ -17,14 +17,14 @@ pub(crate) const NOTES: &str = "0000000000000000000000000000000c";
 pub(crate) const HANDBOOK: &str = "0000000000000000000000000000000d";
 const OLD: &str = "2026-01-02T03:04:00.000Z";
 
-/// What a model does with a prompt: an object, or the tools that it calls in their order.
+/// The reaction to a prompt: an object, or tool calls in order.
 #[derive(Clone)]
 pub(crate) enum Does {
     Object(Value),
     Tools(Vec<(&'static str, Value)>),
 }
 
-/// Prompts by their begin.
+/// The reactions by the beginning of the prompt.
 pub(crate) type Script = Vec<(String, Does)>;
 
 pub(crate) fn workspace() -> Workspace {
@@ -86,7 +86,7 @@ pub(crate) fn decide(candidate: &str, decision: &str, page: Option<&str>) -> (&'
     ("candidate_decide", input)
 }
 
-/// One page of each lane; two candidates, of which one is kept.
+/// One page of each lane; two candidates, of which one is promoted.
 pub(crate) fn script() -> Script {
     let of = |what: &str, id: &str| format!("{what} of notion-page-{id} of the source team-notes");
     let first = format!("notion-page-{HANDBOOK}#1");
@@ -179,7 +179,6 @@ fn api(script: Script) -> Loopback {
         .expect("a provider")
 }
 
-/// The answer of that model to one request.
 pub(crate) fn answered(script: &Script, request: &Request, number: usize, input: usize) -> Answer {
     let asked = request.json();
     let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
@@ -223,8 +222,8 @@ pub(crate) fn remotely(notion: &NotionFake, provider: &Loopback) -> Sandbox {
     remote
 }
 
-/// KTX-05: page triage, light extraction and candidate curation; each page is read as it is worth, and nothing
-/// is asked twice, here and in a clone.
+/// KTX-05: page triage, light extraction and candidate curation; each page is read as its lane
+/// says, and nothing is asked twice, here and in a clone.
 #[test]
 fn pages_are_sorted_read_and_curated() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -260,8 +259,13 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 ");
     compare_text(
         "the commits",
-        &git(&sandbox, &["log", "-2", "--format=%s%n%b", "--name-only"]),
+        &git(&sandbox, &["log", "-3", "--format=%s%n%b", "--name-only"]),
         r"
+ktx ingest: ledger of team-notes
+
+
+raw-sources/team-notes/ledger/notion-page-0000000000000000000000000000000c.json
+raw-sources/team-notes/ledger/notion-page-0000000000000000000000000000000d.json
 ktx ingest: team-notes candidates of documents
 pages: refunds
 ktx-unit: 04b5f0e325ea2b58762cfc17c35591f0906a3b9947569f3e6f4b5eb572dc920b
@@ -275,6 +279,7 @@ ktx-wrote: team-notes 0cc65c205d066bcf wiki/global/revenue-policy.md
 ktx-unit: 169b06ebe44f98fe381b39e827abcc353cc92b5b954e9e8e50355103d28c2254
 
 
+raw-sources/team-notes/ledger/notion-page-0000000000000000000000000000000b.json
 wiki/global/revenue-policy.md
 ",
     );
@@ -291,7 +296,7 @@ team-notes: reading Notion
 ");
     assert_eq!(processes(&sandbox), asked);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
-    // In a clone only what came to nothing is sorted again.
+    // A clone also knows documents without results.
     std::fs::remove_dir_all(sandbox.work().join(".ktx/state")).expect("local state");
     let before = processes(&sandbox);
     let printed = run(&sandbox, "ingest team-notes --json");
@@ -313,7 +318,7 @@ team-notes: reading Notion
             ("Support handbook", "unchanged"),
         ]
     );
-    assert!(processes(&sandbox) > before);
+    assert_eq!(processes(&sandbox), before);
     let files = tree(&sandbox).into_values().flatten().collect::<Vec<u8>>();
     let all = format!("{}{}", record(&sandbox), String::from_utf8_lossy(&files));
     for secret in [TOKEN, "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"] {
@@ -325,8 +330,8 @@ fn record(sandbox: &Sandbox) -> String {
     std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap_or_default()
 }
 
-/// KTX-05, KTX-04: an API key does the same as the local session, byte for byte; sorting is asked of the model of
-/// the role `triage`, curation of that of the role `curator`.
+/// KTX-05, KTX-04: an API key leads to the same files as the local session, byte for byte; the
+/// model of the role `triage` sorts, that of the role `curator` curates.
 #[test]
 fn every_backend_reads_documents_alike() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -392,7 +397,7 @@ fn every_backend_reads_documents_alike() {
     family("Unit notion-page", "sonnet");
 }
 
-/// As many pages are written in one run as may be; the rest is done by the next ones, and says so.
+/// The next runs do the rest, and the report says so.
 #[test]
 fn a_run_writes_as_many_pages_as_it_may() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -415,7 +420,7 @@ team-notes: reading Notion
 [1/3] team-notes · Revenue policy · turn 2 of 40
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 team-notes: 2 candidates are not decided yet
-hint: run the same command again: what is done is kept and not asked again
+hint: run the same command again; ktx keeps finished work and does not ask for it again
 7 model messages, 959 tokens in, 140 out, list price unknown
 ");
     let printed = run(&sandbox, "ingest team-notes");

@@ -1,5 +1,5 @@
-//! Triage and curation that a budget, a signal or a kill cuts off: the next run continues them and pays for nothing
-//! twice.
+//! Triage and curation that a budget, a signal or a kill interrupts: the next run continues them
+//! and pays for nothing twice.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -18,11 +18,11 @@ use crate::notion::{
 };
 use crate::support::{git, run};
 
-/// The requests that a provider received, without the probes.
+/// The requests without probes.
 type Bill = Arc<Mutex<Vec<Value>>>;
 
-/// A provider that counts tokens by the bytes of a request. `disturb` may replace an answer; it gets the request and the
-/// number of earlier requests of the same text.
+/// Counts tokens by the bytes of a request. `disturb` may replace an answer; it gets the request
+/// and the number of earlier requests with the same text.
 fn provider(
     bill: &Bill,
     script: Script,
@@ -58,7 +58,7 @@ fn about(bill: &Bill, words: &str) -> Vec<Value> {
 
 const CURATION: &str = "Candidates of the source team-notes";
 
-/// The turns of a curation that nothing cuts off.
+/// The turns of a curation without interruption.
 fn whole_curation(notion: &NotionFake) -> Vec<Value> {
     let bill = Bill::default();
     let provider = provider(&bill, script(), |_, _, answer| answer);
@@ -69,7 +69,7 @@ fn whole_curation(notion: &NotionFake) -> Vec<Value> {
     turns
 }
 
-/// The pages are committed, and nothing of the unfinished work is left.
+/// The pages are committed, and no unfinished work remains.
 fn is_finished(sandbox: &Sandbox) {
     for key in ["refunds", "revenue-policy"] {
         let path = format!("wiki/global/{key}.md");
@@ -83,7 +83,7 @@ fn is_finished(sandbox: &Sandbox) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Starts `ktx ingest team-notes` and ends it with this signal as soon as `is_reached`.
+/// Starts `ktx ingest team-notes` and ends it with this signal once `is_reached`.
 fn ended_when(sandbox: &Sandbox, how: &str, what: &str, is_reached: impl Fn() -> bool) {
     let child = sandbox
         .command(["ingest", "team-notes"])
@@ -98,8 +98,8 @@ fn ended_when(sandbox: &Sandbox, how: &str, what: &str, is_reached: impl Fn() ->
     assert_eq!(status.code(), expected, "{how}");
 }
 
-/// Killed and interrupted in the fifth answer of a curation, which has written a page and decided by then: that answer
-/// alone is asked for again, in the same conversation.
+/// Killed and interrupted in the fifth answer of a curation, which has written a page and made
+/// decisions: only that answer is asked again, in the same conversation.
 #[test]
 fn a_curation_that_is_ended_in_an_answer_is_continued_with_it() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -130,8 +130,8 @@ fn a_curation_that_is_ended_in_an_answer_is_continued_with_it() {
     }
 }
 
-/// `--max-tokens` that is enough for a few answers, again and again: the source is finished, and the provider was asked
-/// nothing twice: no triage, no light reading, no turn.
+/// With `--max-tokens` for a few answers, run repeatedly: the source is finished, and no triage,
+/// light reading or turn is asked twice.
 #[test]
 fn a_small_budget_comes_to_an_end_and_asks_nothing_twice() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -160,7 +160,8 @@ fn a_small_budget_comes_to_an_end_and_asks_nothing_twice() {
     is_finished(&sandbox);
 }
 
-/// The local session keeps no conversation: the curation begins again with what it had written and decided.
+/// The local session keeps no conversation: the curation begins again with its earlier writes and
+/// decisions.
 #[test]
 fn the_local_session_begins_again_with_what_was_decided() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -223,7 +224,7 @@ fn the_local_session_begins_again_with_what_was_decided() {
     is_finished(&sandbox);
 }
 
-/// Killed in the light reading of a page: its triage is not asked for again.
+/// Killed in the light reading of a page: its triage is not asked again.
 #[test]
 fn a_light_reading_that_is_cut_off_is_repeated_alone() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -242,14 +243,14 @@ fn a_light_reading_that_is_cut_off_is_repeated_alone() {
     });
     let printed = run(&sandbox, "ingest team-notes");
     assert_eq!(printed.code, Some(0), "{printed}");
-    // The kill may also cut the triage of another page, which is then asked for again.
+    // The kill may also interrupt the triage of another page, which is then asked again.
     let triage = format!("Triage of notion-page-{HANDBOOK}");
     assert_eq!(about(&bill, &triage).len(), 1);
     assert_eq!(about(&bill, "Light reading of").len(), 2);
     is_finished(&sandbox);
 }
 
-/// A call that ends the run while another one is running: the other answer is kept, and it was paid for once.
+/// One call ends the run while another one is running: the other answer is kept, and paid for once.
 #[test]
 fn an_answer_that_comes_after_the_end_of_a_run_is_kept() {
     let notion = NotionFake::start(workspace()).expect("an API");

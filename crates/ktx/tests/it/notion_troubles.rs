@@ -1,4 +1,4 @@
-//! `ktx ingest` of Notion when something is wrong: a model that fails, pages that are gone, settings, a kill.
+//! `ktx ingest` of Notion with failures: of a model, missing pages, wrong settings, a kill.
 
 use ktx_test_support::notion_fake::NotionFake;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::claude::processes;
 use crate::notion::{Does, HANDBOOK, NOTES, config, lane, locally, project, script, workspace};
 use crate::support::{git, run, write};
 
-/// A model that fails at a page leaves the others as they are; the page is asked about again, alone.
+/// The other pages stay as they are; only the failed page is asked again.
 #[test]
 fn a_failed_page_is_asked_again_alone() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -31,7 +31,7 @@ fn a_failed_page_is_asked_again_alone() {
     assert!(processes(&sandbox) > before);
 }
 
-/// What was written from a page goes with it only when the page is in the trash.
+/// Only a page in the trash removes what was written from it.
 #[test]
 fn a_page_in_the_trash_is_told_to_the_reconciliation() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -57,7 +57,7 @@ fn a_page_in_the_trash_is_told_to_the_reconciliation() {
     assert!(sandbox.read("wiki/global/refunds.md").is_err(), "{printed}");
 }
 
-/// What is wrong with the configuration, the token or the server costs nothing and names its place.
+/// Errors of the configuration, the token or the server cost nothing and name their place.
 #[test]
 fn bad_settings_cost_nothing() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -69,7 +69,7 @@ Driver: notion
 Status: ok
 Server: Bot: ktx of the workspace Acme
 Latency: [DURATION]
-Role: unknown (the server does not tell what the key may do; ktx only reads)
+Role: unknown (the server does not report what the key may do; ktx only reads)
 --- stderr
 Project: [SANDBOX]/work
 ");
@@ -110,7 +110,7 @@ hint: set `connections.team-notes.auth_token_ref` to the token of an integration
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// A run that is killed at any point goes on, and pays for nothing twice that it has remembered.
+/// Killed at any point; nothing that was stored is paid for twice.
 #[test]
 fn a_killed_run_goes_on() {
     for point in [
@@ -136,8 +136,8 @@ fn a_killed_run_goes_on() {
     }
 }
 
-/// A limit of money holds for every role that a run asks: a model without a price is told before anything is
-/// asked, also that of a role which only documents need.
+/// A limit of money holds for every role of a run: a model without a price is reported before the
+/// first call, also that of a role for documents only.
 #[test]
 fn money_is_bounded_in_every_role() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -155,7 +155,8 @@ fn money_is_bounded_in_every_role() {
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// Behind the last page that may be created nothing more is asked of the model; the next run goes on there.
+/// After the last page that may be created, ktx asks the model nothing more; the next run continues
+/// there.
 #[test]
 fn without_room_for_pages_nothing_is_asked() {
     let notion = NotionFake::start(workspace()).expect("an API");

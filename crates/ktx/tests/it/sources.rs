@@ -1,4 +1,5 @@
-//! `ktx ingest` of context sources: what a dbt project says and means is committed, on every backend alike.
+//! `ktx ingest` of context sources: facts and meaning of a dbt project become commits, on every
+//! backend alike.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -39,10 +40,10 @@ pub(crate) const SCHEMA: &str = "models:
 
 const PEOPLE: &str = "models:\n  - {name: customers, description: Who buys.}\n";
 
-/// What a model does with its task: the tools that it calls, in their order.
+/// The tool calls of a model, in order.
 pub(crate) type Calls = Vec<(&'static str, Value)>;
 
-/// Tasks by a text in their prompt.
+/// The calls by a text in the prompt.
 pub(crate) type Script = Vec<(&'static str, Calls)>;
 
 pub(crate) fn page(key: &str, words: &str) -> (&'static str, Value) {
@@ -50,7 +51,7 @@ pub(crate) fn page(key: &str, words: &str) -> (&'static str, Value) {
     ("wiki_write", input)
 }
 
-/// What is done with a project that is read as a whole.
+/// The calls for a project that is read as a whole.
 pub(crate) fn whole() -> Script {
     let yaml = "name: orders\nmeasures:\n  - name: revenue\n    expr: sum(amount)\n    filter: status = 'paid'\n";
     let measure = json!({ "source_name": "orders", "yaml": yaml });
@@ -64,7 +65,7 @@ pub(crate) fn whole() -> Script {
     )]
 }
 
-/// What is done with a project of two units, and with what they have written.
+/// The calls for a project of two units, and for what they have written.
 fn parts() -> Script {
     vec![
         (
@@ -88,7 +89,7 @@ fn parts() -> Script {
 /// A scanned project with a dbt project of these files.
 pub(crate) fn project(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = unscanned(ORDERS);
-    // What the units write is theirs.
+    // The units own what they write.
     std::fs::remove_file(sandbox.work().join("wiki/global/revenue.md")).expect("the page");
     write(&sandbox, "ktx.yaml", CONFIG);
     write(&sandbox, "dbt/dbt_project.yml", "name: shop\n");
@@ -100,7 +101,7 @@ pub(crate) fn project(files: &[(&str, &str)]) -> Sandbox {
     sandbox
 }
 
-/// A dbt project that is too long to be read as a whole.
+/// A dbt project that is too long for one unit.
 pub(crate) fn long() -> Sandbox {
     let filler = format!("-- {}\nselect 1\n", "x".repeat(61_000));
     project(&[
@@ -110,7 +111,6 @@ pub(crate) fn long() -> Sandbox {
     ])
 }
 
-/// The model of the local session does this.
 pub(crate) fn locally(mut sandbox: Sandbox, script: &Script) -> Sandbox {
     let when: Vec<Value> = script
         .iter()
@@ -136,7 +136,7 @@ pub(crate) fn api(script: Script) -> Loopback {
         .expect("a provider")
 }
 
-/// The answer of that model to one request, which had so many tokens.
+/// The answer to one request, with this number of input tokens.
 pub(crate) fn answered(script: &Script, request: &Request, number: usize, input: usize) -> Answer {
     let asked = request.json();
     let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
@@ -157,7 +157,6 @@ pub(crate) fn answered(script: &Script, request: &Request, number: usize, input:
     Answer::json(200, &message)
 }
 
-/// The same project on an HTTP backend.
 pub(crate) fn remotely(sandbox: Sandbox, provider: &Loopback, more: &str) -> Sandbox {
     let sandbox = configured(sandbox, provider, "");
     let llm = sandbox.read("ktx.yaml").expect("the file");
@@ -173,7 +172,7 @@ fn record(sandbox: &Sandbox) -> String {
     std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap_or_default()
 }
 
-/// KTX-05: facts, a page and a measure, each in a commit of its own; and the same again costs nothing, here
+/// KTX-05: facts, a page and a measure, each in a separate commit; a second run costs nothing, here
 /// and in a clone.
 #[test]
 fn a_dbt_project_becomes_facts_pages_and_measures() {
@@ -204,9 +203,10 @@ pages: revenue
 sources: orders
 ktx-wrote: shop-dbt eae4dad69da7e56a semantic-layer/warehouse/orders.yaml
 ktx-wrote: shop-dbt 5bf9f359d1c89b97 wiki/global/revenue.md
-ktx-unit: 599d1c0da9004caaa81f53e65eff8b05427b42225d6a6f92a72f8173e895f1fc
+ktx-unit: 101778027ae5109c8a8942919a607d4c37d3cd09c9fcbd37e57bf0ee52b15ea6
 
 
+raw-sources/shop-dbt/ledger/dbt-all.json
 semantic-layer/warehouse/orders.yaml
 wiki/global/revenue.md
 Ada Test: ktx ingest: what shop-dbt says about tables
@@ -252,8 +252,8 @@ Project: [SANDBOX]/work
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// KTX-05, KTX-70: an API key does the same as the local session: the same files byte for byte, the same
-/// turns of every unit and of the reconciliation.
+/// KTX-05, KTX-70: an API key leads to the same files as the local session, byte for byte, and to
+/// the same turns of every unit and of the reconciliation.
 #[test]
 fn every_backend_ingests_the_same() {
     let provider = api(parts());
@@ -296,8 +296,8 @@ fn every_backend_ingests_the_same() {
     assert!(!files(&remote).contains_key("wiki/global/buyers.md"));
 }
 
-/// KTX-70: a loop that runs to its budget of N turns gives N events on every backend, and what was written
-/// by then is kept; the next run goes on.
+/// KTX-70: a loop with a budget of N turns gives N events on every backend, and keeps what was
+/// written; the next run continues.
 #[test]
 fn a_unit_at_its_budget_is_partial_and_gone_on_with() {
     let calls = vec![
@@ -334,8 +334,8 @@ fn a_unit_at_its_budget_is_partial_and_gone_on_with() {
     }
 }
 
-/// A unit that fails leaves the others as they are; the same command asks for it alone, and what was
-/// written is brought in line then. A unit whose file is gone is told to the reconciliation.
+/// A failed unit leaves the others as they are; the same command asks for it alone and then
+/// reconciles. A unit without its file goes to the reconciliation.
 #[test]
 fn a_failed_unit_is_asked_again_alone() {
     let mut script = parts();
@@ -366,26 +366,24 @@ fn a_failed_unit_is_asked_again_alone() {
     assert_eq!(answer["results"][0]["reconciliation"]["status"], "done");
     assert!(sandbox.read("wiki/global/buyers.md").is_err());
 
-    // A file that goes away is a unit that is gone.
+    // What the unit of a removed file alone wrote goes with it.
     std::fs::remove_file(sandbox.work().join("dbt/models/orders.yml")).expect("the file");
-    let removes: Script = vec![(
-        "files that are gone: models/orders.yml",
-        vec![("wiki_remove", json!({ "key": "revenue" }))],
-    )];
-    sandbox = locally(sandbox, &removes);
+    sandbox = locally(sandbox, &Script::new());
     let answer = json_of(&sandbox, "ingest shop-dbt --json");
     assert_eq!(
-        answer["results"][0]["reconciliation"]["captured"]["wiki"],
+        answer["results"][0]["eviction"]["captured"]["wiki"],
         json!(["revenue"])
     );
+    assert_eq!(answer["results"][0]["reconciliation"], Value::Null);
+    assert!(sandbox.read("wiki/global/revenue.md").is_err());
     let asked = processes(&sandbox);
     let answer = json_of(&sandbox, "ingest shop-dbt --json");
     assert_eq!(answer["results"][0]["reconciliation"], Value::Null);
     assert_eq!(processes(&sandbox), asked);
 }
 
-/// A project that grows has other units, and nothing is gone by that. A file that goes away later is told with
-/// what was written from the unit that it was part of then.
+/// A project that grows has other units, but nothing is gone. A file that is removed later is
+/// reported with what was written from its former unit.
 #[test]
 fn other_units_are_no_files_that_are_gone() {
     let write_page: Script = vec![("Unit dbt-all of", vec![page("revenue", "Refunds.")])];
@@ -408,8 +406,8 @@ fn other_units_are_no_files_that_are_gone() {
     assert!(sandbox.read("wiki/global/revenue.md").is_err());
 }
 
-/// `kill -9` at each step: the next run goes on, nothing is paid for twice that was committed, and what both
-/// units wrote is brought in line.
+/// `kill -9` at each step: the next run continues, pays for nothing twice that was committed, and
+/// reconciles what both units wrote.
 #[test]
 fn a_killed_ingest_goes_on() {
     for point in [
@@ -430,7 +428,7 @@ fn a_killed_ingest_goes_on() {
     }
 }
 
-/// Without an id everything is ingested: warehouses first, then context sources.
+/// Warehouses first, then context sources.
 #[test]
 fn everything_is_ingested_without_an_id() {
     let mut sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
@@ -477,7 +475,7 @@ fn everything_is_ingested_without_an_id() {
     assert_eq!(answer["plan"]["warnings"], json!([]));
 }
 
-/// A connection test reads the project and asks no model.
+/// A connection test needs no model.
 #[test]
 fn a_source_is_tested_by_reading_it() {
     let sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
@@ -502,7 +500,7 @@ hint: set `source_dir` to the folder with `dbt_project.yml`, or `path` to its pl
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// KTX-44: without a usable model only the facts are taken over, which need none.
+/// KTX-44: without a usable model, ktx copies only the facts, which need none.
 #[test]
 fn without_a_model_only_facts_change() {
     let mut sandbox = project(&[("models/schema.yml", SCHEMA)]);
@@ -518,7 +516,7 @@ Project: [SANDBOX]/work
 error: Claude Code is not usable with your local session
 
 hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
-hint: run the same command again: what is done is kept and not asked again
+hint: run the same command again; ktx keeps finished work and does not ask for it again
 ");
     let changed = git(&sandbox, &["log", "-1", "--format=%s", "--name-only"]);
     assert_eq!(
@@ -527,7 +525,7 @@ hint: run the same command again: what is done is kept and not asked again
     );
 }
 
-/// What is wrong with a source is told before anything is asked.
+/// Errors of a source are reported before the first call.
 #[test]
 fn bad_sources_cost_nothing() {
     let sandbox = locally(project(&[]), &whole());

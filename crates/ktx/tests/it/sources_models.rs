@@ -1,5 +1,5 @@
-//! `ktx ingest` of LookML and MetricFlow: facts, pages and measures of each are committed, and what is wrong with a
-//! source is told before anything is asked.
+//! `ktx ingest` of LookML and MetricFlow: facts, pages and measures are committed, and errors of a
+//! source are reported before the first call.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -50,10 +50,9 @@ fn configure(sandbox: &Sandbox, source: &str) {
     write(sandbox, "ktx.yaml", &CONFIG.replace("SOURCE", source));
 }
 
-/// A scanned project with a source of these files.
 fn project(source: &str, files: &[(&str, &str)]) -> Sandbox {
     let sandbox = unscanned(TABLES);
-    // What the units write is theirs.
+    // The units own what they write.
     std::fs::remove_file(sandbox.work().join("wiki/global/revenue.md")).expect("the page");
     configure(&sandbox, source);
     for (path, text) in files {
@@ -64,7 +63,6 @@ fn project(source: &str, files: &[(&str, &str)]) -> Sandbox {
     sandbox
 }
 
-/// A model that writes a measure and a page.
 fn script(prompt: &'static str, file: &str) -> Script {
     let yaml = "name: orders\nmeasures:\n  - name: revenue\n    expr: sum(amount)\n    filter: status = 'paid'\n";
     let page = json!({
@@ -145,7 +143,7 @@ Project: [SANDBOX]/work
     );
 }
 
-/// What is about another warehouse writes pages, and nothing of it is taken over.
+/// Models of another warehouse produce pages only.
 #[test]
 fn a_model_of_another_connection_writes_pages_only() {
     let model = "connection: \"crm\"\ninclude: \"/views/*.view\"\n";
@@ -191,7 +189,7 @@ Project: [SANDBOX]/work
     }
 }
 
-/// A repository is read through the settings of the kind, and errors name them.
+/// Errors name the settings of the kind.
 #[test]
 fn repositories_are_named_by_the_settings_of_their_kind() {
     let sandbox = locally(

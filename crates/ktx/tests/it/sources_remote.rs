@@ -1,5 +1,5 @@
-//! dbt projects in repositories elsewhere: the newest commit of a branch is read, and tokens stay where they
-//! belong.
+//! dbt projects in remote repositories: the newest commit of a branch is read, and tokens do not
+//! leak.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::claude::processes;
 use crate::sources::{CONFIG, SCHEMA, locally, project, whole};
 use crate::support::{check, commit, git, json as json_of, run, write};
 
-/// A repository with a dbt project in a folder, and another branch without one.
+/// The repository has a dbt project in a folder, and another branch without one.
 fn repository(sandbox: &Sandbox) -> PathBuf {
     let folder = sandbox.home().join("shop");
     std::fs::create_dir_all(folder.join("transform/models")).expect("a folder");
@@ -40,8 +40,8 @@ fn configure(sandbox: &Sandbox, fields: &str) {
     commit(sandbox, "a repository");
 }
 
-/// What is fetched is the newest commit; a copy that is damaged is made anew, and one of earlier is never used
-/// instead of what cannot be reached.
+/// ktx fetches the newest commit, rebuilds a damaged copy, and never uses an earlier copy of an
+/// unreachable repository.
 #[test]
 fn the_newest_commit_of_a_branch_is_read() {
     let sandbox = locally(project(&[]), &whole());
@@ -108,7 +108,7 @@ fn an_address_that_is_none_is_told() {
         ),
         (
             "    repo_url: http://git.example/shop.git\n    auth_token_ref: env:KTX_TEST_TOKEN\n",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: a token is sent over HTTPS only, and `http://git.example/shop.git` is something else\n",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: a token is sent over HTTPS only, and `http://git.example/shop.git` uses another protocol\n",
         ),
         (
             "    repo_url: https://git.example/shop.git\n    path: ../../elsewhere\n",
@@ -123,7 +123,7 @@ fn an_address_that_is_none_is_told() {
     }
 }
 
-/// What a request of git's gets: git's own server behind a password, or somebody else's door.
+/// The answer to a request of git: git's own server with a password, or a redirect to another host.
 fn serve(root: &Path, request: &Request) -> Answer {
     // `x-access-token:token-of-mine-123`
     let login = "Basic eC1hY2Nlc3MtdG9rZW46dG9rZW4tb2YtbWluZS0xMjM=";
@@ -172,8 +172,8 @@ fn serve(root: &Path, request: &Request) -> Answer {
     answer
 }
 
-/// The token answers the host that asks for it, and stands nowhere else: not in the copy, not in what is said.
-/// A host that leads elsewhere is not followed.
+/// Only the host that asks for the token gets it; neither the copy nor any output has it. A
+/// redirect to another host is not followed.
 #[test]
 fn a_token_opens_a_repository_and_is_kept_nowhere() {
     let mut sandbox = locally(project(&[]), &whole());

@@ -1,4 +1,4 @@
-//! What is done of context sources when a unit fails, and when there is no model at all.
+//! The remaining work on context sources if a unit fails, and without a model.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -31,7 +31,6 @@ fn two_sources(sandbox: Sandbox) -> Sandbox {
     locally(sandbox, &script)
 }
 
-/// Lets the unit of orders end like this.
 fn ending(sandbox: &mut Sandbox, steps: &Value) {
     let scenario = std::fs::read_to_string(sandbox.home().join("scenario.json")).expect("it");
     let mut scenario: Value = serde_json::from_str(&scenario).expect("JSON");
@@ -47,7 +46,7 @@ fn answer(printed: &ktx_test_support::sandbox::RunOutput) -> Value {
     serde_json::from_str(&printed.stdout).expect("JSON")
 }
 
-/// Source, unit, status and code of everything in the result.
+/// Source, unit, status and code of every result.
 fn states(answer: &Value) -> Vec<String> {
     let results = answer["results"].as_array().expect("results");
     let units = results.iter().flat_map(|result| {
@@ -66,8 +65,8 @@ fn states(answer: &Value) -> Vec<String> {
     units.collect()
 }
 
-/// A refusal, an answer that is too long and a crash are failures of their unit: all other units are read, of the
-/// same source and of the next one, in this run and in the next.
+/// A refusal, an answer that is too long and a crash are failures of their unit: all other units
+/// are read, of the same source and of the next one, in this run and in the next.
 #[test]
 fn a_unit_that_fails_is_the_only_one_that_fails() {
     for (steps, code) in [
@@ -81,7 +80,7 @@ fn a_unit_that_fails_is_the_only_one_that_fails() {
         ending(&mut sandbox, &steps);
         for again in ["done", "unchanged"] {
             let printed = run(&sandbox, "ingest --json");
-            // The warehouse's tables are described by nobody here.
+            // No model describes the warehouse's tables here.
             assert_eq!(printed.code, Some(7), "{printed}");
             assert_eq!(
                 states(&answer(&printed)),
@@ -96,13 +95,14 @@ fn a_unit_that_fails_is_the_only_one_that_fails() {
     }
 }
 
-/// What is the model's own ends the run, and every source that was planned is in the result with its facts.
+/// A failure of the model itself ends the run, and the result has every planned source with its
+/// facts.
 #[test]
 fn a_limit_ends_the_run_and_names_every_source() {
     let mut sandbox = two_sources(long());
     let limit = json!([{ "api_error": { "class": "billing_error", "status": 402, "text": "no" } }]);
     ending(&mut sandbox, &limit);
-    // Only the sources are asked about.
+    // Only the sources need a model here.
     let warehouse = "connections:\n  warehouse:\n    driver: sqlite\n    path: warehouse.db\n";
     assert!(CONFIG.starts_with(warehouse));
     let printed = run(&sandbox, "ingest --json");
@@ -124,7 +124,7 @@ fn a_limit_ends_the_run_and_names_every_source() {
     assert_eq!(answer["results"][2]["facts"]["tables"], json!(1));
 }
 
-/// Facts need no model: without one they land, and the command says what it did not do.
+/// The command says what it did not do.
 #[test]
 fn facts_land_without_a_model() {
     let sandbox = project(&[("models/schema.yml", SCHEMA)]);
@@ -145,7 +145,7 @@ shop-dbt: its units were not read, which needs a model (`llm.provider.backend` i
             .unwrap()
             .contains("dbt: One row per order.")
     );
-    // All connections: the warehouse is scanned, and a new table gets its facts at once.
+    // The warehouse is scanned, and a new table gets its facts at once.
     database(
         &sandbox,
         "warehouse.db",
@@ -165,7 +165,7 @@ shop-dbt: its units were not read, which needs a model (`llm.provider.backend` i
     assert_eq!(shards.iter().filter(|entry| is_told(*entry)).count(), 1);
 }
 
-/// A model that is down, or whose settings are wrong, keeps no facts out, and what it could not do is told.
+/// A model that is down, or wrong settings, do not prevent facts, and the missing work is reported.
 #[test]
 fn facts_land_when_the_model_is_down() {
     let provider = Loopback::start(|_, _| {
@@ -210,8 +210,8 @@ fn facts_land_when_the_model_is_down() {
     );
 }
 
-/// Two dbt projects of one warehouse: what one of them no longer says is removed, whether both are read or that one
-/// alone; what the other one still says stays.
+/// Two dbt projects of one warehouse: facts that one of them no longer states are removed, whether
+/// one or both are read; what the other one still states stays.
 #[test]
 fn what_one_of_two_sources_of_a_kind_no_longer_says_is_removed() {
     let sandbox = two_sources(project(&[("models/schema.yml", SCHEMA)]));
@@ -244,7 +244,7 @@ fn what_one_of_two_sources_of_a_kind_no_longer_says_is_removed() {
         ["Who buys.".to_owned(), state.clone(), orders.clone()]
     );
 
-    // Alone: the other one still says that there are orders, and is remembered for it.
+    // The other source still states the facts about orders, from its last read.
     models("models: []\n");
     assert_eq!(described("ingest the-crm"), [state.clone(), orders]);
     let refunds = "One row per order. Refunds are not revenue.".to_owned();
