@@ -1,5 +1,5 @@
-//! Commands against real servers when something goes wrong in the middle: a cut connection, Ctrl-C, a
-//! time cap, a table that goes away, a schema that is not granted.
+//! Commands against real servers with a failure midway: a cut connection, Ctrl-C, a time limit, a
+//! dropped table, a schema without a grant.
 
 mod ends;
 mod groups;
@@ -21,7 +21,7 @@ use crate::support::{compare, project, run, write};
 use proxy::Proxy;
 use server::{MariaDb, Postgres, Server};
 
-/// A project with one warehouse; `fields` stand below its driver.
+/// `fields` are the lines below its driver.
 pub(crate) fn warehouse<S: Server>(server: &S, port: u16, fields: &str) -> Sandbox {
     let mut sandbox = project();
     let login = server.login();
@@ -42,7 +42,7 @@ fn a_cut_connection<S: Server>(name: &str, expected: &str) {
     let proxy = Proxy::cutting(server.port(), 400_000);
     let fields = format!("    database: {name}\n");
     let sandbox = warehouse(&server, proxy.port(), &fields);
-    // The rows that were asked for came before the cut; the rest is not waited for.
+    // The requested rows came before the cut; ktx does not wait for the others.
     let first = run(&sandbox, "sql --max-rows 10 'select line from pages'");
     assert_eq!(first.code, Some(0), "{first}");
     assert_eq!(first.stdout.lines().count(), 11);
@@ -91,7 +91,7 @@ hint: run the command again
     );
 }
 
-/// The program ends as interrupted, and the server works no longer.
+/// The program exits as interrupted, and the server stops working.
 fn an_interrupt<S: Server>(name: &str) {
     let Some(server) = S::new(name) else { return };
     server.execute(S::NUMBERS);
@@ -133,7 +133,7 @@ fn an_interrupt_ends_the_statement_on_mariadb() {
     an_interrupt::<MariaDb>("ktx_it_interrupt");
 }
 
-/// The order to cancel arrives between two messages of the statement, where the server forgets it.
+/// The cancel request arrives between two messages of the statement, where the server ignores it.
 #[test]
 fn an_interrupt_before_the_statement_starts_ends_it_all_the_same() {
     let Some(server) = Postgres::new("ktx_it_early") else {
@@ -161,7 +161,7 @@ fn interrupt(child: &std::process::Child) {
     assert!(signalled.unwrap().success());
 }
 
-/// The time cap ends the statement here and there.
+/// The time limit ends the statement at the client and the server.
 fn a_time_cap<S: Server>(name: &str, expected: &str) {
     let Some(server) = S::new(name) else { return };
     server.execute(S::NUMBERS);
@@ -206,7 +206,7 @@ const TWO_TABLES: &str = "CREATE TABLE kept (id int PRIMARY KEY, name text NOT N
     INSERT INTO kept VALUES (1, 'a'), (2, 'b');
     CREATE TABLE gone (id int PRIMARY KEY); INSERT INTO gone VALUES (1);";
 
-/// A table is dropped after the structure was read and before its sample is: a lock holds the sample
+/// A table is dropped between the reading of the structure and its sample: a lock delays the sample
 /// until then.
 #[test]
 fn a_table_that_goes_away_during_a_scan_is_told() {
@@ -251,20 +251,21 @@ warehouse · 0 joins, 0 to review
 warehouse · artifacts
 "#);
     compare!("scan", &run(&sandbox, "scan"), @r"
-exit 0
-warehouse: 0 added, 0 modified, 1 deleted, 1 unchanged tables
-  schemas: public (1 table)
-  joins: 0 accepted, 0 to review
-  commit: [COMMIT]
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 1 table, 2 columns
-warehouse · profile (1)
-warehouse · relationships
-warehouse · 0 joins, 0 to review
-warehouse · artifacts
-");
+    exit 0
+    warehouse: 0 added, 0 modified, 1 deleted, 1 unchanged tables
+      schemas: public (1 table)
+      1 table keeps the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 0 accepted, 0 to review
+      commit: [COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 1 table, 2 columns
+    warehouse · profile (1)
+    warehouse · relationships
+    warehouse · 0 joins, 0 to review
+    warehouse · artifacts
+    ");
 }
 
 #[test]
@@ -343,7 +344,7 @@ warehouse · artifacts
 ");
 }
 
-/// A materialized view that was never filled says nothing against anybody's files.
+/// A materialized view that was never filled is not an error.
 #[test]
 fn a_view_that_is_not_populated_is_not_checked() {
     let Some(server) = Postgres::new("ktx_it_unpopulated") else {

@@ -1,19 +1,19 @@
 //! Ordinary questions on schemas with the traps of real ones, asked straight after a scan: no overlay, no model. Each
-//! has SQL that a person wrote. An answer is right, or right after running a query that the refusal offers.
+//! has SQL that a person wrote, and is asked on the command line and over MCP. An answer is right, or right after
+//! running a query that the refusal prints.
+
+mod front_door;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile};
-use ktx_sql::Dialect;
 use ktx_test_support::sandbox::Sandbox;
 use rusqlite::Connection;
-use rusqlite::types::Value as Cell;
 use serde_json::Value;
 
+use self::front_door::{CommandLine, Refusal, Rows, Tool, rows_of_sql};
 use crate::support::{run, unscanned};
 
-/// How a question came out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Right,
@@ -22,118 +22,106 @@ enum Outcome {
     Wrong,
 }
 
-struct Scanned {
-    catalog: Catalog,
-    database: Connection,
-    questions: Vec<Value>,
+impl Outcome {
+    fn of(answer: &Result<Rows, Refusal>, expected: &Rows) -> Self {
+        match answer {
+            Ok(rows) if rows == expected => Self::Right,
+            Ok(_) => Self::Wrong,
+            Err(refusal)
+                if refusal
+                    .offered
+                    .iter()
+                    .flatten()
+                    .any(|rows| rows == expected) =>
+            {
+                Self::RightAfterRemedy
+            }
+            Err(_) => Self::Refused,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::RightAfterRemedy => "right after a remedy",
+            Self::Refused => "refused",
+            Self::Wrong => "wrong",
+        }
+    }
 }
 
-/// Scans the schema and reads what the scan wrote.
-fn scanned(name: &str) -> (Sandbox, Scanned) {
+fn fixture(name: &str, ending: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/questions");
-    let text = |ending: &str| {
-        let file = folder.join(format!("{name}.{ending}"));
-        std::fs::read_to_string(file).expect("a fixture")
-    };
-    let sandbox = unscanned(&text("sql"));
+    std::fs::read_to_string(folder.join(format!("{name}.{ending}"))).expect("a fixture")
+}
+
+fn scanned(name: &str) -> Sandbox {
+    let sandbox = unscanned(&fixture(name, "sql"));
     let printed = run(&sandbox, "scan");
     assert_eq!(printed.code, Some(0), "{printed}");
-    let root = sandbox.work().join("semantic-layer/warehouse");
-    let shards = std::fs::read_dir(root.join("_schema")).expect("shards");
-    let files = shards.map(|entry| {
-        let path = entry.expect("a file").path();
-        let name = path.file_name().expect("a name").to_string_lossy();
-        SourceFile::new(
-            format!("_schema/{name}"),
-            std::fs::read(&path).expect("text"),
-        )
-    });
-    let questions = ktx_config::yaml::load_text(&text("yaml"), name).expect("YAML");
-    let scanned = Scanned {
-        catalog: Catalog::load(files.collect(), Dialect::Sqlite),
-        database: Connection::open(sandbox.work().join("warehouse.db")).expect("a database"),
-        questions: questions.value.as_array().expect("a list").clone(),
-    };
-    (sandbox, scanned)
+    sandbox
 }
 
-impl Scanned {
-    /// Returns the rows that have a number, in the order of their texts. A member without facts may be left out or
-    /// have no number.
-    fn rows(&self, sql: &str, dimensions: usize) -> Vec<String> {
-        let mut statement = self.database.prepare(sql).expect("SQL");
-        let count = statement.column_count();
-        let rows = statement.query_map((), |row| (0..count).map(|at| row.get(at)).collect());
-        let rows = rows.expect("rows").map(|row| row.expect("a row"));
-        let is_empty = |cell: &Cell| matches!(cell, Cell::Null | Cell::Integer(0));
-        let mut shown: Vec<String> = rows
-            .filter(|row: &Vec<Cell>| !row.iter().skip(dimensions).all(is_empty))
-            .map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" | "))
-            .collect();
-        shown.sort();
-        shown
-    }
-
-    fn answer(&self, query: &Query) -> Result<Vec<String>, QueryError> {
-        let compiled = compile(&self.catalog, query, Dialect::Sqlite)?;
-        Ok(self.rows(&compiled.sql, query.dimensions.len()))
-    }
-
-    fn ask(&self, question: &Value) -> Outcome {
-        let query = Query::from_value(&question["ask"]).expect("a query");
-        let expected = self.rows(
-            question["sql"].as_str().expect("SQL"),
-            query.dimensions.len(),
+/// The outcome of one question on the command line and over MCP, with a line for the report unless both are right.
+fn outcome(
+    question: &Value,
+    database: &Connection,
+    command_line: &CommandLine<'_>,
+    tool: &mut Tool,
+) -> (Outcome, Option<String>) {
+    let ask = &question["ask"];
+    let dimensions = ask["dimensions"].as_array().map_or(0, Vec::len);
+    let sql = question["sql"].as_str().expect("SQL");
+    let expected = rows_of_sql(database, sql, dimensions);
+    let printed = command_line.ask(ask, dimensions);
+    let called = tool.ask(ask, dimensions);
+    let at_doors = [&printed, &called].map(|answer| Outcome::of(answer, &expected));
+    for answer in [&printed, &called] {
+        let offered = answer
+            .as_ref()
+            .err()
+            .into_iter()
+            .flat_map(|one| &one.offered);
+        assert!(
+            offered.into_iter().all(Option::is_some),
+            "a query that is offered runs: {ask}"
         );
-        match self.answer(&query) {
-            Ok(rows) if rows == expected => Outcome::Right,
-            Ok(_) => Outcome::Wrong,
-            Err(error) => {
-                let mut offered = error.remedy.queries.iter();
-                let helps = offered.any(|offered| {
-                    let offered = Query::from_value(offered).expect("a query");
-                    self.answer(&offered).is_ok_and(|rows| rows == expected)
-                });
-                if helps {
-                    Outcome::RightAfterRemedy
-                } else {
-                    Outcome::Refused
-                }
-            }
-        }
     }
+    let [here, there] = at_doors;
+    let worse = here.max(there);
+    let code = called
+        .err()
+        .map_or_else(String::new, |refusal| format!(" ({})", refusal.code));
+    let line = if here != there {
+        Some(format!(
+            "{} on the command line, {} over MCP{code}: {ask}\n",
+            here.word(),
+            there.word()
+        ))
+    } else if worse > Outcome::RightAfterRemedy {
+        Some(format!("{}{code}: {ask}\n", worse.word()))
+    } else {
+        None
+    };
+    (worse, line)
 }
 
-fn shown(cell: &Cell) -> String {
-    match cell {
-        Cell::Null => "NULL".to_owned(),
-        Cell::Integer(number) => format!("{number}.0000"),
-        Cell::Real(number) => format!("{number:.4}"),
-        Cell::Text(text) => text.clone(),
-        Cell::Blob(_) => unreachable!("no question asks for bytes"),
-    }
-}
-
-/// The outcomes by kind of question, and each question that is not answered.
+/// The outcomes by kind of question, and each unanswered question.
 fn report(name: &str) -> String {
-    let (_sandbox, scanned) = scanned(name);
+    let sandbox = scanned(name);
+    let database = Connection::open(sandbox.work().join("warehouse.db")).expect("a database");
+    let questions = ktx_config::yaml::load_text(&fixture(name, "yaml"), name).expect("YAML");
+    let command_line = CommandLine { sandbox: &sandbox };
+    let mut tool = Tool::start(&sandbox);
     let mut kinds: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     let mut open: Vec<String> = Vec::new();
-    for question in &scanned.questions {
-        let outcome = scanned.ask(question);
-        let counts = kinds
-            .entry(question["kind"].as_str().expect("a kind"))
-            .or_default();
-        counts[outcome as usize] += 1;
-        if outcome > Outcome::RightAfterRemedy {
-            let word = if outcome == Outcome::Wrong {
-                "wrong"
-            } else {
-                "refused"
-            };
-            open.push(format!("{word}: {}\n", question["ask"]));
-        }
+    for question in questions.value.as_array().expect("a list") {
+        let (outcome, line) = outcome(question, &database, &command_line, &mut tool);
+        let kind = question["kind"].as_str().expect("a kind");
+        kinds.entry(kind).or_default()[outcome as usize] += 1;
+        open.extend(line);
     }
+    tool.close();
     let line = |(kind, [right, remedy, refused, wrong]): (&&str, &[usize; 4])| {
         format!(
             "{kind}: {right} right, {remedy} after a remedy, {refused} refused, {wrong} wrong\n"
@@ -186,17 +174,18 @@ fn on_a_clinic_with_german_names_a_copy_and_a_view() {
 
 #[test]
 fn on_sales_without_a_key_whose_names_run_together() {
-    insta::assert_snapshot!(report("sales"), @r"
+    insta::assert_snapshot!(report("sales"), @r#"
     bridge: 0 right, 2 after a remedy, 0 refused, 0 wrong
     filter: 1 right, 0 after a remedy, 0 refused, 0 wrong
-    plain: 5 right, 1 after a remedy, 0 refused, 0 wrong
+    plain: 5 right, 0 after a remedy, 1 refused, 0 wrong
     ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
     self: 1 right, 0 after a remedy, 0 refused, 0 wrong
     time: 1 right, 0 after a remedy, 0 refused, 0 wrong
     top: 1 right, 0 after a remedy, 0 refused, 0 wrong
     two measures: 1 right, 0 after a remedy, 0 refused, 0 wrong
     two roles: 2 right, 4 after a remedy, 0 refused, 0 wrong
-    ");
+    right after a remedy on the command line, refused over MCP (ambiguous_join_path): {"measures":["count(salesorderheader.*)"],"dimensions":["person.lastname"],"include_empty":false}
+    "#);
 }
 
 #[test]
@@ -225,4 +214,83 @@ fn on_a_company_with_spanish_names() {
     time: 1 right, 0 after a remedy, 0 refused, 0 wrong
     two roles: 1 right, 3 after a remedy, 0 refused, 0 wrong
     ");
+}
+
+#[test]
+fn on_a_shop_with_copies_an_archive_and_views() {
+    insta::assert_snapshot!(report("archive"), @r"
+    archive: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    filter: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 6 right, 0 after a remedy, 0 refused, 0 wrong
+    trap: 0 right, 1 after a remedy, 0 refused, 0 wrong
+    two measures: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 2 right, 1 after a remedy, 0 refused, 0 wrong
+    view: 4 right, 0 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_a_french_clinic_with_codes_and_no_declared_key() {
+    insta::assert_snapshot!(report("clinique"), @"
+    anti-join: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 4 after a remedy, 0 refused, 0 wrong
+    code: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    filter: 1 right, 1 after a remedy, 0 refused, 0 wrong
+    growth: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    per entity: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 10 right, 1 after a remedy, 0 refused, 0 wrong
+    ratio: 1 right, 1 after a remedy, 0 refused, 0 wrong
+    self: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    share: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    top: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    trap: 1 right, 1 after a remedy, 0 refused, 0 wrong
+    two roles: 7 right, 1 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_a_forwarder_with_two_roles_an_archive_copies_and_views() {
+    insta::assert_snapshot!(report("freight"), @r#"
+    anti-join: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    archive: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 3 after a remedy, 0 refused, 0 wrong
+    filter: 2 right, 1 after a remedy, 0 refused, 0 wrong
+    growth: 0 right, 0 after a remedy, 1 refused, 0 wrong
+    per entity: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 11 right, 0 after a remedy, 1 refused, 0 wrong
+    ratio: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    self: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    share: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 0 right, 0 after a remedy, 1 refused, 0 wrong
+    top: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    trap: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 9 right, 3 after a remedy, 0 refused, 0 wrong
+    view: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    refused (fanout): {"measures":["count(tracking_events.*)"],"dimensions":["carriers.name"]}
+    refused (not_a_time_column): {"measures":["sum(consignments.freight)"],"dimensions":["consignments.booked_at:quarter"]}
+    refused (not_a_time_column): {"measures":["growth(count(consignments.*))"],"dimensions":["consignments.booked_at:month"]}
+    "#);
+}
+
+#[test]
+fn on_a_dutch_school_with_bridges_and_dates_of_validity() {
+    insta::assert_snapshot!(report("campus"), @r#"
+    anti-join: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 5 after a remedy, 0 refused, 0 wrong
+    code: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    filter: 1 right, 1 after a remedy, 1 refused, 0 wrong
+    growth: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    per entity: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 8 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    self: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    share: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    top: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    trap: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 7 right, 1 after a remedy, 0 refused, 0 wrong
+    validity: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    refused (filter_fanout): {"measures":["count(docenten.*)"],"filters":["vakken.naam = 'engels'"]}
+    "#);
 }

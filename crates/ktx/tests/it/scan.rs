@@ -97,19 +97,16 @@ tables:
     );
     let before = tree(&sandbox);
     check!(&sandbox, "scan", @r"
-exit 0
-warehouse: 0 added, 0 modified, 0 deleted, 3 unchanged tables
-  joins: 2 accepted, 0 to review
-  nothing changed
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 3 tables, 11 columns
-warehouse · profile (3)
-warehouse · relationships
-warehouse · 2 joins, 0 to review
-warehouse · artifacts
-");
+    exit 0
+    warehouse: 0 added, 0 modified, 0 deleted, 3 unchanged tables
+      3 tables keep the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 2 accepted, 0 to review
+      nothing changed
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 3 tables, 11 columns
+    ");
     assert_eq!(tree(&sandbox), before);
     compare_text(
         "the log",
@@ -135,97 +132,98 @@ Initialize ktx project: work
 fn the_report_is_json() {
     let sandbox = unscanned(SHOP);
     check!(&sandbox, "scan --json", @r#"
-exit 0
-{
-  "kind": "list",
-  "data": {
-    "items": [
-      {
-        "connectionId": "warehouse",
-        "driver": "sqlite",
-        "status": "done",
-        "syncId": "[SYNC]",
-        "commit": "[COMMIT]",
-        "changedFiles": 10,
-        "skippedFiles": 0,
-        "profileStatements": 3,
-        "validationStatements": 0,
-        "modelCalls": 0,
-        "report": {
-          "connectionId": "warehouse",
-          "driver": "sqlite",
-          "syncId": "[SYNC]",
-          "runId": "[UUID]",
-          "trigger": "cli",
-          "mode": "relationships",
-          "dryRun": false,
-          "artifactPaths": {
-            "rawSourcesDir": "raw-sources/warehouse/live-database",
-            "reportPath": ".ktx/state/scans/warehouse/scan-report.json",
-            "manifestShards": [
-              "semantic-layer/warehouse/_schema/public.yaml"
-            ],
-            "enrichmentArtifacts": [
-              "raw-sources/warehouse/live-database/enrichment/profiles",
-              "raw-sources/warehouse/live-database/enrichment/relationships"
-            ]
-          },
-          "diffSummary": {
-            "tablesAdded": 3,
-            "tablesModified": 0,
-            "tablesDeleted": 0,
-            "tablesUnchanged": 0,
-            "columnsAdded": 11,
-            "columnsModified": 0,
-            "columnsDeleted": 0
-          },
-          "manifestShardsWritten": 1,
-          "structuralSyncStats": {
-            "tablesCreated": 3,
-            "tablesUpdated": 0,
-            "tablesDeleted": 0,
-            "columnsCreated": 11,
-            "columnsUpdated": 0,
-            "columnsDeleted": 0
-          },
-          "enrichment": {
-            "dataDictionary": "completed",
-            "tableDescriptions": "skipped",
-            "columnDescriptions": "skipped",
-            "embeddings": "skipped",
-            "deterministicRelationships": "completed",
-            "llmRelationshipValidation": "skipped",
-            "statisticalValidation": "completed"
-          },
-          "capabilityGaps": [],
-          "warnings": [],
-          "relationships": {
-            "accepted": 2,
-            "review": 0,
-            "rejected": 0,
-            "skipped": 0
-          },
-          "enrichmentState": {
-            "resumedStages": [],
-            "completedStages": [
-              "profile",
-              "relationships"
-            ],
-            "failedStages": []
-          },
-          "createdAt": "[TIME]"
-        }
+    exit 0
+    {
+      "kind": "list",
+      "data": {
+        "items": [
+          {
+            "connectionId": "warehouse",
+            "driver": "sqlite",
+            "status": "done",
+            "syncId": "[SYNC]",
+            "commit": "[COMMIT]",
+            "changedFiles": 10,
+            "skippedFiles": 0,
+            "keptTables": 0,
+            "profileStatements": 3,
+            "validationStatements": 0,
+            "modelCalls": 0,
+            "report": {
+              "connectionId": "warehouse",
+              "driver": "sqlite",
+              "syncId": "[SYNC]",
+              "runId": "[UUID]",
+              "trigger": "cli",
+              "mode": "relationships",
+              "dryRun": false,
+              "artifactPaths": {
+                "rawSourcesDir": "raw-sources/warehouse/live-database",
+                "reportPath": ".ktx/state/scans/warehouse/scan-report.json",
+                "manifestShards": [
+                  "semantic-layer/warehouse/_schema/public.yaml"
+                ],
+                "enrichmentArtifacts": [
+                  "raw-sources/warehouse/live-database/enrichment/profiles",
+                  "raw-sources/warehouse/live-database/enrichment/relationships"
+                ]
+              },
+              "diffSummary": {
+                "tablesAdded": 3,
+                "tablesModified": 0,
+                "tablesDeleted": 0,
+                "tablesUnchanged": 0,
+                "columnsAdded": 11,
+                "columnsModified": 0,
+                "columnsDeleted": 0
+              },
+              "manifestShardsWritten": 1,
+              "structuralSyncStats": {
+                "tablesCreated": 3,
+                "tablesUpdated": 0,
+                "tablesDeleted": 0,
+                "columnsCreated": 11,
+                "columnsUpdated": 0,
+                "columnsDeleted": 0
+              },
+              "enrichment": {
+                "dataDictionary": "completed",
+                "tableDescriptions": "skipped",
+                "columnDescriptions": "skipped",
+                "embeddings": "skipped",
+                "deterministicRelationships": "completed",
+                "llmRelationshipValidation": "skipped",
+                "statisticalValidation": "completed"
+              },
+              "capabilityGaps": [],
+              "warnings": [],
+              "relationships": {
+                "accepted": 2,
+                "review": 0,
+                "rejected": 0,
+                "skipped": 0
+              },
+              "enrichmentState": {
+                "resumedStages": [],
+                "completedStages": [
+                  "profile",
+                  "relationships"
+                ],
+                "failedStages": []
+              },
+              "createdAt": "[TIME]"
+            }
+          }
+        ]
+      },
+      "meta": {
+        "command": "scan"
       }
-    ]
-  },
-  "meta": {
-    "command": "scan"
-  }
-}
-"#);
+    }
+    "#);
 }
 
-/// What a scan cost, from its JSON.
+/// Reads the cost from the JSON.
 fn cost(answer: &Value) -> Value {
     let item = answer.pointer("/data/items/0").unwrap();
     json!([
@@ -238,7 +236,7 @@ fn cost(answer: &Value) -> Value {
     ])
 }
 
-/// A table that changed is profiled again; the others are not.
+/// Only the changed table is profiled again.
 #[test]
 fn a_changed_table_costs_only_itself() {
     let sandbox = unscanned(SHOP);
@@ -303,7 +301,6 @@ warehouse · artifacts
 ");
 }
 
-/// A file that a person has changed is left alone and named.
 #[test]
 fn a_file_that_a_person_changed_is_left_alone() {
     let sandbox = unscanned(SHOP);
@@ -317,20 +314,21 @@ fn a_file_that_a_person_changed_is_left_alone() {
         "ALTER TABLE regions ADD COLUMN extra TEXT",
     );
     check!(&sandbox, "scan", @r"
-exit 0
-warehouse: 0 added, 1 modified, 0 deleted, 2 unchanged tables
-  joins: 2 accepted, 0 to review
-  commit: [COMMIT]
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 3 tables, 12 columns
-warehouse · profile (3)
-warehouse · relationships
-warehouse · 2 joins, 0 to review
-warehouse · artifacts
-warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you have changed it; commit your change or take it back, then run `ktx scan` again
-");
+    exit 0
+    warehouse: 0 added, 1 modified, 0 deleted, 2 unchanged tables
+      2 tables keep the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 2 accepted, 0 to review
+      commit: [COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 3 tables, 12 columns
+    warehouse · profile (3)
+    warehouse · relationships
+    warehouse · 2 joins, 0 to review
+    warehouse · artifacts
+    warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you have changed it; commit or revert your change, then run `ktx scan` again
+    ");
     assert_eq!(sandbox.read(path).unwrap(), mine);
     git(&sandbox, &["add", path]);
     database(
@@ -342,13 +340,13 @@ warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you h
         json(&sandbox, "scan --json")["data"]["items"][0]["skipped"],
         json!([{
             "path": path,
-            "reason": "you have staged a change of it",
-            "hint": "commit your change or take it back, then run `ktx scan` again",
+            "reason": "you have staged a change to it",
+            "hint": "commit or revert your change, then run `ktx scan` again",
         }])
     );
 }
 
-/// What a person is still writing is not committed for them; what they have committed is merged.
+/// Committed text of a person is merged.
 #[test]
 fn a_text_that_a_person_has_not_committed_is_not_in_the_commit() {
     let sandbox = unscanned(SHOP);
@@ -388,7 +386,6 @@ fn a_text_that_a_person_has_not_committed_is_not_in_the_commit() {
     );
 }
 
-/// One connection that fails does not stop the other.
 #[test]
 fn a_connection_that_fails_makes_the_scan_partial() {
     let sandbox = unscanned(SHOP);
@@ -479,7 +476,7 @@ exit 3
 "#);
 }
 
-/// Without a model nothing is touched, and the way on is named.
+/// Nothing changes.
 #[test]
 fn ingest_without_a_model_says_what_to_do() {
     let sandbox = unscanned(SHOP);
@@ -510,7 +507,6 @@ exit 3
     assert_eq!(tree(&sandbox), before);
 }
 
-/// An estimate tells what a scan would ask; nothing is written.
 #[test]
 fn an_estimate_reads_no_value_and_writes_nothing() {
     let sandbox = unscanned(SHOP);
@@ -530,8 +526,8 @@ fn an_estimate_reads_no_value_and_writes_nothing() {
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A scan that may ask only two queries keeps what it read, says what is missing and ends with 7; the next one
-/// reads only the rest.
+/// A scan with a budget of two queries keeps what it read, says what is missing and exits with 7;
+/// the next one reads only the rest.
 #[test]
 fn a_scan_that_stops_goes_on_where_it_stopped() {
     let sandbox = unscanned(SHOP);
@@ -560,7 +556,7 @@ warehouse · artifacts
     );
 }
 
-/// Joins in a file of queries count as evidence; a file that is not there is said.
+/// Joins in a file of queries count as evidence.
 #[test]
 fn a_file_of_queries_must_be_there() {
     let sandbox = unscanned(SHOP);
@@ -580,7 +576,7 @@ fn a_file_of_queries_must_be_there() {
     assert_eq!(crate::support::run(&sandbox, "scan").code, Some(0));
 }
 
-/// What a dry run would change has names: tables, columns, joins, measures, those that are lost included.
+/// Tables, columns, joins and measures, including those that would be lost.
 #[test]
 fn a_dry_run_names_what_would_change() {
     let sandbox = crate::support::shop();
@@ -592,23 +588,24 @@ fn a_dry_run_names_what_would_change() {
     );
     let before = tree(&sandbox);
     check!(&sandbox, "scan --dry-run", @r"
-exit 0
-warehouse: 1 added, 1 modified, 0 deleted, 2 unchanged tables
-  joins: 3 accepted, 0 to review
-  ~ table orders: - column amount, + column channel
-  + table returns
-  + join orders -> returns
-  ~ measure orders.revenue (can no longer be computed)
-  dry run: nothing was written
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 4 tables, 13 columns
-warehouse · profile (4)
-warehouse · relationships
-warehouse · 3 joins, 0 to review
-warehouse · artifacts
-");
+    exit 0
+    warehouse: 1 added, 1 modified, 0 deleted, 2 unchanged tables
+      2 tables keep the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 3 accepted, 0 to review
+      ~ table orders: - column amount, + column channel
+      + table returns
+      + join orders -> returns
+      ~ measure orders.revenue (can no longer be computed)
+      dry run: nothing was written
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 4 tables, 13 columns
+    warehouse · profile (4)
+    warehouse · relationships
+    warehouse · 3 joins, 0 to review
+    warehouse · artifacts
+    ");
     assert_eq!(tree(&sandbox), before);
     assert_eq!(
         json(&sandbox, "scan --dry-run --json")["data"]["items"][0]["planned"],

@@ -8,7 +8,7 @@ use crate::support::{SHOP, git, json, run, unscanned, write};
 const ORDERS_TO_CUSTOMERS: &str = "orders:(customer_id)->customers:(id)";
 const DECISIONS: &str = "semantic-layer/warehouse/_review/relationships.yaml";
 
-/// The scanned shop, whose user git knows.
+/// The scanned shop, with a git user.
 fn scanned() -> Sandbox {
     let sandbox = unscanned(SHOP);
     git(&sandbox, &["config", "user.name", "Ada Test"]);
@@ -22,7 +22,7 @@ fn scan(sandbox: &Sandbox) {
     assert_eq!(printed.code, Some(0), "{printed}");
 }
 
-/// Ids and what became of them.
+/// The status by id.
 fn statuses(sandbox: &Sandbox) -> Vec<(String, String)> {
     let answer = json(sandbox, "scan relationships --json");
     let items = answer["data"]["items"].as_array().cloned().expect("items");
@@ -81,7 +81,6 @@ exit 0
 "#);
 }
 
-/// A rejected join never returns, however often the warehouse is scanned.
 #[test]
 fn a_rejected_join_never_returns_and_an_accepted_one_survives() {
     let sandbox = scanned();
@@ -92,7 +91,7 @@ rejected: orders.customer_id -> customers.id
 commit: [COMMIT]
 --- stderr
 Project: [SANDBOX]/work
-the next `ktx scan warehouse` takes it over
+the next `ktx scan warehouse` applies it
 ");
     let decisions = sandbox.read(DECISIONS).unwrap();
     assert_eq!(
@@ -135,7 +134,7 @@ rejected:
     }
     check!(&sandbox, &format!("scan review reject '{ORDERS_TO_CUSTOMERS}'"), @r"
 exit 0
-orders.customer_id -> customers.id is rejected already
+orders.customer_id -> customers.id is already rejected
 --- stderr
 Project: [SANDBOX]/work
 ");
@@ -145,7 +144,7 @@ Project: [SANDBOX]/work
     );
     assert_eq!(accepted["data"]["verdict"], json!("accepted"));
     assert_eq!(accepted["meta"]["command"], json!("scan review accept"));
-    // Even when its values no longer speak for it.
+    // Even if its values no longer support it.
     let database = rusqlite::Connection::open(sandbox.work().join("warehouse.db")).unwrap();
     database
         .execute_batch("UPDATE orders SET customer_id = customer_id + 1000000")
@@ -209,7 +208,7 @@ exit 1
 Project: [SANDBOX]/work
 error: `semantic-layer/warehouse/_review/relationships.yaml` has changes that are not committed
 
-hint: commit them or take them back, then run the command again
+hint: commit or revert them, then run the command again
 ");
     assert_eq!(sandbox.read(DECISIONS).unwrap(), "accepted: [] # mine\n");
 }
@@ -238,8 +237,8 @@ hint: did you mean `5c485286`?
 hint: run `ktx scan relationships` to see the joins and their keys
 ");
     check!(&sandbox, "scan --dry-run relationships", @r"
-exit 2
---- stderr
-error: `--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
-");
+    exit 2
+    --- stderr
+    error: `--structural`, `--full`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
+    ");
 }

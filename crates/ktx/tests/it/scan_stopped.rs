@@ -1,4 +1,4 @@
-//! A scan of several connections that is stopped in the middle: what was done is told.
+//! A scan of several connections that is stopped midway: finished work is reported.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use crate::support::{CONFIG, SHOP, git, unscanned, write};
 
-/// Scans the shop, and then a server that takes a connection and says nothing until the user has
-/// had enough.
+/// Scans the shop, and then a server that accepts a connection and stays silent, until Ctrl-C.
 fn interrupted(line: &[&str]) -> (RunOutput, String) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("an address").port();

@@ -318,7 +318,7 @@ hint: did you mean `orders`?
 ");
 }
 
-/// Each problem is on a line of its own with its file; other sources stay usable.
+/// One line per error, with its file; other sources stay usable.
 #[test]
 fn wrong_sources_are_named_with_their_places() {
     let sandbox = shop();
@@ -420,7 +420,7 @@ Project: [SANDBOX]/work
 ");
 }
 
-/// Line ends and a byte order mark are the editor's matter: formatting keeps them.
+/// The editor decides about line ends and a byte order mark.
 #[test]
 fn formatting_keeps_line_ends_and_mark() {
     let sandbox = shop();
@@ -444,7 +444,7 @@ fn formatting_keeps_line_ends_and_mark() {
     }
 }
 
-/// No line would look as if there were no source.
+/// An empty list would look as if there were no sources.
 #[test]
 fn a_limit_of_nothing_is_told() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! `ktx sl diff`: what has changed in meaning.
+//! `ktx sl diff`: changes in meaning.
 
 use crate::support::{ORDERS, commit, git, run, shop, write};
 
@@ -290,7 +290,7 @@ hint: the repository has no commit yet: make a first commit
 ");
 }
 
-/// A column is gone: the measure over it has no number any more, and a check for numbers says so.
+/// A column is removed: the measure over it can no longer be computed.
 #[test]
 fn a_measure_that_is_lost_counts_as_numbers() {
     let sandbox = shop();

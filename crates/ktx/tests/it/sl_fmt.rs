@@ -1,4 +1,4 @@
-//! `ktx sl fmt` and `ktx sl conformance` over folders that are not tidy.
+//! `ktx sl fmt` and `ktx sl conformance` over untidy folders.
 
 use std::os::unix::fs::symlink;
 
@@ -8,7 +8,7 @@ use crate::support::{run, sandbox, shop, write};
 
 const UNTIDY: &str = "\n\nname: odd\nsql: select id from orders\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n";
 
-/// Two links to `.` are a tree without an end; what is not loaded is not formatted.
+/// Two links to `.` form an infinite tree; files that are not loaded are not formatted.
 #[test]
 fn only_files_that_are_loaded_are_formatted_and_each_bad_one_is_named() {
     let sandbox = shop();

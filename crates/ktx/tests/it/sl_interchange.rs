@@ -1,4 +1,4 @@
-//! `ktx sl export|import`: the open format, and what it cannot say.
+//! `ktx sl export|import`: the open format and its losses.
 
 use crate::support::{ORDERS, json, project, run, shop, tree, write};
 
@@ -60,7 +60,7 @@ fn what_is_there_is_left_alone() {
 exit 7
 --- stderr
 Project: [SANDBOX]/work
-left alone: orders is there already; `--replace` replaces it
+left alone: orders already exists; `--replace` replaces it
 nothing is lost
 ");
     assert_eq!(
@@ -140,7 +140,7 @@ exit 3
 "#);
 }
 
-/// A document with one source that can stand alone.
+/// A document with one source that needs no table.
 const REFUNDS: &str = "version: '0.2.0'
 semantic_model:
   - name: shop
@@ -159,13 +159,14 @@ columns:
   - {name: id, type: number}
 ";
 
-/// A source is known by the name in its file: the file of another source is never written over.
+/// A source is identified by the name in its file, so the file of another source is never
+/// overwritten.
 #[test]
 fn the_file_of_another_source_is_left_alone() {
     for (theirs, line) in [
         (CHARGEBACKS, "sl import refunds.osi.yaml"),
         (CHARGEBACKS, "sl import refunds.osi.yaml --replace"),
-        // Nobody can tell whose they are.
+        // The owner of such a file is unknown.
         ("measures: [", "sl import refunds.osi.yaml --replace"),
         ("name: gone\nmeasures: []\n", "sl import refunds.osi.yaml"),
     ] {
@@ -184,7 +185,7 @@ fn the_file_of_another_source_is_left_alone() {
                 .unwrap(),
             theirs
         );
-        // It is there now, wherever its file is.
+        // The source exists now, wherever its file is.
         let again = run(&sandbox, "sl import refunds.osi.yaml");
         assert_eq!(again.code, Some(7), "{again}");
         let replaced = run(&sandbox, "sl import refunds.osi.yaml --replace");
@@ -248,7 +249,7 @@ fn a_project_in_use_is_left_alone() {
     assert!(tree(&sandbox) == before, "nothing is written");
 }
 
-/// Comments stay beside what they are about; what is gone is named, comments too.
+/// Comments stay next to their element; removed elements and comments are reported.
 #[test]
 fn a_replaced_file_keeps_its_comments_and_loses_nothing_unsaid() {
     let sandbox = shop();

@@ -1,12 +1,12 @@
-//! Numbers that used to be wrong: which joins a scan writes, which of two paths a query takes, and what it does with
-//! times.
+//! Numbers that were wrong once: which joins a scan writes, which of two paths a query takes, and
+//! how it computes with times.
 
 use ktx_test_support::sandbox::Sandbox;
 
 use crate::support::{check, database, run, unscanned, write};
 
-/// Salaries refer to people directly, and through the appearances of the year. `MISSING` tells which salaries have no
-/// appearance.
+/// Salaries refer to people directly, and through the appearances of the year. `MISSING` selects
+/// the salaries without an appearance.
 const LEAGUE: &str = "
 CREATE TABLE people (id INTEGER PRIMARY KEY, country TEXT NOT NULL);
 CREATE TABLE appearances (
@@ -27,7 +27,6 @@ fn league(missing: &str) -> Sandbox {
     sandbox
 }
 
-/// The joins of `salaries` as the scan wrote them.
 fn joins_of_salaries(sandbox: &Sandbox) -> String {
     let shard = sandbox
         .read("semantic-layer/warehouse/_schema/public.yaml")
@@ -68,7 +67,8 @@ fn a_link_that_covers_more_rows_goes_before_a_link_by_more_columns() {
     ");
 }
 
-/// A link that another one leads to for all rows is written all the same: rows that come later may have only that one.
+/// A link that another one implies for all rows is written anyway, because later rows may have only
+/// that one.
 #[test]
 fn a_link_that_another_one_implies_is_written_and_counts_later_rows() {
     let sandbox = league("false");
@@ -163,7 +163,7 @@ note: rows of `orders` whose `customer_id`, then `other.city_id`, then `other.ci
 ");
 }
 
-/// The join is written in the entries of both tables; an overlay of either leaves it out of both.
+/// The join is in the entries of both tables; an overlay of either removes it from both.
 #[test]
 fn a_join_is_disabled_from_one_side() {
     let sandbox = roads();
@@ -210,11 +210,13 @@ Project: [SANDBOX]/work
 note: rows of `refunds` whose `order_id` has no match in `orders` count under NULL
 ");
     check!(&sandbox, "sl query --measure 'max(orders.placed_at + 1)' --execute", @"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: SQLite would calculate with the text of a time here; move a time with `datetime(x, '+7 days')`, and take `julianday(x)` for its days as a number
-");
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: SQLite would calculate with the text of a time here; move a time with `datetime(x, '+7 days')`, and take `julianday(x)` for its days as a number
+
+    hint: begin with one measure, such as `sum(orders.amount)`, and add to the query part by part
+    ");
 }
 
 #[test]
@@ -247,7 +249,8 @@ fn a_misspelled_dimension_is_refused_with_the_right_spelling() {
             &sandbox,
             &line(written),
             &format!(
-                "\nexit 6\n--- stderr\nProject: [SANDBOX]/work\nerror: {message}\n\nhint: try `{right}`\n"
+                "\nexit 6\n--- stderr\nProject: [SANDBOX]/work\nerror: {message}\n\nhint: try `{right}`\n\
+                 hint: run `ktx sl query --measure 'count(orders.id)' --dimension {right} --execute`\n"
             ),
         );
         let corrected = run(&sandbox, &line(right));

@@ -1,4 +1,4 @@
-//! Paths of joins in `ktx sl query`: a refused query hands over queries that work.
+//! Join paths in `ktx sl query`: a refusal offers queries that work.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ INSERT INTO address VALUES (1, 1), (2, 2), (3, 2);
 INSERT INTO orders VALUES (1, 1, 2, 10), (2, 1, 1, 20), (3, 2, 3, 40);
 ";
 
-/// The refusal names both paths, and each command that it prints runs as printed.
+/// The refusal names both paths, and each printed command runs as printed.
 #[test]
 fn a_refused_query_prints_commands_that_answer() {
     let sandbox = unscanned(TWO_ROLES);
@@ -47,7 +47,7 @@ fn a_refused_query_prints_commands_that_answer() {
     );
 }
 
-/// With `--json`, `error.suggestions` has the queries as objects.
+/// `error.suggestions` has the queries as objects.
 #[test]
 fn a_refused_query_has_queries_as_json() {
     let sandbox = unscanned(TWO_ROLES);
@@ -65,7 +65,6 @@ fn a_refused_query_has_queries_as_json() {
     );
 }
 
-/// A source says how queries name what its joins find.
 #[test]
 fn a_source_lists_the_names_of_its_joins() {
     let sandbox = unscanned(TWO_ROLES);
@@ -83,7 +82,6 @@ fn a_source_lists_the_names_of_its_joins() {
     ");
 }
 
-/// The guide to refusals has every code of a query.
 #[test]
 fn the_guide_has_every_refusal() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -99,7 +97,7 @@ fn the_guide_has_every_refusal() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// Four numbers in gaps do not tell what a queue is.
+/// Four numbers with gaps do not show what a queue is.
 const TICKETS: &str = "
 CREATE TABLE teams (id INTEGER PRIMARY KEY, title TEXT NOT NULL);
 CREATE TABLE tickets (id INTEGER PRIMARY KEY, queueid INTEGER NOT NULL);
@@ -109,19 +107,20 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
 INSERT INTO tickets SELECT i, (i % 4 + 1) * 3 + 100 FROM n;
 ";
 
-/// A refusal offers the joins that a scan found and that wait for a decision; with the decision the query is answered.
+/// After the decision, the query is answered.
 #[test]
 fn a_refused_query_names_the_join_that_waits_for_a_decision() {
     let sandbox = unscanned(TICKETS);
     assert_eq!(run(&sandbox, "scan").code, Some(0));
     let line = "sl query --measure count(tickets.*) --dimension tickets.queue.title --limit 1 --execute --format csv";
     let refused = run(&sandbox, line);
-    compare!(line, &refused, @r"
+    compare!(line, &refused, @"
     exit 6
     --- stderr
     Project: [SANDBOX]/work
     error: `tickets` has no column `queue` and no join to look it up along
 
+    hint: take a column that `ktx sl read SOURCE` lists
     hint: `tickets.queueid` may refer to `teams.id`: accept the join with `ktx scan review accept 2b73306f`, then run `ktx scan`
     ");
     assert_eq!(run(&sandbox, "scan review accept 2b73306f").code, Some(0));
@@ -145,7 +144,7 @@ INSERT INTO loans VALUES (1, 1), (1, 2), (2, 1);
 INSERT INTO wishes VALUES (1, 3);
 ";
 
-/// Where no role tells two ways apart, a query names a table on the way.
+/// If no role distinguishes two ways, a query names a table on the way.
 #[test]
 fn a_query_names_a_table_on_the_way() {
     let sandbox = unscanned(TWO_WAYS);

@@ -2,7 +2,6 @@
 
 use crate::support::{SHOP, check, shop, unscanned, write};
 
-/// The whole answer of a query that only compiles.
 const COMPILED: &str = r#"
 exit 0
 {
@@ -127,7 +126,6 @@ exit 0
 Project: [SANDBOX]/work
 "#;
 
-/// The whole answer of a query that also runs.
 const EXECUTED: &str = r#"
 exit 0
 {
@@ -420,37 +418,43 @@ ordered_at_month,revenue
 --- stderr
 Project: [SANDBOX]/work
 ");
-    check!(&sandbox, "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight", @r"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: unknown granularity `fortnight`
+    check!(&sandbox, "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight", @"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: unknown granularity `fortnight`
 
-hint: try `year`
-hint: try `quarter`
-hint: try `month`
-hint: try `week`
-hint: try `day`
-hint: try `hour`
-hint: try `minute`
-");
-    check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name:month", @r"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: `regions.name` is not a time column; it has no granularity; if its texts are dates, add `columns: [{name: name_time, type: time, expr: name}]` to the overlay of `regions`
-");
+    hint: try `year`
+    hint: try `quarter`
+    hint: try `month`
+    hint: try `week`
+    hint: try `day`
+    hint: try `hour`
+    hint: try `minute`
+    hint: run `ktx sl query --measure orders.revenue --dimension orders.ordered_at:year`
+    hint: run `ktx sl query --measure orders.revenue --dimension orders.ordered_at:quarter`
+    ");
+    check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name:month", @"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: `regions.name` is not a time column; it has no granularity; if its texts are dates, add `columns: [{name: name_time, type: time, expr: name}]` to the overlay of `regions`
+
+    hint: run `ktx sl query --measure orders.revenue --dimension regions.name`
+    ");
 }
 
 #[test]
 fn filters_and_segments_narrow() {
     let sandbox = shop();
-    check!(&sandbox, "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'", @r"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: subqueries are not allowed in expressions
-");
+    check!(&sandbox, "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'", @"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: subqueries are not allowed in expressions
+
+    hint: write `overall(avg(orders.amount))` for a number over all rows, `per(customers, count(orders.*)) = 0` for rows without others, or a source with `sql`
+    ");
     check!(&sandbox, "sl query --measure orders.order_count --segment orders.paid --filter 'customers.test = 0' --dimension regions.name --format csv --execute", @r"
 exit 0
 name,order_count
@@ -569,46 +573,62 @@ Project: [SANDBOX]/work
 #[test]
 fn what_cannot_be_answered_is_refused_with_a_next_step() {
     let sandbox = shop();
-    check!(&sandbox, "sl query", @r"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: the query asks for no measures and no dimensions
-");
-    check!(&sandbox, "sl query --measure orders.revenu", @r"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: unknown measure `orders.revenu`
+    check!(&sandbox, "sl query", @"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: the query asks for no measures and no dimensions
 
-hint: try `orders.revenue`
-");
+    hint: begin with one measure, such as `sum(orders.amount)`, and add to the query part by part
+    ");
+    check!(&sandbox, "sl query --measure orders.revenu", @"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: unknown measure `orders.revenu`
+
+    hint: try `orders.revenue`
+    hint: run `ktx sl query --measure orders.revenue`
+    ");
     check!(&sandbox, "sl query --measure orders.revenu --json", @r#"
-exit 6
-{
-  "error": {
-    "code": "unknown_measure",
-    "message": "unknown measure `orders.revenu`",
-    "hint": "try `orders.revenue`"
-  }
-}
-"#);
-    check!(&sandbox, "sl query --measure orders.revenue --dimension region.name", @r"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: unknown source `region`
+    exit 6
+    {
+      "error": {
+        "code": "unknown_measure",
+        "message": "unknown measure `orders.revenu`",
+        "hint": "try `orders.revenue`",
+        "suggestions": [
+          {
+            "measures": [
+              "orders.revenue"
+            ]
+          }
+        ],
+        "hints": [
+          "try `orders.revenue`",
+          "run `ktx sl query --measure orders.revenue`"
+        ]
+      }
+    }
+    "#);
+    check!(&sandbox, "sl query --measure orders.revenue --dimension region.name", @"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: unknown source `region`
 
-hint: try `regions`
-");
-    check!(&sandbox, "sl query --measure orders.revenue --order-by regions.name", @r"
-exit 6
---- stderr
-Project: [SANDBOX]/work
-error: cannot order by `regions.name`: it is not in the query
+    hint: try `regions`
+    hint: run `ktx sl query --measure orders.revenue --dimension regions.name`
+    ");
+    check!(&sandbox, "sl query --measure orders.revenue --order-by regions.name", @"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: cannot order by `regions.name`: it is not in the query
 
-hint: try `revenue`
-");
+    hint: try `revenue`
+    hint: run `ktx sl query --measure orders.revenue`
+    ");
     check!(&sandbox, "sl query --measure orders.revenue --order-by orders.revenue:sideways", @r"
 exit 6
 --- stderr
@@ -631,7 +651,7 @@ exit 2
 Project: [SANDBOX]/work
 error: there are no rows: execution was not asked for
 
-hint: add `--execute`, or print `--format sql`
+hint: add `--execute`, or use `--format sql`
 ");
     check!(&unscanned(SHOP), "sl query --measure orders.revenue", @r"
 exit 6

@@ -1,8 +1,8 @@
-//! What `ktx sl query` answers and notes where the plain answer would mislead.
+//! The notes of `ktx sl query` where the plain answer would mislead.
 
 use crate::support::{check, run, shop};
 
-/// Members without facts are no answer to "the first five", upwards or downwards.
+/// Members without facts do not count as "the first five", in either direction.
 #[test]
 fn the_first_rows_by_a_measure_are_members_with_facts() {
     let sandbox = shop();
@@ -21,7 +21,7 @@ note: rows of `orders` whose `customer_id`, then `customers.region_id` has no ma
         );
     }
     for (order, rows) in [
-        // Where members without facts are asked for, NULL stands last.
+        // With empty members included, NULL sorts last.
         (
             "--order-by orders.revenue:asc --limit 3 --include-empty",
             "South,10\nNorth,15.5\nIslands,",
@@ -45,7 +45,6 @@ note: rows of `orders` whose `customer_id`, then `customers.region_id` has no ma
     }
 }
 
-/// What makes a number doubtful is said beside it.
 #[test]
 fn totals_and_the_rest_are_rows_of_their_own() {
     let sandbox = crate::support::unscanned(
@@ -79,11 +78,13 @@ fn totals_and_the_rest_are_rows_of_their_own() {
     ");
     let line =
         "sl query --measure count_distinct(sales.buyer) --dimension sales.store --limit 1 --others";
-    compare!(line, &run(&sandbox, line), @r"
+    compare!(line, &run(&sandbox, line), @"
     exit 6
     --- stderr
     Project: [SANDBOX]/work
     error: `others` adds up groups, and the values of `count_distinct(sales.buyer)` do not add up: it goes with counts, sums, averages, minima and maxima, and with arithmetic over them
+
+    hint: ask for the measure alone, or for a share of a count or a sum; `across: allocate` divides sums and counts only
     ");
 }
 

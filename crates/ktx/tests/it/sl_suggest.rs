@@ -134,7 +134,7 @@ fn files_of_people_stay_and_unknown_names_are_refused() {
 exit 7
 --- stderr
 Project: [SANDBOX]/work
-left alone: orders has a file already; copy what you want from `ktx sl suggest orders`
+left alone: orders already has a file; copy what you want from `ktx sl suggest orders`
 ");
     assert_eq!(
         std::fs::read_to_string(sandbox.work().join(path)).unwrap(),

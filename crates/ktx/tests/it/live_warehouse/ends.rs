@@ -1,4 +1,4 @@
-//! What a program leaves at a server, and what it says of one that gives no answer.
+//! What a killed program leaves at a server, and messages about a server that does not answer.
 
 use std::process::Stdio;
 
@@ -6,7 +6,7 @@ use super::server::{Postgres, Server as _};
 use super::{ENDLESS, warehouse};
 use crate::support::{project, run, write};
 
-/// A program that is killed gives no order to stop: the server itself looks whether its client is there.
+/// A killed program sends no cancel request: the server itself checks for its client.
 #[test]
 fn a_program_that_is_killed_leaves_no_statement_at_postgres() {
     let Some(server) = Postgres::new("ktx_it_killed") else {
@@ -23,7 +23,7 @@ fn a_program_that_is_killed_leaves_no_statement_at_postgres() {
     server.until(Postgres::AT_WORK, 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    // Its own limit is ten minutes.
+    // The statement's own limit is ten minutes.
     while server.count(Postgres::AT_WORK) != 0 {
         let age = server.count(Postgres::AGE);
         assert!(age < 120, "{age} s");
@@ -48,13 +48,12 @@ fn a_server_of_another_kind_is_told() {
 exit 4
 --- stderr
 Project: [SANDBOX]/work
-error: what listens at 127.0.0.1:[PORT] says nothing, as no MySQL server does
+error: what listens at 127.0.0.1:[PORT] sends no greeting, so it is not a MySQL server
 
 hint: check `driver` and `port`: another kind of server may listen there
 ");
 }
 
-/// A column that the login may not read is named; the others are read as ever.
 #[test]
 fn a_column_without_a_grant_leaves_the_rest_of_its_table() {
     let Some(server) = Postgres::new("ktx_it_columns") else {

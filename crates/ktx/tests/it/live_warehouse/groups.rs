@@ -38,7 +38,7 @@ fn answers<S: Server>(name: &str) -> Option<String> {
     Some(answers.collect::<Vec<_>>().join("\n"))
 }
 
-/// Evens out the digits of numbers and the place of NULL, which differ by server.
+/// Hides the digits of numbers and the position of NULL, which differ by server.
 fn alike(text: &str) -> String {
     let cell = |cell: &str| match cell.parse::<f64>() {
         Ok(number) if !cell.contains('-') => {

@@ -1,5 +1,5 @@
-//! Tables and columns whose names no author of a schema should choose: scanned, joined, listed and
-//! asked for like any others, on every server.
+//! Tables and columns with odd names: scanned, joined, listed and queried like any others, on every
+//! server.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use super::server::{ClickHouse, MariaDb, Postgres, Server as _};
 use super::warehouse;
 use crate::support::{project, run, write};
 
-/// Odd names of columns that every server takes.
+/// Every server accepts these.
 const COLUMNS: [&str; 8] = [
     "a.b",
     "\"quoted\"",
@@ -22,18 +22,16 @@ const COLUMNS: [&str; 8] = [
     "sixty_letters_sixty_letters_sixty_letters_sixty_letters_sixty",
 ];
 
-/// A sign beyond the first plane of Unicode, where names may hold such.
+/// A name beyond the basic multilingual plane, for servers that allow it.
 const PARTY: &str = "\u{1f389} party";
-/// MariaDB's names end with the first plane.
+/// MariaDB's names are limited to the basic multilingual plane.
 const SNOWMAN: &str = "\u{2603} man";
 
-/// A name between two `quote`.
 fn quoted(name: &str, quote: char) -> String {
     let doubled = name.replace(quote, &format!("{quote}{quote}"));
     format!("{quote}{doubled}{quote}")
 }
 
-/// Two tables with a key between them.
 fn tables(quote: char, sign: &str) -> String {
     let name = |name: &str| quoted(name, quote);
     let columns: Vec<String> = COLUMNS
@@ -55,7 +53,7 @@ fn tables(quote: char, sign: &str) -> String {
     )
 }
 
-/// The places and joins of the shard, the answers about both tables, and rows by SQL.
+/// The paths and joins of the shard, the answers about both tables, and rows by SQL.
 fn all_answer(sandbox: &Sandbox, shard: &str, (quote, sign): (char, &str), written: [&str; 4]) {
     let scanned = run(sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
@@ -107,24 +105,21 @@ fn all_answer(sandbox: &Sandbox, shard: &str, (quote, sign): (char, &str), writt
         .run_arguments(&["sql", "--output", "csv", &statement])
         .unwrap();
     assert_eq!((printed.code, printed.stdout.as_str()), (Some(0), "s\n3\n"));
-    // A second scan finds its own words again.
+    // A second scan recognizes its own files.
     let mut scanned = run(sandbox, "scan");
-    // Only some servers tell of schemas.
+    // Only some servers have schemas.
     scanned.stdout = scanned.stdout.replace("  schemas: public (2 tables)\n", "");
     compare!("scan", &scanned, @r"
-exit 0
-warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables
-  joins: 1 accepted, 0 to review
-  nothing changed
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 2 tables, 14 columns
-warehouse · profile (2)
-warehouse · relationships
-warehouse · 1 join, 0 to review
-warehouse · artifacts
-");
+    exit 0
+    warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables
+      2 tables keep the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 1 accepted, 0 to review
+      nothing changed
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 2 tables, 14 columns
+    ");
 }
 
 #[test]
@@ -195,7 +190,7 @@ fn odd_names_answer_on_duckdb() {
     all_answer(&sandbox, "main", ('"', PARTY), written);
 }
 
-/// A project with a DuckDB file that these statements have made; `None` without DuckDB.
+/// A project with a DuckDB file that these statements create; `None` without DuckDB.
 pub(super) fn duckdb(statements: &str) -> Option<Sandbox> {
     let (Service::Available(python), Service::Available(library)) =
         (service(ServiceName::Python), service(ServiceName::DuckDb))
@@ -219,8 +214,7 @@ pub(super) fn duckdb(statements: &str) -> Option<Sandbox> {
     Some(sandbox)
 }
 
-/// Names as long as servers take them, with a blank in front that is none of ASCII's, and of a word of
-/// SQL.
+/// Names of maximum length that begin with a non-ASCII space, and an SQL keyword.
 fn far_out() -> Vec<String> {
     let mut names: Vec<String> = COLUMNS.iter().map(|&name| name.to_owned()).collect();
     names.extend([
@@ -249,7 +243,7 @@ fn every_column_answers(sandbox: &Sandbox, names: &[String], quote: char) {
         let rows = answered(&["sql", "--output", "csv", &statement]);
         assert_eq!(rows, format!("s\n{value}\n"), "{name}");
         let measure = format!("sum({quote}Order By{quote}.{column})");
-        // Paths of the semantic layer are quoted the same way for every warehouse.
+        // Paths of the semantic layer have the same quotes for every warehouse.
         let dimension = format!("{}.{}", quoted("Order By", '"'), quoted(name, '"'));
         let rows = answered(&[
             "sl",
@@ -267,7 +261,7 @@ fn every_column_answers(sandbox: &Sandbox, names: &[String], quote: char) {
     }
 }
 
-/// A table of a column for each name, with one row of 1, 2, 3 and so on.
+/// The table has one row: 1, 2, 3 and so on.
 fn one_row(names: &[String], quote: char, (engine, kind): (&str, &str)) -> String {
     let columns: Vec<String> = names
         .iter()
@@ -306,7 +300,7 @@ fn far_out_names_answer_on_duckdb() {
     every_column_answers(&sandbox, &far_out(), '"');
 }
 
-/// PostgreSQL's names have 63 bytes at most, and may differ in case alone.
+/// PostgreSQL's names have at most 63 bytes, and may differ in case alone.
 #[test]
 fn far_out_names_answer_on_postgres() {
     let Some(server) = Postgres::new("ktx_it_far") else {
@@ -318,7 +312,7 @@ fn far_out_names_answer_on_postgres() {
     every_column_answers(&sandbox, &names, '"');
 }
 
-/// MariaDB's names have 64 letters of the first plane at most; case does not tell them apart.
+/// MariaDB's names have at most 64 characters of the basic plane; case does not distinguish them.
 #[test]
 fn far_out_names_answer_on_mariadb() {
     let Some(server) = MariaDb::new("ktx_it_far") else {
@@ -337,7 +331,7 @@ fn far_out_names_answer_on_clickhouse() {
         return;
     };
     let mut names = with_cases(200);
-    // The front of the tests takes a semicolon for the end of a statement.
+    // The test client treats a semicolon as the end of a statement.
     names.retain(|name| !name.contains(';'));
     let engine = " ENGINE = MergeTree ORDER BY tuple()";
     for statement in one_row(&names, '`', (engine, "Int32")).split(";\n") {
@@ -357,8 +351,8 @@ fn with_cases(length: usize) -> Vec<String> {
     names
 }
 
-/// Names that steer a terminal are shown without that, and what cannot be named is told and hides
-/// nothing else.
+/// Control characters in names are not printed, and a name that cannot be used is reported and
+/// hides nothing else.
 #[test]
 fn what_cannot_be_named_is_told() {
     let sandbox = project();

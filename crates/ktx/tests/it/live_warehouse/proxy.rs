@@ -1,4 +1,4 @@
-//! Ways to a server that break, or that are slow at the wrong moment.
+//! Proxies that break, or are slow at the wrong moment.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Passes every connection on to a port of loopback.
+/// Forwards every connection to a port of loopback.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     port: u16,
 }
 
 impl Proxy {
-    /// Cuts each connection after so many bytes from the server.
+    /// Cuts each connection after this many bytes from the server.
     pub(crate) fn cutting(server: u16, bytes: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -27,8 +27,8 @@ impl Proxy {
         Self { port }
     }
 
-    /// Passes everything on until a client sends the bytes `mark`; from then on every connection is open, takes all bytes
-    /// and brings none.
+    /// Forwards everything until a client sends the bytes `mark`; from then on every connection
+    /// stays open, accepts all bytes and sends none.
     pub(crate) fn silencing(server: u16, mark: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -55,8 +55,8 @@ impl Proxy {
         Self { port }
     }
 
-    /// Holds what the first connection sends after the bytes `mark` until another connection has come
-    /// and was closed by the server. The receiver tells when something is held.
+    /// Holds what the first connection sends after the bytes `mark` until another connection has
+    /// come and the server has closed it. The receiver is notified when something is held.
     pub(crate) fn holding(server: u16, mark: &'static str) -> (Self, Receiver<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -85,7 +85,7 @@ impl Proxy {
                     (from_client.expect("a copy"), to_server.expect("a copy"));
                 std::thread::spawn(move || copy(&from_client, to_server, u64::MAX));
                 copy(&server, client, u64::MAX);
-                // Nobody waits any more after the first one.
+                // No one waits after the first one.
                 let _late = passed.send(());
             }
         });
@@ -97,13 +97,12 @@ impl Proxy {
     }
 }
 
-/// Says that something is held, and waits.
 fn hold(held: &Sender<()>, has_passed: &Receiver<()>) {
     held.send(()).expect("the test waits");
     has_passed.recv().expect("another connection comes");
 }
 
-/// Copies up to the end of what `mark` came with.
+/// Copies up to the end of the message with `mark`.
 fn copy_until(from: &TcpStream, to: &mut TcpStream, mark: &str) {
     loop {
         let some = read_some(from);
@@ -114,7 +113,7 @@ fn copy_until(from: &TcpStream, to: &mut TcpStream, mark: &str) {
     }
 }
 
-/// Reads to the end, and writes what `passes`. The other end is closed with this one.
+/// Reads to the end, and writes what `passes` accepts. Closes both ends together.
 fn copy_while(mut from: &TcpStream, mut to: TcpStream, passes: impl Fn(&[u8]) -> bool) {
     let mut buffer = vec![0; 65_536];
     while let Ok(count @ 1..) = from.read(&mut buffer) {

@@ -1,4 +1,4 @@
-//! `ktx connection test` where schemas that the connection names are missing or not granted.
+//! `ktx connection test` with schemas that are missing or not granted.
 
 use super::odd_names::duckdb;
 use super::server::{ClickHouse, MariaDb, Postgres, Server as _};
@@ -45,7 +45,7 @@ hint: did you mean `sales` instead of `slaes`?
 exit 4
 --- stderr
 Project: [SANDBOX]/work
-error: the schema `hr` of connection `warehouse` could not be looked at: the login may not use it
+error: the schema `hr` of connection `warehouse` could not be checked: the login may not use it
 
 hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
 "#);
@@ -54,7 +54,7 @@ hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
 exit 4
 --- stderr
 Project: [SANDBOX]/work
-error: connection `warehouse` has schemas that cannot be read: `warehousing` does not exist; `hr` could not be looked at, the login may not use it
+error: connection `warehouse` has schemas that cannot be read: `warehousing` does not exist; `hr` could not be checked, the login may not use it
 
 hint: correct `schemas` in ktx.yaml; there are `hr`, `public`, `sales`
 hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
@@ -73,7 +73,7 @@ hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
     );
 }
 
-/// Three schemas that the login reads, one of them only in part, and two that it does not.
+/// Three schemas that the login can read, one of them only in part, and two that it cannot.
 const FIVE_SCHEMAS: &str = "
     DROP ROLE IF EXISTS ktx_every_reader; CREATE ROLE ktx_every_reader LOGIN PASSWORD 'reader-secret';
     CREATE TABLE orders (id int PRIMARY KEY); INSERT INTO orders VALUES (1);
@@ -85,7 +85,7 @@ const FIVE_SCHEMAS: &str = "
     GRANT USAGE ON SCHEMA sales, stock, audit TO ktx_every_reader;
     GRANT SELECT ON orders, sales.invoices, stock.items TO ktx_every_reader;";
 
-/// A database and a login of this name for one test: roles belong to the whole server.
+/// Each test has its own role name, because roles belong to the whole server.
 fn every_schema(name: &'static str) -> Option<(Postgres, ktx_test_support::sandbox::Sandbox)> {
     let server = Postgres::new(name)?;
     server.execute(&FIVE_SCHEMAS.replace("ktx_every_reader", &format!("{name}_reader")));
@@ -193,8 +193,8 @@ fn a_source_that_loses_its_short_name_to_another_schema_is_told() {
         "CREATE TABLE stock.orders (id int PRIMARY KEY); GRANT SELECT ON stock.orders TO ktx_short_names_reader",
     );
     let scanned = run(&sandbox, "scan");
-    let told = "  warning: the source `orders` is called `public.orders` now, since another schema has a table \
-                of that name; call it so in overlays, joins and queries, or name the schemas to read under \
+    let told = "  warning: the source `orders` is called `public.orders` now, because another schema has a table \
+                of that name; use the new name in overlays, joins and queries, or name the schemas to read under \
                 `schemas` in ktx.yaml";
     assert!(scanned.stdout.lines().any(|line| line == told), "{scanned}");
     let again = run(&sandbox, "scan");

@@ -1,4 +1,4 @@
-//! Administrators' sessions in databases of one test's own.
+//! Administrators' sessions in the separate databases of the tests.
 
 use std::cell::RefCell;
 use std::io::{Read as _, Write as _};
@@ -13,24 +13,22 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use crate::support::{project, write};
 
-/// Who logs in.
 #[derive(Debug)]
 pub(crate) struct Login {
     pub(crate) user: String,
     pub(crate) password: String,
 }
 
-/// A server that the tests were given.
 pub(crate) trait Server: Sized {
     const DRIVER: &'static str;
-    /// Makes the table `pages` with lines of about ten million bytes.
+    /// Creates the table `pages` with lines of about ten million bytes.
     const MANY_ROWS: &'static str;
-    /// Makes the table `numbers` with a hundred thousand rows.
+    /// Creates the table `numbers` with a hundred thousand rows.
     const NUMBERS: &'static str;
-    /// Counts the sessions of this database at work on the marked statement.
+    /// Counts the sessions of this database that run the marked statement.
     const AT_WORK: &'static str;
 
-    /// How many seconds the marked statement has been at work, by the server's clock.
+    /// The age of the marked statement in seconds, by the server's clock.
     const AGE: &'static str;
 
     /// A new database; `None` without a server.
@@ -40,13 +38,11 @@ pub(crate) trait Server: Sized {
 
     fn login(&self) -> Login;
 
-    /// Runs statements as the administrator, in one session.
+    /// Runs as the administrator, in one session.
     fn execute(&self, sql: &str);
 
-    /// One number that a statement gives.
     fn count(&self, sql: &str) -> i64;
 
-    /// Waits until a statement gives a number.
     fn until(&self, sql: &str, expected: i64) {
         while self.count(sql) != expected {
             std::thread::yield_now();
@@ -192,7 +188,7 @@ impl Server for MariaDb {
     }
 }
 
-/// ClickHouse's engine, which only heavy runs bring up.
+/// Only heavy runs start ClickHouse's engine.
 pub(crate) struct ClickHouse {
     name: &'static str,
     address: String,
@@ -222,7 +218,6 @@ impl ClickHouse {
         Some(server)
     }
 
-    /// Runs a statement in the database.
     pub(crate) fn execute(&self, sql: &str) {
         self.send(self.name, sql);
     }
@@ -244,7 +239,6 @@ impl ClickHouse {
         assert!(answer.starts_with("HTTP/1.1 200"), "{sql}: {answer}");
     }
 
-    /// A project whose warehouse is this database.
     pub(crate) fn project(&self) -> Sandbox {
         let mut sandbox = project();
         sandbox.set("KTX_IT_PASSWORD", &self.login.password);

@@ -1,4 +1,4 @@
-//! A connection that stays open and brings nothing: a firewall or proxy on the way has forgotten it.
+//! A connection that stays open without data, because a firewall or proxy has forgotten it.
 
 use ktx_test_support::sandbox::RunOutput;
 
@@ -7,7 +7,7 @@ use super::server::{MariaDb, Postgres, Server};
 use super::warehouse;
 use crate::support::run;
 
-/// The statement ends with an error that names it, in the time of its own limit.
+/// The error names the statement and comes within the statement's own limit.
 fn a_silent_connection<S: Server>(name: &str) {
     let Some(server) = S::new(name) else { return };
     let proxy = Proxy::silencing(server.port(), "marked");
@@ -34,7 +34,7 @@ fn a_silent_connection<S: Server>(name: &str) {
 exit 4
 --- stderr
 Project: [SANDBOX]/work
-error: the connection to 127.0.0.1:[PORT] is silent: no answer to `SELECT 2 AS marked LIMIT 1001` after [SECONDS] s, nor to the order to stop it
+error: the connection to 127.0.0.1:[PORT] is silent: no answer to `SELECT 2 AS marked LIMIT 1001` after [SECONDS] s, nor to the cancel request
 
 hint: run the command again; if it happens again, check the proxies and firewalls on the way to the server
 ");

@@ -1,4 +1,4 @@
-//! PostgreSQL over a Unix socket, as many machines have it.
+//! PostgreSQL over a Unix socket.
 
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use super::server::{Postgres, Server as _};
 use crate::support::{project, run, write};
 
-/// Passes everything on, until one side has ended.
+/// Forwards everything until one side has ended.
 fn pass(mut from: impl std::io::Read, mut to: impl std::io::Write, end: impl FnOnce()) {
     std::io::copy(&mut from, &mut to).unwrap_or_default();
     to.flush().unwrap_or_default();
@@ -64,7 +64,7 @@ fn postgres_is_reached_over_a_socket() {
         assert_eq!(printed.code, Some(0), "{place}{printed}");
         assert_eq!(printed.stdout, "name\nktx_it_socket\n", "{place}");
     }
-    // One that is not there is named.
+    // A missing socket is named.
     write(
         &sandbox,
         "ktx.yaml",

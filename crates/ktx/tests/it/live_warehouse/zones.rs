@@ -1,4 +1,4 @@
-//! The same data gives the same days, whatever the login or the machine says about time zones.
+//! The same data gives the same days, whatever the time zone of the login or the machine.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::server::{MariaDb, Postgres, Server as _};
 use super::warehouse;
 use crate::support::{json as json_of, run, write};
 
-/// What a project of this login prints for a statement, by the time zone of its connection.
+/// The output of a statement, by the time zone of the connection.
 fn in_zones(sandbox: &Sandbox, sql: &str) -> [String; 2] {
     let config = sandbox.read("ktx.yaml").unwrap();
     let usual = run(sandbox, &format!("sql '{sql}'"));
@@ -45,13 +45,12 @@ fn a_login_of_postgres_does_not_decide_about_days() {
     sandbox.set("KTX_IT_PASSWORD", "far-secret");
     let days =
         "select extract(day from at)::int as day, count(*) as n from moments group by 1 order by 2";
-    // PostgreSQL by itself would take this one for a zone west of Greenwich.
+    // PostgreSQL alone would read this as a zone west of Greenwich.
     let [usual, other] = in_zones(&sandbox, days);
     assert_eq!(usual, "day\tn\n1\t1\n31\t2\n");
     assert_eq!(other, "day\tn\n31\t1\n1\t2\n");
 }
 
-/// The plan of a query says in which zone its days are.
 #[test]
 fn the_plan_of_a_query_names_the_time_zone() {
     let Some(server) = Postgres::new("ktx_it_zone_plan") else {
