@@ -1,4 +1,4 @@
-//! Which keys go to which address, and by which way: addresses that a project names.
+//! The addresses that a project names, and which key reaches which address.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -31,7 +31,7 @@ fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// A proxy that all plain requests of the sandbox are told to take.
+/// A proxy for all plain requests of the sandbox.
 fn proxy(sandbox: &mut Sandbox) -> Loopback {
     let proxy = Loopback::start(|_, _| Answer::new(502, "text/plain", "lost")).expect("a proxy");
     sandbox.set("HTTP_PROXY", proxy.address());

@@ -20,7 +20,7 @@ exit 3
 --- stderr
 error: `[SANDBOX]/work/p` is a ktx project already
 
-hint: use `--force` to add what is missing in it
+hint: use `--force` to add the missing files
 ");
     check!(&sandbox, "admin init p --force", @r"
 exit 0
@@ -44,7 +44,7 @@ exit 3
   "error": {
     "code": "init_failed",
     "message": "`[SANDBOX]/work/q` is a ktx project already",
-    "hint": "use `--force` to add what is missing in it"
+    "hint": "use `--force` to add the missing files"
   }
 }
 "#);
@@ -102,7 +102,7 @@ next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan
 ");
 }
 
-/// A project inside a project is what a person asked for, not what a parent is.
+/// Only an explicit request creates a project inside a project.
 #[test]
 fn a_folder_inside_a_project_finds_it_and_a_strange_folder_does_not() {
     let sandbox = project();
@@ -124,7 +124,7 @@ exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/home`
 
-hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
+hint: run `ktx admin init` to create one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
 ");
 }
@@ -167,39 +167,45 @@ fn the_version_is_one_line() {
 #[test]
 fn help_names_every_command() {
     let sandbox = sandbox();
-    check!(&sandbox, "", @r"
-exit 0
-The context layer for data agents
+    check!(&sandbox, "", @"
+    exit 0
+    The context layer for data agents
 
-Usage: ktx [OPTIONS] [COMMAND]
+    Usage: ktx [OPTIONS] [COMMAND]
 
-Commands:
-  demo        Build a sample project with a warehouse full of traps and answer one question twice
-  setup       Configure a project step by step: model, warehouse, coding agent
-  status      Show what works in this project and what is missing [alias: doctor]
-  connection  List, show, test and change connections
-  scan        Read the structure of a warehouse and find how its tables join; needs no model
-  ingest      Build context: scan databases and describe them with the configured model
-  sl          List, search, read, validate and query semantic sources
-  sql         Run one read-only SQL statement
-  wiki        List, search and read wiki pages
-  agent       Ask an agent that answers from the context layer
-  mcp         Serve the project to agents over MCP
-  usage       Show what models were used for and what it cost
-  llm         Show the models of the project and their prices, or ask the backend
-  admin       Create projects and print schemas
-  completion  Print a shell completion script
-  help        Print this message or the help of the given subcommand(s)
+    Commands:
+      demo        Build a sample project with a warehouse full of traps and answer one question twice
+      setup       Configure a project step by step: model, warehouse, coding agent
+      status      Show what works in this project and what is missing [alias: doctor]
+      connection  List, show, test and change connections
+      scan        Read the structure of a warehouse and find how its tables join; needs no model
+      ingest      Build context from warehouses, dbt, BI tools, documents and notes
+      sl          List, search, read, validate and query semantic sources
+      sql         Run one read-only SQL statement
+      report      Answer a metric query as an HTML page with a table, a chart and the joins
+      wiki        List, search and read wiki pages
+      why         Show where a page, a source, a measure or a column comes from
+      drift       Find outdated statements in sources and pages
+      review      Decide about changes of context sources that wait for a person
+      agent       Ask, test and manage agents that answer from the context layer
+      mcp         Serve the project to agents over MCP
+      runs        List, show and end runs: scans, ingests, notes
+      tools       List, check and call the tools that you describe in `tools/*.yaml`
+      usage       Show model usage and its cost
+      llm         Show models and prices, test the backend, or ask a model
+      admin       Create projects, update the search index, and print schemas
+      completion  Print a shell completion script
+      help        Print this message or the help of the given subcommand(s)
 
-Options:
-  -v, --version  Print the version
-  -h, --help     Print help (see more with '--help')
+    Options:
+      -v, --version  Print the version
+      -h, --help     Print help (see more with '--help')
 
-Global options:
-      --project-dir <PATH>  The project folder [default: `KTX_PROJECT_DIR`, else the nearest parent
-                            with `ktx.yaml`]
-      --debug               Print what is done on stderr
-");
+    Global options:
+          --project-dir <PATH>  The project folder [default: `KTX_PROJECT_DIR`, else the nearest parent
+                                with `ktx.yaml`]
+          --debug               Log progress to stderr
+    ");
     let bare = run(&sandbox, "");
     assert_eq!(run(&sandbox, "help").stdout, run(&sandbox, "--help").stdout);
     assert_eq!(run(&sandbox, "-h").stdout, bare.stdout);
@@ -218,23 +224,23 @@ Options:
           The connection [default: the only warehouse that fits]
 
       --max-rows <N>
-          Rows to fetch at most, from 1 to 10000
+          Fetch at most N rows, from 1 to 10000
           
           [default: 1000]
 
       --timeout <SECONDS>
-          Seconds that the statement may run
+          Stop the statement after this many seconds
           
           [default: 60]
 
       --check
-          Only say whether the statement is allowed; reads JSON lines from stdin without a statement
+          Only report whether the statement is allowed; without one, read JSON lines from stdin
 
       --dialect <DIALECT>
-          The dialect that `--check` judges by [default: the connection's]
+          The SQL dialect for `--check` [default: the connection's]
 
       --output <OUTPUT>
-          How to print
+          The output format
 
           Possible values:
           - pretty: An aligned table
@@ -255,7 +261,7 @@ Global options:
           The project folder [default: `KTX_PROJECT_DIR`, else the nearest parent with `ktx.yaml`]
 
       --debug
-          Print what is done on stderr
+          Log progress to stderr
 ");
 }
 
@@ -282,7 +288,7 @@ exit 2
     "hint": "some similar subcommands exist: 'completion', 'connection'",
     "hints": [
       "some similar subcommands exist: 'completion', 'connection'",
-      "run `ktx --help` for what it takes"
+      "run `ktx --help` to see its arguments"
     ]
   }
 }
@@ -304,13 +310,13 @@ exit 2
   "error": {
     "code": "usage",
     "message": "invalid value '0' for '--max-rows <N>': 0 is not in 1..=10000",
-    "hint": "run `ktx --help` for what it takes"
+    "hint": "run `ktx --help` to see its arguments"
   }
 }
 "#);
 }
 
-/// All that is missing, and nothing that was given.
+/// All missing arguments, and none of the given ones.
 #[test]
 fn wrong_command_lines_are_told_whole() {
     let sandbox = sandbox();
@@ -320,7 +326,7 @@ exit 2
   "error": {
     "code": "usage",
     "message": "the following required arguments were not provided: --driver <DRIVER> <ID>",
-    "hint": "run `ktx connection add --help` for what it takes"
+    "hint": "run `ktx connection add --help` to see its arguments"
   }
 }
 "#);
@@ -333,7 +339,7 @@ exit 2
     "hint": "a similar argument exists: '--fast'",
     "hints": [
       "a similar argument exists: '--fast'",
-      "run `ktx status --help` for what it takes"
+      "run `ktx status --help` to see its arguments"
     ]
   }
 }
@@ -344,7 +350,7 @@ exit 2
   "error": {
     "code": "usage",
     "message": "invalid value 'x' for '--target <TARGET>' [possible values: claude-code, claude-desktop, codex, cursor, opencode, universal]",
-    "hint": "run `ktx --help` for what it takes"
+    "hint": "run `ktx --help` to see its arguments"
   }
 }
 "#);
@@ -354,7 +360,7 @@ exit 2
   "error": {
     "code": "usage",
     "message": "'ktx llm' requires a subcommand but one was not provided [subcommands: ask, models, pricing, probe, help]",
-    "hint": "run `ktx llm --help` for what it takes"
+    "hint": "run `ktx llm --help` to see its arguments"
   }
 }
 "#);
@@ -380,7 +386,7 @@ exit 2
   "error": {
     "code": "usage",
     "message": "the argument '--plain' cannot be used with '--json'",
-    "hint": "run `ktx ingest --help` for what it takes"
+    "hint": "run `ktx ingest --help` to see its arguments"
   }
 }
 "#);
@@ -401,14 +407,14 @@ For more information, try '--help'.
     check!(&sandbox, "admin", @r"
 exit 2
 --- stderr
-Create projects and print schemas
+Create projects, update the search index, and print schemas
 
 Usage: ktx admin [OPTIONS] <COMMAND>
 
 Commands:
   init     Create a project
-  reindex  Bring the search index up to date; searches do that too
-  schema   Print the JSON Schema of `ktx.yaml`, of source files, or of agent files
+  reindex  Update the search index; every search does that, too
+  schema   Print the JSON Schema of `ktx.yaml`, of source files, of agent files, or of events
   help     Print this message or the help of the given subcommand(s)
 
 Options:
@@ -417,7 +423,7 @@ Options:
 Global options:
       --project-dir <PATH>  The project folder [default: `KTX_PROJECT_DIR`, else the nearest parent
                             with `ktx.yaml`]
-      --debug               Print what is done on stderr
+      --debug               Log progress to stderr
 ");
     check!(&sandbox, "completion klingon", @r"
 exit 2
@@ -461,7 +467,7 @@ exit 2
   "error": {
     "code": "usage",
     "message": "`ktx admin` needs a command",
-    "hint": "run `ktx admin --help` for what it takes"
+    "hint": "run `ktx admin --help` to see its arguments"
   }
 }
 "#);
@@ -483,7 +489,6 @@ exit 3
 "#);
 }
 
-/// `ktx … | head -1` is no failure.
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let sandbox = shop();

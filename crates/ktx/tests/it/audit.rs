@@ -11,7 +11,7 @@ use crate::support::{git, run, shop};
 
 const LOG: &str = ".ktx/state/audit.jsonl";
 
-/// The lines without their time and hash, which are checked here.
+/// Removes time and hash, which are checked here.
 fn lines(sandbox: &Sandbox) -> Vec<Value> {
     let text = sandbox.read(LOG).expect("a log");
     text.lines()
@@ -64,7 +64,7 @@ fn every_statement_of_a_person_leaves_one_line() {
         .map(|code| json!(code))
         .collect();
     let mut last = line("sql_execution", "executed", 1);
-    // As it was sent, not as it was typed.
+    // The statement as sent, not as typed.
     last["sql"] = json!("SELECT 2 LIMIT 1001");
     assert_eq!(
         found,

@@ -1,4 +1,5 @@
-//! Which runtime answers for each backend, and what every command does when `claude-code` must not be used.
+//! Which runtime answers for each backend, and what every command does if `claude-code` must not be
+//! used.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -7,7 +8,6 @@ use serde_json::{Value, json};
 use crate::claude::{CONFIG, REGIONS, play};
 use crate::support::{commit, run, tree, unscanned, write};
 
-/// An API of every protocol that says `ok`, and a service for tokens.
 fn provider() -> Loopback {
     Loopback::start(|request: &Request, _| {
         let target = &request.target;
@@ -39,7 +39,7 @@ fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// A project with this `llm` block and one attempt for every call.
+/// The project has one attempt for every call.
 fn project(llm: &str) -> Sandbox {
     let sandbox = unscanned(REGIONS);
     let config = CONFIG.split("llm:").next().unwrap();
@@ -53,7 +53,7 @@ fn project(llm: &str) -> Sandbox {
     sandbox
 }
 
-/// Which requests a probe of this backend makes, and the line that says who answered.
+/// The requests of a probe, and the line that says which backend answered.
 fn probed(backend: &str, model: &str) -> (Vec<String>, String) {
     let provider = provider();
     let mut sandbox = project(&format!(
@@ -72,7 +72,7 @@ fn probed(backend: &str, model: &str) -> (Vec<String>, String) {
     (targets, first)
 }
 
-/// KTX-02: each HTTP backend is asked in its own protocol, once, and nobody else is.
+/// KTX-02: each HTTP backend gets one request in its own protocol, and no other backend gets any.
 #[test]
 fn every_http_backend_answers_for_itself() {
     let chat = "POST /v1/chat/completions";
@@ -115,7 +115,8 @@ fn every_http_backend_answers_for_itself() {
     assert_eq!(found, expected);
 }
 
-/// KTX-02: `vertex` asks Google for a token and then Google's own host, in the region of the project.
+/// KTX-02: `vertex` asks Google for a token and then Google's own host, in the region of the
+/// project.
 #[test]
 fn vertex_asks_google_alone() {
     let provider = provider();
@@ -147,7 +148,7 @@ fn vertex_asks_google_alone() {
     );
 }
 
-/// KTX-02: `claude-code` is the local session, `none` is nobody, and neither asks an API.
+/// KTX-02: `claude-code` is the local session and `none` is no backend; neither contacts an API.
 #[test]
 fn backends_without_an_api_ask_none() {
     let provider = provider();
@@ -170,7 +171,8 @@ hint: set it to `claude-code` to use your own local Claude Code session
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// KTX-02: an unknown backend is an error that lists the allowed ones, for every command that asks a model.
+/// KTX-02: an unknown backend is an error that lists the allowed ones, for every command that asks
+/// a model.
 #[test]
 fn an_unknown_backend_lists_the_allowed_ones() {
     let sandbox = project("  provider:\n    backend: anthropics\n");
@@ -200,7 +202,8 @@ hint: did you mean `anthropic`?
     );
 }
 
-/// A backend of another version keeps nothing closed that needs no model: the reader is warned once.
+/// A backend of another version blocks only commands that need a model; the reader gets one
+/// warning.
 #[test]
 fn an_unusable_backend_keeps_nothing_else_closed() {
     for section in [
@@ -227,7 +230,7 @@ fn an_unusable_backend_keeps_nothing_else_closed() {
     }
 }
 
-/// Keys and addresses of other backends, which are never a way out.
+/// ktx must never fall back to these.
 fn keys_of_others(sandbox: &mut Sandbox, provider: &Loopback) {
     for name in ["ANTHROPIC_API_KEY", "AI_GATEWAY_API_KEY", "OPENAI_API_KEY"] {
         sandbox.set(name, "planted-key-0123456789");
@@ -237,8 +240,8 @@ fn keys_of_others(sandbox: &mut Sandbox, provider: &Loopback) {
     }
 }
 
-/// Every command that asks a model; the first part of a pair is the command, the second whether it prints a
-/// report with the failure in it instead of an error.
+/// The second part says whether the command prints a report with the failure in it instead of an
+/// error.
 const ASKING: [(&str, bool); 10] = [
     ("setup", true),
     ("setup --llm-backend claude-code", true),
@@ -252,7 +255,7 @@ const ASKING: [(&str, bool); 10] = [
     ("demo --dir demo --backend claude-code", false),
 ];
 
-/// Runs every command; each tells this failure with this hint, and writes nothing.
+/// Every command reports this failure with this hint and writes nothing.
 #[track_caller]
 fn every_command_says(sandbox: &Sandbox, code: &str, message: &str, hint: &str) {
     let before = tree(sandbox);
@@ -308,8 +311,8 @@ fn local(scenario: Value, provider: &Loopback) -> Sandbox {
 
 const LOGIN: &str = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
 
-/// KTX-44, KTX-84: with a key in the environment and no local login every command that uses a model gives
-/// the same message, and nothing reaches an API.
+/// KTX-44, KTX-84: with a key in the environment and no local login, every command that uses a
+/// model gives the same message, and nothing reaches an API.
 #[test]
 fn a_key_is_no_login_for_any_command() {
     let provider = provider();
@@ -325,32 +328,32 @@ fn a_key_is_no_login_for_any_command() {
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// KTX-67: a session with a tool, a server or a payer that is not ktx's is the same error of every command.
+/// KTX-67: a session with a tool, a server or a payer that is not ktx's is the same error of every
+/// command.
 #[test]
 fn a_foreign_surface_stops_every_command() {
     let provider = provider();
-    let update =
-        "update Claude Code; if it stays, report it with the output of the command under `--debug`";
+    let update = "update Claude Code; if the error stays, report it with the output of the command under `--debug`";
     let steps = json!([{ "text": "BAD" }]);
     let server = json!({ "name": "github", "status": "connected" });
     let cases = [
         (
             json!({ "init": { "tools": ["Bash"] }, "steps": steps }),
             "llm_isolation",
-            "Claude Code did not start with the tools that ktx asked for; ktx used no part of its answer",
+            "Claude Code did not start with the tools that ktx requested; ktx discarded the answer",
             update,
         ),
         (
             json!({ "init": { "mcp_servers": [server] }, "steps": steps }),
             "llm_isolation",
-            "Claude Code did not start with the tool servers that ktx asked for; ktx used no part of its answer",
+            "Claude Code did not start with the tool servers that ktx requested; ktx discarded the answer",
             update,
         ),
         (
             json!({ "account": { "tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY" } }),
             "llm_billing",
             "Claude Code would bill an API key instead of your local session",
-            "take the key out of the Claude Code configuration, or use the backend `anthropic` with it",
+            "remove the key from the Claude Code configuration, or use it with the backend `anthropic`",
         ),
     ];
     for (scenario, code, message, hint) in cases {

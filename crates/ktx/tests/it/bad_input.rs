@@ -1,4 +1,5 @@
-//! What is wrong with a project is said once, with its place and a next step, and nothing is half-written.
+//! Errors of a project are reported once, with their place and a next step, and nothing is
+//! half-written.
 
 use crate::support::{
     CONFIG, SHOP, compare_text, database, git, project, run, sandbox, shop, tree, unscanned, write,
@@ -24,7 +25,7 @@ exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work`
 
-hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
+hint: run `ktx admin init` to create one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
 ");
     check!(&sandbox, "sl --json", @r#"
@@ -33,9 +34,9 @@ exit 3
   "error": {
     "code": "missing_project",
     "message": "no ktx project in `[SANDBOX]/work`",
-    "hint": "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+    "hint": "run `ktx admin init` to create one here, or `ktx demo` for a sample",
     "hints": [
-      "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+      "run `ktx admin init` to create one here, or `ktx demo` for a sample",
       "name another folder with `--project-dir`"
     ]
   }
@@ -47,9 +48,9 @@ exit 3
   "error": {
     "code": "missing_project",
     "message": "no ktx project in `[SANDBOX]/work/nowhere`",
-    "hint": "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+    "hint": "run `ktx admin init` to create one here, or `ktx demo` for a sample",
     "hints": [
-      "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+      "run `ktx admin init` to create one here, or `ktx demo` for a sample",
       "name another folder with `--project-dir`"
     ]
   }
@@ -131,32 +132,31 @@ scan:
     acceptThreshold: 7
 ",
     );
-    check!(&sandbox, "status", @r"
-exit 3
---- stderr
-error: ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)
-  caused by: ktx.yaml:3:3: unsafe connection id `../escape`: use letters, digits, `_` and `-`, beginning with a letter or digit
-  caused by: ktx.yaml:6:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
-  caused by: ktx.yaml:9:22: `scan.relationships.acceptThreshold` must be a number from 0 to 1, not `7`
-");
+    check!(&sandbox, "status", @"
+    exit 3
+    --- stderr
+    error: ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, cube, looker, metabase, notion)
+      caused by: ktx.yaml:3:3: unsafe connection id `../escape`: use letters, digits, `_` and `-`, beginning with a letter or digit
+      caused by: ktx.yaml:6:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
+      caused by: ktx.yaml:9:22: `scan.relationships.acceptThreshold` must be a number from 0 to 1, not `7`
+    ");
     check!(&sandbox, "status --validate --json", @r#"
-exit 3
-{
-  "error": {
-    "code": "unknown_driver",
-    "message": "ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)",
-    "hint": null,
-    "causes": [
-      "ktx.yaml:3:3: unsafe connection id `../escape`: use letters, digits, `_` and `-`, beginning with a letter or digit",
-      "ktx.yaml:6:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)",
-      "ktx.yaml:9:22: `scan.relationships.acceptThreshold` must be a number from 0 to 1, not `7`"
-    ]
-  }
-}
-"#);
+    exit 3
+    {
+      "error": {
+        "code": "unknown_driver",
+        "message": "ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, cube, looker, metabase, notion)",
+        "hint": null,
+        "causes": [
+          "ktx.yaml:3:3: unsafe connection id `../escape`: use letters, digits, `_` and `-`, beginning with a letter or digit",
+          "ktx.yaml:6:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)",
+          "ktx.yaml:9:22: `scan.relationships.acceptThreshold` must be a number from 0 to 1, not `7`"
+        ]
+      }
+    }
+    "#);
 }
 
-/// An unknown key is a warning and stays in the file.
 #[test]
 fn an_unknown_key_is_kept_and_named() {
     let sandbox = unscanned(SHOP);
@@ -260,7 +260,6 @@ warehouse · artifacts
     );
 }
 
-/// A file stands where a folder should be made.
 #[test]
 fn a_file_in_the_way_is_named_and_nothing_is_committed() {
     let sandbox = unscanned(SHOP);
@@ -298,7 +297,7 @@ exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work/file`
 
-hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
+hint: run `ktx admin init` to create one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
 ");
 }
@@ -314,13 +313,12 @@ exit 3
 --- stderr
 error: `[SANDBOX]/work/theirs` is a git repository that is not a ktx project
 
-hint: use a folder of its own inside the repository, such as `ktx/`
+hint: use a separate folder inside the repository, such as `ktx/`
 hint: or use `--force` to make the repository itself the project
 ");
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A folder of its own inside a repository is a project that shares the history.
 #[test]
 fn a_folder_inside_a_repository_shares_its_history() {
     let sandbox = sandbox();
@@ -375,7 +373,7 @@ hint: install git and put it on `PATH`
     assert!(!sandbox.work().join("p/ktx.yaml").exists());
 }
 
-/// What needs no git works without it; a scan says what is missing before it writes.
+/// A scan says what is missing before it writes.
 #[test]
 fn without_git_a_project_can_still_be_read() {
     let mut sandbox = shop();
@@ -412,7 +410,7 @@ hint: install git and put it on `PATH`
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A project whose repository was removed still answers; a scan begins a new one with what it finds.
+/// A scan creates a new repository with its results.
 #[test]
 fn a_project_without_a_repository_says_so() {
     let sandbox = shop();
@@ -426,17 +424,18 @@ warehouse	regions	columns=2	measures=0	joins=1
 Project: [SANDBOX]/work
 ");
     check!(&sandbox, "scan", @r"
-exit 0
-warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
-  joins: 2 accepted, 0 to review
-  commit: [COMMIT]
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 3 tables, 11 columns
-warehouse · profile (3)
-warehouse · relationships
-warehouse · 2 joins, 0 to review
-warehouse · artifacts
-");
+    exit 0
+    warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
+      3 tables keep the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 2 accepted, 0 to review
+      commit: [COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 3 tables, 11 columns
+    warehouse · profile (3)
+    warehouse · relationships
+    warehouse · 2 joins, 0 to review
+    warehouse · artifacts
+    ");
 }

@@ -1,4 +1,5 @@
-//! Answers and files at their bounds: what is cut is told, what is no file or lies outside is not read.
+//! Answers and files at their limits: truncation is reported, and links out of the project are not
+//! read.
 
 use serde_json::json;
 
@@ -10,7 +11,6 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)
 INSERT INTO items SELECT i, 'item ' || i FROM n;
 ";
 
-/// The usual limit of a query hides no rows: one row more is known of, and told.
 #[test]
 fn the_usual_limit_is_told() {
     let sandbox = unscanned(MANY);
@@ -37,7 +37,6 @@ fn the_usual_limit_is_told() {
     );
 }
 
-/// A cell that is cut is told beside the rows.
 #[test]
 fn a_cut_cell_is_told() {
     let sandbox = unscanned("CREATE TABLE t (id INTEGER PRIMARY KEY);");
@@ -52,7 +51,6 @@ fn a_cut_cell_is_told() {
     assert!(printed.stderr.contains(&format!("note: {note}\n")));
 }
 
-/// A cell cannot speak to the terminal.
 #[test]
 fn a_terminal_obeys_no_cell() {
     let sandbox = unscanned("CREATE TABLE t (id INTEGER PRIMARY KEY);");
@@ -69,7 +67,7 @@ fn a_terminal_obeys_no_cell() {
     }
 }
 
-/// JSON and files keep every character; an escape says the same as the character.
+/// An escape means the same as the character.
 #[test]
 fn no_character_of_a_page_is_changed() {
     let sandbox = shop();
@@ -83,8 +81,7 @@ fn no_character_of_a_page_is_changed() {
     assert!(!printed.contains(|letter: char| letter.is_control() && letter != '\n'));
 }
 
-/// A link in a project that leads out of it is not read: whoever sends a project does not choose what
-/// else is served.
+/// The author of a project must not choose which other files are served.
 #[cfg(unix)]
 #[test]
 fn links_out_of_the_project_are_not_read() {
@@ -125,7 +122,6 @@ fn links_out_of_the_project_are_not_read() {
     assert!(run(&sandbox, "wiki read inside").stdout.contains("Inside."));
 }
 
-/// A pipe is no database, and nobody waits at it.
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_no_database() {
@@ -142,7 +138,6 @@ fn a_pipe_is_no_database() {
     );
 }
 
-/// A table's name may be longer than a file's.
 #[test]
 fn a_long_table_name_is_scanned_and_asked() {
     let name = "n".repeat(300);
@@ -157,7 +152,6 @@ fn a_long_table_name_is_scanned_and_asked() {
     assert!(run(&sandbox, &line).stdout.ends_with("\n2\n"));
 }
 
-/// Checks of a source that is not there, or cannot be read, do not pass.
 #[test]
 fn checks_of_what_cannot_be_read_fail() {
     let sandbox = shop();
@@ -194,7 +188,6 @@ hint: run `ktx sl` for all sources
     assert!(printed.stdout.contains("no such table"), "{printed}");
 }
 
-/// A warehouse that shows nothing any more takes nothing away from the project.
 #[test]
 fn an_emptied_warehouse_takes_nothing_away() {
     let sandbox = shop();
@@ -208,7 +201,7 @@ warehouse · structure
 warehouse · 0 tables, 0 columns
 error: `warehouse` shows no tables, an earlier scan found 3; ktx changed nothing
 
-hint: look at the connection's database, its schemas and its rights
+hint: check the database, the schemas and the rights of the connection
 hint: if the tables are gone for good, delete `raw-sources/warehouse` and `semantic-layer/warehouse/_schema`, then scan again
 ");
     let files = |mut tree: std::collections::BTreeMap<String, Vec<u8>>| {

@@ -1,4 +1,4 @@
-//! `llm.promptCaching`: what an API is sent, and what the local Claude Code session ignores.
+//! `llm.promptCaching`: what an API receives, and what the local Claude Code session ignores.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::claude::{CONFIG, REGIONS, play};
 use crate::support::{check, commit, json as json_of, run, unscanned, write};
 
-/// Every field with what it says when it is absent.
+/// Every field with its default.
 const DEFAULTS: &str = "  promptCaching:
     enabled: true
     cacheSystem: true
@@ -19,7 +19,7 @@ const DEFAULTS: &str = "  promptCaching:
     vertexFallbackTo5m: false
 ";
 
-/// Every field with something else; `enabled` says what it says when it is absent.
+/// Every field with another value; `enabled` keeps its default.
 const CHANGED: &str = "  promptCaching:
     enabled: true
     cacheSystem: false
@@ -39,7 +39,7 @@ fn local(caching: &str) -> Sandbox {
     sandbox
 }
 
-/// KTX-81: what is changed is named, field by field, wherever the backend is looked at.
+/// KTX-81: every changed field is named wherever a command looks at the backend.
 #[test]
 fn changed_fields_are_reported_as_ignored() {
     let sandbox = local(CHANGED);
@@ -93,7 +93,7 @@ warning: `llm.promptCaching.vertexFallbackTo5m` is ignored by this backend
 ");
 }
 
-/// KTX-81: a default that is written out is no divergence, and none of the commands speaks of it.
+/// KTX-81: a default that is written out is not a difference, and no command mentions it.
 #[test]
 fn written_defaults_are_not_reported() {
     let plain = local("");
@@ -110,7 +110,6 @@ fn written_defaults_are_not_reported() {
     assert_eq!(answer["ignoredFields"], json!([]));
 }
 
-/// An API that describes whatever it is shown.
 fn provider() -> Loopback {
     Loopback::start(|request, _| {
         let text = json!({ "tableDescription": "A table.", "columns": [] }).to_string();
@@ -145,7 +144,8 @@ fn marker(caching: &str) -> Value {
     asked[0]["messages"][0]["content"][0]["cache_control"].clone()
 }
 
-/// KTX-80: a project that sets the fields of KTX 0.12 opens without a word, and they are obeyed.
+/// KTX-80: a project with the fields of KTX 0.12 opens without a warning, and the fields take
+/// effect.
 #[test]
 fn the_switches_reach_the_api() {
     assert_eq!(marker(""), json!({ "type": "ephemeral" }));

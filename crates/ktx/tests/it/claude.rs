@@ -1,4 +1,4 @@
-//! Ingest with a model: the local Claude Code session, played by a program that checks what it is given.
+//! Ingest with the local Claude Code session, played by a program that checks its input.
 
 use ktx_test_support::fake_claude::{SCENARIO_VARIABLE, executable};
 use ktx_test_support::sandbox::Sandbox;
@@ -20,7 +20,7 @@ llm:
     backend: claude-code
 ";
 
-/// Lets `claude` play a scenario and write down its processes.
+/// Lets `claude` play a scenario and record its processes.
 pub(crate) fn play(sandbox: &mut Sandbox, mut scenario: Value) {
     let folder = sandbox.home();
     scenario["record"] = json!(folder.join("record.jsonl"));
@@ -31,7 +31,6 @@ pub(crate) fn play(sandbox: &mut Sandbox, mut scenario: Value) {
     sandbox.set("KTX_CLAUDE_PATH", program.display().to_string());
 }
 
-/// How many processes of `claude` there were.
 pub(crate) fn processes(sandbox: &Sandbox) -> usize {
     std::fs::read_to_string(sandbox.home().join("record.jsonl"))
         .unwrap_or_default()
@@ -47,7 +46,6 @@ fn project(scenario: Value) -> Sandbox {
     sandbox
 }
 
-/// Describes the table of regions and both of its columns.
 pub(crate) fn describes() -> Value {
     json!({
         "steps": [{ "text": "ok" }],
@@ -61,7 +59,6 @@ pub(crate) fn describes() -> Value {
     })
 }
 
-/// A shard that a person is writing is left alone and named, with the next step.
 #[test]
 fn ingest_names_the_shard_that_a_person_has_changed() {
     let sandbox = project(describes());
@@ -75,7 +72,7 @@ fn ingest_names_the_shard_that_a_person_has_changed() {
     };
     add("extra");
     let told = run(&sandbox, "ingest").stderr;
-    let step = "commit your change or take it back, then run `ktx ingest` again";
+    let step = "commit or revert your change, then run `ktx ingest` again";
     let warning = format!("warning: `{path}` was left as it is: you have changed it; {step}\n");
     assert!(told.contains(&warning), "{told}");
     assert_eq!(sandbox.read(path).unwrap(), mine);
@@ -86,7 +83,6 @@ fn ingest_names_the_shard_that_a_person_has_changed() {
     );
 }
 
-/// One commit with the descriptions.
 #[test]
 fn ingest_describes_tables_in_one_commit() {
     let sandbox = project(describes());
@@ -139,7 +135,6 @@ tables:
     );
 }
 
-/// A project whose tables have been described.
 fn ingested() -> Sandbox {
     let sandbox = project(describes());
     assert_eq!(run(&sandbox, "ingest").code, Some(0));
@@ -209,31 +204,25 @@ default	1	100	30	7	20	unknown
 total	2	200	60	14	40	unknown
 --- stderr
 Project: [SANDBOX]/work
-2 messages have no known price; the cost is of the others
+2 messages have no known price; the cost covers the others
 ");
 }
 
-/// A second ingest of an unchanged warehouse asks nothing and changes nothing.
 #[test]
 fn nothing_is_left_to_do_after_an_ingest() {
     let sandbox = ingested();
     let before = (tree(&sandbox), processes(&sandbox));
     check!(&sandbox, "ingest", @r"
-exit 0
-Source	Database schema	Descriptions
-warehouse	done	done
-warehouse: nothing changed
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 1 table, 2 columns
-warehouse · profile (1)
-warehouse · descriptions (1)
-warehouse · relationships
-warehouse · 0 joins, 0 to review
-warehouse · artifacts
-1 model messages, 137 tokens in, 20 out, list price unknown
-");
+    exit 0
+    Source	Database schema	Descriptions
+    warehouse	done	done
+    warehouse: nothing changed
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 1 table, 2 columns
+    1 model messages, 137 tokens in, 20 out, list price unknown
+    ");
     let after = (tree(&sandbox), processes(&sandbox));
     assert_eq!(after.0, before.0);
     assert_eq!(
@@ -366,7 +355,7 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 "#);
 }
 
-/// What a person wrote in a manifest stays; only what is missing is asked for.
+/// A person's text in a manifest stays; ktx asks only for missing descriptions.
 #[test]
 fn a_changed_table_is_described_again_and_others_are_not() {
     let mut scenario = describes();
@@ -507,7 +496,7 @@ exit 5
 Project: [SANDBOX]/work
 error: Claude Code ended with exit code 3 before it began to work
 
-hint: see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
+hint: check that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
 ");
     check!(&sandbox_exit, "ingest --debug", @r"
 exit 5
@@ -516,7 +505,7 @@ Project: [SANDBOX]/work
 [debug] projectDir=[SANDBOX]/work
 error: Claude Code ended with exit code 3 before it began to work
 
-hint: see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
+hint: check that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
 [debug] stderr: no space left
 ");
     check!(&sandbox_exit, "ingest --debug --json", @r#"
@@ -525,7 +514,7 @@ exit 5
   "error": {
     "code": "llm_process",
     "message": "Claude Code ended with exit code 3 before it began to work",
-    "hint": "see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said"
+    "hint": "check that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said"
   }
 }
 --- stderr
@@ -535,7 +524,6 @@ exit 5
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A model that breaks down in the middle leaves no half-written files behind.
 #[test]
 fn a_program_that_ends_in_the_middle_changes_nothing() {
     let mut sandbox = project(json!({
@@ -551,7 +539,7 @@ warehouse · structure
 warehouse · 1 table, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
-trying again (2): the program broke down (llm_crashed)
+retrying (2): the program crashed (llm_crashed)
 error: Claude Code ended with exit code 3 before it gave a result
 
 hint: run the command again; `--debug` shows what Claude Code said
@@ -577,7 +565,6 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 ");
 }
 
-/// Backends are never exchanged silently.
 #[test]
 fn a_backend_that_is_not_known_is_refused() {
     let sandbox = project(describes());

@@ -1,5 +1,5 @@
-//! Budgets of a run: they hold whatever becomes of the ledger and however many calls run at the same
-//! time, and a price that is not known is never zero.
+//! Budgets of a run hold without a usable ledger and for parallel calls, and an unknown price is
+//! never zero.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::claude::play;
 use crate::claude_pauses::{described, published, shop_of_twelve, table};
 use crate::support::{commit, run, write};
 
-/// Describes every table; every message is on the bill.
+/// Every message is on the bill.
 fn describes(sandbox: &Sandbox, model: &str) -> Value {
     let when = (1..=12).map(|number| {
         json!({
@@ -24,7 +24,6 @@ fn describes(sandbox: &Sandbox, model: &str) -> Value {
     })
 }
 
-/// Messages and tokens on the bill.
 fn billed(sandbox: &Sandbox) -> (usize, u64) {
     let text = std::fs::read_to_string(sandbox.home().join("bill.jsonl")).unwrap_or_default();
     let mut messages = BTreeSet::new();
@@ -52,7 +51,7 @@ fn shop(model: &str) -> Sandbox {
     sandbox
 }
 
-/// Calls at the same time do not exceed the limit together.
+/// Parallel calls do not exceed the limit together.
 #[test]
 fn the_limit_of_tokens_is_not_exceeded() {
     let sandbox = shop("claude-sonnet-4-6");
@@ -63,7 +62,7 @@ fn the_limit_of_tokens_is_not_exceeded() {
     assert_eq!(published(&sandbox), messages - 1);
 }
 
-/// A ledger that cannot be used frees nobody from the limit, and what is missing in it is told.
+/// A limit holds without a usable ledger, and the missing entries are reported.
 #[test]
 fn a_limit_holds_without_a_ledger() {
     let sandbox = shop("claude-sonnet-4-6");
@@ -86,7 +85,7 @@ fn a_limit_holds_without_a_ledger() {
     assert_eq!(told, [kept.as_str(), &lost]);
 }
 
-/// COG-16: a model that has no list price is refused before anything is asked.
+/// COG-16: a model without a list price is refused before the first call.
 #[test]
 fn a_limit_of_money_needs_a_price() {
     let sandbox = shop("claude-sonnet-4-6");
@@ -109,7 +108,7 @@ hint: or give its price under `llm.pricing` in ktx.yaml, or import a price table
     assert_eq!(billed(&sandbox), (0, 0));
 }
 
-/// COG-16: another model answers than was asked, without a list price: the run pauses.
+/// COG-16: another model than requested answers, without a list price: the run pauses.
 #[test]
 fn a_message_without_a_price_pauses_a_run_with_a_limit_of_money() {
     let mut sandbox = shop("claude-unheard-of");
@@ -130,14 +129,14 @@ fn a_message_without_a_price_pauses_a_run_with_a_limit_of_money() {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// Turns that `claude` makes by itself are held to the limit as well: corrections of an object, and the
-/// second process of a call that crashed.
+/// The limit also holds for turns that `claude` makes by itself: corrections of an object, and the
+/// second process of a crashed call.
 #[test]
 fn corrections_and_second_processes_do_not_exceed_the_limit() {
     let wrong = json!({ "object": { "columns": [] } });
     let corrected =
         json!([wrong, { "sleep": 500 }, wrong, { "sleep": 500 }, wrong, { "sleep": 500 }, wrong]);
-    // What the first process used leaves no room for the second one.
+    // The first process leaves no room for the second one.
     let half = "Half an answer, and then nothing more. ".repeat(75);
     let crashes = json!([{ "broken_stream": half }, { "sleep": 200 }, { "exit": 3 }]);
     for steps in [corrected, crashes] {

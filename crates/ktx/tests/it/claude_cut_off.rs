@@ -1,5 +1,5 @@
-//! Messages that are cut off with the program: paid for, so they are in the ledger, once, marked as what
-//! they are.
+//! Messages in flight when the program ends: they cost money, so the ledger has each of them once,
+//! marked as cut off.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::claude_ledger::{billed, recorded};
 use crate::claude_pauses::shop_of;
 use crate::support::{json as answer, run};
 
-/// Few enough for all of them to be asked about at the same time: then no further message begins.
+/// Few enough to be asked at the same time: then no further message begins.
 const TABLES: usize = 3;
 
-/// Answers about tables that begin and never end; the probe's does.
+/// Answers about tables begin and never end; the probe's does.
 pub(crate) fn hangs(sandbox: &mut Sandbox) {
     let long = "An answer that goes on and on. ".repeat(40);
     let scenario = json!({
@@ -26,7 +26,7 @@ pub(crate) fn hangs(sandbox: &mut Sandbox) {
     play(sandbox, scenario);
 }
 
-/// A run whose answers begin and never end, once all of them are open.
+/// Returns once all answers are open.
 fn hanging(sandbox: &mut Sandbox) -> Child {
     hangs(sandbox);
     let child = sandbox
@@ -39,8 +39,8 @@ fn hanging(sandbox: &mut Sandbox) -> Child {
     child
 }
 
-/// Waits until every message on the bill but those of the probes is open in the ledger of a project, and
-/// these are so many at least.
+/// Waits until at least `least` messages, and all but the probes, are open in the ledger of a
+/// project.
 pub(crate) fn all_are_open(sandbox: &Sandbox, (project, probes): (&str, usize), least: usize) {
     let file = sandbox.work().join(project).join(".ktx/state/usage.sqlite");
     until("messages are open", || {
@@ -80,7 +80,8 @@ pub(crate) fn signal(child: &Child, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// The ledger is the bill. What was told of a message last may lack the end of its output.
+/// The ledger equals the bill, except that the last report of a message may lack the end of its
+/// output.
 fn check(sandbox: &Sandbox) -> Value {
     let usage = answer(sandbox, "usage --json");
     let (bill, ledger) = (billed(sandbox), recorded(sandbox));
@@ -106,7 +107,8 @@ fn check(sandbox: &Sandbox) -> Value {
     usage
 }
 
-/// COG-14: after `kill -9`, the next command finds what had begun. Looking again changes nothing.
+/// COG-14: after `kill -9`, the next command finds the messages in flight. A second look changes
+/// nothing.
 #[test]
 fn messages_in_flight_survive_a_kill() {
     let mut sandbox = shop_of(TABLES);
@@ -122,13 +124,13 @@ fn messages_in_flight_survive_a_kill() {
     assert_eq!(
         printed.stderr,
         format!(
-            "Project: [SANDBOX]/work\n{open} messages were cut off; their output is estimated from what was seen of it\n"
+            "Project: [SANDBOX]/work\n{open} messages were cut off; their output is estimated from the part that arrived\n"
         )
     );
     assert!(printed.stdout.contains("\t~$"), "{printed}");
 }
 
-/// Processes that are written down as children of this project.
+/// Processes recorded as children of this project.
 fn noted(sandbox: &Sandbox) -> Vec<u32> {
     let folder = sandbox
         .work()
@@ -139,14 +141,13 @@ fn noted(sandbox: &Sandbox) -> Vec<u32> {
         .collect()
 }
 
-/// Whether a process is there and has not ended: one whose end nobody has asked about is none.
+/// A zombie does not count.
 fn runs(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
     !state.is_empty() && !state.starts_with('Z')
 }
 
-/// The process that guards the children of another one.
 fn guard_of(parent: u32) -> Option<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let mut numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -177,7 +178,7 @@ fn what_a_killed_run_has_left_ends_with_the_next_command() {
     );
     let printed = run(&sandbox, "wiki list");
     assert_eq!(printed.code, Some(0), "{printed}");
-    until("nothing is left", || {
+    until("no process remains", || {
         !left.iter().any(|process| runs(*process))
     });
     assert_eq!(noted(&sandbox), Vec::<u32>::new());
@@ -196,8 +197,8 @@ fn messages_in_flight_survive_a_second_interrupt() {
     check(&sandbox);
 }
 
-/// A ledger that somebody else has locked does not keep the program. What is missing is told; what had
-/// begun is found again by the next command.
+/// A ledger that another program has locked does not delay the end. Missing entries are reported,
+/// and the next command finds the messages in flight.
 #[test]
 fn a_locked_ledger_holds_up_no_interrupt() {
     let mut sandbox = shop_of(TABLES);

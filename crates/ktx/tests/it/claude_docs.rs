@@ -1,4 +1,4 @@
-//! The pages about the local Claude Code session say what they must.
+//! Tests the statements of the manual about the local Claude Code session.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn page_text(name: &str) -> String {
 }
 
 fn page(name: &str) -> String {
-    // Line ends are where the editor put them.
+    // Line ends depend on the editor.
     in_one_line(&page_text(name))
 }
 
@@ -27,7 +27,6 @@ fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// All files of one kind below a folder.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
@@ -50,8 +49,8 @@ fn says(name: &str, words: &[&str]) {
     }
 }
 
-/// KTX-85: each page speaks of the user's own session, and says that this backend decides on caching
-/// itself.
+/// KTX-85: each page speaks of the user's own session, and says that this backend decides on
+/// caching itself.
 #[test]
 fn every_page_speaks_of_your_own_session() {
     let own = "your own local Claude Code session";
@@ -92,7 +91,7 @@ fn every_page_speaks_of_your_own_session() {
     );
 }
 
-/// KTX-09: what this backend does not offer is written down, and nobody's subscription is for sale.
+/// KTX-09: the manual says what this backend does not offer, and that no subscription is for sale.
 #[test]
 fn what_is_not_offered_is_written_down() {
     says(
@@ -128,7 +127,7 @@ fn no_page_promises_what_a_subscription_does_not_give() {
     }
 }
 
-/// Every code of a failed model call stands on the page of the exit codes, once, with its exit code.
+/// Once, with its exit code.
 #[test]
 fn every_code_of_a_failed_call_is_explained() {
     let page = page_text("reference/exit-codes.md");
@@ -145,7 +144,6 @@ fn every_code_of_a_failed_call_is_explained() {
     }
 }
 
-/// No kind is left out of the list of all kinds.
 #[test]
 fn the_list_of_kinds_is_whole() {
     let source = text(&root().join("crates/llm-runtime/src/error.rs"));
@@ -181,7 +179,7 @@ fn quoted(page: &str) -> Vec<String> {
     quotes
 }
 
-/// What the program prints is in its source: every piece between two `…` does.
+/// Every part between two `…` is in the source of the program.
 #[test]
 fn quoted_messages_are_those_of_the_program() {
     let sources: String = files(&root().join("crates"), "rs")
@@ -208,7 +206,6 @@ fn quoted_messages_are_those_of_the_program() {
     }
 }
 
-/// The page of the environment names everything that decides what `claude` is given.
 #[test]
 fn the_boundary_of_the_environment_is_written_down() {
     let source = text(&root().join("crates/claude-code-adapter/src/environment.rs"));
@@ -221,7 +218,7 @@ fn the_boundary_of_the_environment_is_written_down() {
         let found = words.captures_iter(list).filter_map(|found| found.get(1));
         found.map(|word| word.as_str().to_owned()).collect()
     };
-    let (given, never) = page.split_once("| Never given |").expect("both tables");
+    let (given, never) = page.split_once("| Never passed |").expect("both tables");
     let (allowed, session) = (list("ALLOWED"), list("OWN_SESSION"));
     for name in allowed.iter().chain(&session) {
         assert!(given.contains(&format!("`{name}`")), "{name}");

@@ -1,5 +1,5 @@
-//! What of the machine reaches the local Claude Code session: the variables that it needs, and the hooks that an
-//! administrator put there, which are told.
+//! What reaches the local Claude Code session: the variables that it needs, and the hooks of an
+//! administrator, which are reported.
 
 use ktx_test_support::fake_claude::CANARIES;
 use ktx_test_support::sandbox::Sandbox;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::claude::{CONFIG, REGIONS, play, processes};
 use crate::support::{commit, json as answer, run, unscanned, write};
 
-/// A project whose provider block has these lines as well.
+/// The provider block has additional lines.
 fn project(provider: &str, scenario: Value) -> Sandbox {
     let mut sandbox = unscanned(REGIONS);
     write(&sandbox, "ktx.yaml", &format!("{CONFIG}{provider}"));
@@ -17,7 +17,6 @@ fn project(provider: &str, scenario: Value) -> Sandbox {
     sandbox
 }
 
-/// What the processes were given.
 fn environments(sandbox: &Sandbox) -> Vec<Value> {
     let text = std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap();
     let records = text
@@ -28,13 +27,14 @@ fn environments(sandbox: &Sandbox) -> Vec<Value> {
         .collect()
 }
 
-/// KTX-40…43: whatever the shell holds, `claude` gets what it needs and what the project names.
+/// KTX-40…43: whatever the shell holds, `claude` gets only what it needs and what the project
+/// names.
 #[test]
 fn claude_is_given_what_it_needs_and_nothing_else() {
     let provider = "    environment: [PROXY_LIBRARY, NOT_SET]\n";
     let mut sandbox = project(provider, json!({ "steps": [{ "text": "ok" }] }));
     for name in CANARIES {
-        // Those that ktx itself reads would lead it elsewhere.
+        // ktx reads these variables itself.
         if !["KTX_PROJECT_DIR", "OTEL_EXPORTER_OTLP_ENDPOINT"].contains(name) {
             sandbox.set(name, format!("canary-{name}"));
         }
@@ -70,7 +70,7 @@ fn claude_is_given_what_it_needs_and_nothing_else() {
     );
 }
 
-/// KTX-44: no project can bring back what chooses the account.
+/// KTX-44: no project can restore a variable that chooses the account.
 #[test]
 fn a_project_cannot_add_a_variable_that_chooses_the_account() {
     let provider = "    environment: [ANTHROPIC_API_KEY]\n";
@@ -81,12 +81,11 @@ exit 5
 Project: [SANDBOX]/work
 error: `llm.provider.environment` may not add `ANTHROPIC_API_KEY`: it changes the account, the provider or the session of `claude`
 
-hint: take it out of `llm.provider.environment` in ktx.yaml
+hint: remove it from `llm.provider.environment` in ktx.yaml
 ");
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// A machine whose settings put a hook into every session.
 fn hooked() -> Value {
     let hook = json!({
         "type": "system", "subtype": "hook_started", "hook_name": "SessionStart:startup",
@@ -95,11 +94,11 @@ fn hooked() -> Value {
     json!({ "before": [{ "raw": hook }], "steps": [{ "text": "ok" }] })
 }
 
-/// Hooks of the machine change what the model reads: `status` and the run itself say so.
+/// `status` and the run itself warn about it.
 #[test]
 fn a_hook_of_the_machine_is_told() {
     let sandbox = project("", hooked());
-    let warning = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of each call and may change what the model reads";
+    let warning = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside each call and may change what the model reads";
     let status = answer(&sandbox, "status --json");
     assert_eq!(status["llm"]["warnings"], json!([warning]));
     let shown = run(&sandbox, "status").stdout;
@@ -112,7 +111,6 @@ fn a_hook_of_the_machine_is_told() {
     );
 }
 
-/// With strict isolation nothing is asked where such a hook runs.
 #[test]
 fn a_hook_of_the_machine_is_refused_where_isolation_is_strict() {
     let sandbox = project("    isolation: strict\n", hooked());
@@ -120,9 +118,9 @@ fn a_hook_of_the_machine_is_refused_where_isolation_is_strict() {
 exit 5
 --- stderr
 Project: [SANDBOX]/work
-error: a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; ktx used no part of the answer
+error: a hook (`SessionStart`) from the Claude Code settings of this machine runs inside the call; ktx discarded the answer
 
-hint: have the hook taken out of the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`
+hint: ask the administrator to remove the hook from the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`
 ");
     let printed = run(&sandbox, "status --json");
     assert_eq!(printed.code, Some(5), "{printed}");

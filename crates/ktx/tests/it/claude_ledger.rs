@@ -1,5 +1,5 @@
-//! Every message that the account pays for is one row of the ledger, over many processes, tries,
-//! a run that breaks off and the run that goes on.
+//! Every message that the account pays for is one row of the ledger, over many processes, retries,
+//! an interrupted run and its continuation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
@@ -11,10 +11,9 @@ use crate::claude::play;
 use crate::claude_pauses::{described, shop_of_twelve, table};
 use crate::support::{json as answer, run};
 
-/// A model with a list price: dollars for a million tokens are picodollars for a millionth.
+/// A model with a list price: dollars per million tokens are picodollars per millionth.
 const MODEL: &str = "claude-sonnet-4-6";
 
-/// What was paid for, by message.
 pub(crate) fn billed(sandbox: &Sandbox) -> BTreeMap<String, [u64; 5]> {
     let text = std::fs::read_to_string(sandbox.home().join("bill.jsonl")).unwrap();
     let mut bill = BTreeMap::new();
@@ -36,7 +35,7 @@ pub(crate) fn billed(sandbox: &Sandbox) -> BTreeMap<String, [u64; 5]> {
     bill
 }
 
-/// What the ledger has, by message; the cost in picodollars.
+/// The cost is in picodollars.
 pub(crate) fn recorded(sandbox: &Sandbox) -> BTreeMap<String, ([u64; 5], i64)> {
     let file = sandbox.work().join(".ktx/state/usage.sqlite");
     let database = rusqlite::Connection::open(file).unwrap();
@@ -58,7 +57,7 @@ pub(crate) fn recorded(sandbox: &Sandbox) -> BTreeMap<String, ([u64; 5], i64)> {
     rows.collect::<Result<_, _>>().unwrap()
 }
 
-/// List prices of the model in picodollars a token.
+/// Picodollars per token.
 fn cost([input, write_5m, write_1h, read, output]: [u64; 5]) -> i64 {
     let picodollars = input * 3_000_000
         + write_5m * 3_750_000
@@ -82,7 +81,7 @@ fn scenario(sandbox: &Sandbox, changed: &BTreeMap<usize, Value>) -> Value {
     })
 }
 
-/// COG-07, COG-12: rows, tokens and cost are those of the bill, to the message.
+/// COG-07, COG-12: rows, tokens and cost equal those of the bill, message by message.
 #[test]
 fn the_ledger_is_the_bill() {
     let mut sandbox = shop_of_twelve();
@@ -112,8 +111,8 @@ fn the_ledger_is_the_bill() {
         .map(|(message, counters)| (message.clone(), (*counters, cost(*counters))))
         .collect();
     assert_eq!(ledger, expected);
-    // Two probes, twelve tables, one try more for each invalid object, two for the incomplete one;
-    // how many tables the first run came to is its own business.
+    // Two probes, twelve tables, one more try for each invalid object, two for the incomplete one;
+    // the number of tables in the first run varies.
     assert!(bill.len() >= 16 && broken_off.len() >= 4, "{}", bill.len());
 
     let usage = answer(&sandbox, "usage --json");
@@ -128,7 +127,7 @@ fn the_ledger_is_the_bill() {
             &total["cacheReadTokens"],
             &total["outputTokens"],
             &total["unpricedMessages"],
-            // A message that broke off is paid for with what was seen of it; a crashed call is made twice.
+            // A broken-off message costs what arrived of it; a crashed call is made twice.
             &total["incompleteMessages"],
         ],
         [
@@ -144,8 +143,8 @@ fn the_ledger_is_the_bill() {
     );
 }
 
-/// COG-15: each run has one writer of its own, also when four programs use one ledger at the same
-/// time: every message of theirs is one row, under its own run.
+/// COG-15: each run has its own writer, also when four programs use one ledger at the same time:
+/// every message is one row, under its own run.
 #[test]
 fn programs_side_by_side_write_each_message_once() {
     let mut sandbox = shop_of_twelve();

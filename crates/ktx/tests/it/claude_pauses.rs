@@ -1,5 +1,5 @@
-//! A run that the account stops in the middle: limits that reset, limits that do not, a login that
-//! ends. What is finished is kept, nothing is asked in vain, and the next run goes on.
+//! Runs that the account stops midway: limits that reset or do not, a login that ends. Finished
+//! work is kept, nothing is asked in vain, and the next run continues.
 
 use std::time::Duration;
 
@@ -18,15 +18,13 @@ llm:
     backend: claude-code
 ";
 
-/// Longer than any test takes, and not longer than a window is.
+/// Longer than any test takes, and shorter than a window.
 const FAR: (&str, u64) = ("resets_in", 4 * 60 * 60);
 
-/// A project whose warehouse has twelve tables with two columns each.
 pub(crate) fn shop_of_twelve() -> Sandbox {
     shop_of(12)
 }
 
-/// A project whose warehouse has so many tables with two columns each.
 pub(crate) fn shop_of(tables: usize) -> Sandbox {
     let tables = (1..=tables).map(|number| {
         let table = table(number);
@@ -38,12 +36,10 @@ pub(crate) fn shop_of(tables: usize) -> Sandbox {
     sandbox
 }
 
-/// The name of a table.
 pub(crate) fn table(number: usize) -> String {
     format!("shelf_{number:02}")
 }
 
-/// What a model says about a table.
 pub(crate) fn described(number: usize) -> Value {
     json!({
         "tableDescription": format!("Shelf number {number}."),
@@ -54,7 +50,7 @@ pub(crate) fn described(number: usize) -> Value {
     })
 }
 
-/// Describes every table, a moment after it was asked.
+/// Answers after a moment.
 fn describes() -> Value {
     let when = (1..=12).map(|number| {
         json!({
@@ -65,7 +61,7 @@ fn describes() -> Value {
     json!({ "steps": [{ "text": "ok" }], "when": when.collect::<Vec<_>>() })
 }
 
-/// Serves the probe and five tables, warns from the second prompt on, and then this happens.
+/// Serves the probe and five tables, warns from the second prompt on, and then plays `then`.
 fn stops(sandbox: &mut Sandbox, then: &Value) {
     let mut scenario = describes();
     scenario["shared_account"] = json!({
@@ -78,7 +74,7 @@ fn limit(window: &str, resets: (&str, u64)) -> Value {
     json!({ "limit": { "window": window, resets.0: resets.1 } })
 }
 
-/// What the account has seen: served prompts and refused ones.
+/// Served and refused prompts.
 fn account(sandbox: &Sandbox) -> (u64, u64) {
     let text = std::fs::read_to_string(sandbox.home().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
@@ -88,7 +84,7 @@ fn account(sandbox: &Sandbox) -> (u64, u64) {
     )
 }
 
-/// When the account's limit resets, as people are told.
+/// The time as ktx prints it.
 fn reset(sandbox: &Sandbox) -> String {
     let text = std::fs::read_to_string(sandbox.home().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
@@ -97,7 +93,7 @@ fn reset(sandbox: &Sandbox) -> String {
     end.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// Runs a command and compares what it prints; `[RESET]` stands for the end of the limit.
+/// `[RESET]` stands for the end of the limit.
 fn check_reset(sandbox: &Sandbox, line: &str, expected: &str) {
     let mut printed = run(sandbox, line);
     printed.stderr = printed.stderr.replace(&reset(sandbox), "[RESET]");
@@ -120,8 +116,8 @@ fn asked(sandbox: &Sandbox) -> usize {
         .count()
 }
 
-/// KTX-67: the window resets beyond the time of the run. Exactly one request is refused; what is
-/// finished is published; the next run sends nothing and says until when.
+/// KTX-67: the window resets after the end of the run. Exactly one request is refused, finished
+/// work is published, and the next run sends nothing and says until when.
 #[test]
 fn a_window_that_resets_too_late_pauses_the_run() {
     let mut sandbox = shop_of_twelve();
@@ -140,7 +136,7 @@ warehouse · structure
 warehouse · 12 tables, 24 columns
 warehouse · profile (12)
 warehouse · descriptions (12)
-calls at the same time: 8 → 1, 5-hour window: near the limit
+parallel calls: 8 → 1, 5-hour window: near the limit
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
@@ -149,7 +145,7 @@ warning: the model stopped: 7 of 12 tables are not described yet
 6 model messages, 822 tokens in, 120 out, list price unknown
 paused: the 5-hour usage limit of your Claude plan is reached until [RESET]
 
-hint: run the command again after that; what is finished is kept
+hint: run the command again after that; finished work is kept
 hint: 5 of 12 tables are described and kept; `ktx ingest` continues with the missing 7
 ",
     );
@@ -167,8 +163,8 @@ exit 5
 Project: [SANDBOX]/work
 error: the 5-hour usage limit of your Claude plan is reached until [RESET]
 
-hint: run the command again after that; what is finished is kept
-hint: run `ktx llm probe` to ask at once, if the account or its plan is another one by now
+hint: run the command again after that; finished work is kept
+hint: run `ktx llm probe` to ask at once, if the account or its plan has changed
 ",
     );
     let status = run(&sandbox, "status");
@@ -182,7 +178,7 @@ hint: run `ktx llm probe` to ask at once, if the account or its plan is another 
     );
     assert_eq!((tree(&sandbox), account(&sandbox)), (before, (6, 1)));
 
-    // The account has a bigger plan.
+    // The account has a bigger plan now.
     play(&mut sandbox, describes());
     assert_eq!(run(&sandbox, "ingest --max-minutes 1").code, Some(5));
     assert_eq!(run(&sandbox, "llm probe").code, Some(0));
@@ -196,7 +192,7 @@ hint: run `ktx llm probe` to ask at once, if the account or its plan is another 
     );
 }
 
-/// A week is not waited for, however much time the run has and however soon it is over.
+/// ktx never waits for a week, however much time the run has and however soon the window ends.
 #[test]
 fn a_weekly_window_ends_the_run_at_once() {
     let mut sandbox = shop_of_twelve();
@@ -215,7 +211,6 @@ fn a_weekly_window_ends_the_run_at_once() {
     assert_eq!(account(&sandbox), (6, 1));
 }
 
-/// The JSON form says what is left, and why.
 #[test]
 fn a_pause_is_json() {
     let mut sandbox = shop_of_twelve();
@@ -228,7 +223,7 @@ fn a_pause_is_json() {
         Some(&json!({
             "code": "llm_rate_limit",
             "message": format!("the 7-day usage limit of your Claude plan is reached until {}", reset(&sandbox)),
-            "hint": "run the command again after that; what is finished is kept",
+            "hint": "run the command again after that; finished work is kept",
             "tablesLeft": 7,
             "tables": 12,
         }))
@@ -245,7 +240,7 @@ fn a_pause_is_json() {
     );
 }
 
-/// A window that resets soon is waited for, and the run ends as if nothing had been.
+/// The run ends as if nothing had happened.
 #[test]
 fn a_window_that_resets_in_time_is_waited_for() {
     let mut sandbox = shop_of_twelve();
@@ -258,12 +253,11 @@ fn a_window_that_resets_in_time_is_waited_for() {
         .filter(|line| line.starts_with("waiting") && line.contains("5-hour window"))
         .count();
     assert_eq!(waits, 1, "{printed}");
-    // The probe and twelve tables were served, one request found the limit out.
+    // The probe and twelve tables were served; one request met the limit.
     assert_eq!((account(&sandbox), published(&sandbox)), ((13, 1), 12));
 }
 
-/// Ctrl-C ends the wait, and so do a service manager and a terminal that closes; the next run goes on
-/// with what was finished.
+/// Also by a service manager, or a closed terminal; the next run continues with the finished work.
 #[test]
 fn a_wait_can_be_interrupted() {
     for signal in ["-INT", "-TERM", "-HUP"] {
@@ -306,7 +300,8 @@ fn interrupted(signal: &str) {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// KTX-84: the login ends in the middle: a pause with the way to log in. No table counts as failed.
+/// KTX-84: if the login ends midway, the run pauses and says how to log in. No table counts as
+/// failed.
 #[test]
 fn a_login_that_ends_pauses_the_run() {
     let mut sandbox = shop_of_twelve();
@@ -342,7 +337,7 @@ fn a_login_that_ends_pauses_the_run() {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// A budget that is used up pauses as well: what is finished is published.
+/// Finished work is published.
 #[test]
 fn a_used_up_budget_pauses_the_run() {
     let mut sandbox = shop_of_twelve();
@@ -361,7 +356,6 @@ fn a_used_up_budget_pauses_the_run() {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// A call that is running when the time is over is ended: the run pauses with what was done.
 #[test]
 fn the_time_of_a_run_ends_a_call_in_flight() {
     let mut sandbox = shop_of(2);
@@ -378,7 +372,6 @@ fn the_time_of_a_run_ends_a_call_in_flight() {
     assert_eq!(published(&sandbox), 2);
 }
 
-/// Every call about these tables breaks down.
 fn crashes_at(numbers: std::ops::RangeInclusive<usize>) -> Value {
     let mut scenario = describes();
     if let Some(when) = scenario["when"].as_array_mut() {
@@ -387,7 +380,7 @@ fn crashes_at(numbers: std::ops::RangeInclusive<usize>) -> Value {
                 0,
                 json!({
                     "prompt_contains": format!("table: {}\n", table(number)),
-                    // Behind the answers about the other tables.
+                    // After the answers about the other tables.
                     "steps": [{ "sleep": 1000 }, { "exit": 3 }],
                 }),
             );
@@ -396,8 +389,7 @@ fn crashes_at(numbers: std::ops::RangeInclusive<usize>) -> Value {
     scenario
 }
 
-/// A call that breaks down every time belongs to its table: the others are described and published,
-/// and the next run asks for this one alone.
+/// The other tables are described and published, and the next run asks for this one alone.
 #[test]
 fn a_table_that_breaks_the_program_stops_no_other() {
     let mut sandbox = shop_of_twelve();
@@ -415,8 +407,8 @@ fn a_table_that_breaks_the_program_stops_no_other() {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// Three tables in a row mean that the program is broken: nothing more is asked, and what is finished
-/// is published.
+/// Three crashes in a row mean that the program is broken: ktx asks nothing more and publishes
+/// finished work.
 #[test]
 fn a_program_that_breaks_down_at_every_table_is_not_asked_for_all() {
     let mut sandbox = shop_of_twelve();

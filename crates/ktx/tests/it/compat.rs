@@ -6,7 +6,7 @@ use ktx_test_support::sandbox::Sandbox;
 
 use crate::support::{check, database, git, run, sandbox, tree};
 
-/// The fixture project with its warehouse built from `warehouse.sql`.
+/// The fixture project, with a warehouse built from `warehouse.sql`.
 fn older() -> Sandbox {
     let sandbox = sandbox();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/projects/ktx-0.12");
@@ -104,20 +104,17 @@ warehouse · 1 join, 0 to review
 warehouse · artifacts
 ");
     check!(&sandbox, "scan", @r"
-exit 0
-warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables
-  joins: 1 accepted, 0 to review
-  nothing changed
---- stderr
-Project: [SANDBOX]/work
-warehouse · structure
-warehouse · 2 tables, 9 columns
-warehouse · profile (2)
-warehouse · relationships
-warehouse · 1 join, 0 to review
-warehouse · artifacts
-");
-    // The manifest of KTX 0.12 says the same as ours: no semantic file changes.
+    exit 0
+    warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables
+      2 tables keep the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 1 accepted, 0 to review
+      nothing changed
+    --- stderr
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 2 tables, 9 columns
+    ");
+    // The manifest of KTX 0.12 means the same as ours, so no semantic file changes.
     assert_eq!(
         git(&sandbox, &["diff", "HEAD~1", "--", "semantic-layer"]),
         ""
@@ -125,7 +122,6 @@ warehouse · artifacts
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// Commands of KTX 0.12 that have nothing to do say so.
 #[test]
 fn commands_of_the_older_version_are_answered() {
     let sandbox = older();
@@ -134,7 +130,7 @@ fn commands_of_the_older_version_are_answered() {
 exit 0
 stopped: no server runs; `ktx mcp start` starts one, and each agent can start its own `ktx mcp stdio`
 --- stderr
-note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with that version
+note: `.ktx/mcp.json` belongs to a server of KTX 0.12; if it still runs, stop it with that version
 ";
     check(&sandbox, "mcp status", stopped);
     check(&sandbox, "mcp", stopped);
@@ -148,8 +144,8 @@ ktx is one program: there is no separate runtime to install, start or stop
     );
 }
 
-/// Every key of KTX 0.12, every driver, every field of sources and pages: each command opens the folder,
-/// what no version knows is reported and kept, and nothing is rewritten.
+/// Every key of KTX 0.12, every driver, every field of sources and pages: each command opens the
+/// folder, reports and keeps unknown fields, and rewrites nothing.
 #[test]
 fn a_project_with_every_key_is_opened_by_every_command() {
     let sandbox = sandbox();
@@ -207,7 +203,7 @@ fn a_project_with_every_key_is_opened_by_every_command() {
             .iter()
             .filter(|text| !printed.stderr.contains(*text));
         let silent: Vec<_> = silent.collect();
-        // The page of status has its own lines for what is wrong in the configuration.
+        // Status has its own lines for errors in the configuration.
         if !line.starts_with("status") || line.contains("--validate") {
             assert!(
                 silent.is_empty(),
@@ -237,7 +233,7 @@ hint: use one of `warehouse`, `pg`, `my`, `ms`, `ch`, `sf`, `bq`
     assert_eq!(edited, "0\t1\tktx.yaml\n");
 }
 
-/// The scripted line of KTX 0.12 that asks for nothing is taken as it is.
+/// The scripted line of KTX 0.12 that adds nothing still works.
 #[test]
 fn the_scripted_setup_of_the_older_version_is_taken() {
     let sandbox = older();
@@ -253,7 +249,7 @@ next: run `ktx status` to see what works
     assert_eq!(tree(&sandbox), before);
 }
 
-/// The index is brought up to date with what has changed, or made anew.
+/// Updated with the changes, or rebuilt.
 #[test]
 fn the_index_is_brought_up_to_date() {
     let sandbox = older();
@@ -311,7 +307,7 @@ sl warehouse	scanned=3	updated=0	deleted=0
 --- stderr
 Project: [SANDBOX]/work
 ");
-    // Nothing but the two pages is different.
+    // Only the two pages differ.
     let mut after = tree(&sandbox);
     after.remove("wiki/global/new.md");
     let mut before = before;

@@ -1,4 +1,4 @@
-//! `ktx completion` and the candidates behind it.
+//! `ktx completion` and its candidates.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,29 +16,35 @@ sl
 sql
 status
 ");
-    check!(&sandbox, "__complete", @r"
-exit 0
-admin
-agent
-completion
-connection
-demo
-help
-ingest
-llm
-mcp
-scan
-setup
-sl
-sql
-status
-usage
-wiki
---debug
---help
---project-dir
---version
-");
+    check!(&sandbox, "__complete", @"
+    exit 0
+    admin
+    agent
+    completion
+    connection
+    demo
+    drift
+    help
+    ingest
+    llm
+    mcp
+    report
+    review
+    runs
+    scan
+    setup
+    sl
+    sql
+    status
+    tools
+    usage
+    why
+    wiki
+    --debug
+    --help
+    --project-dir
+    --version
+    ");
 }
 
 #[test]
@@ -125,29 +131,30 @@ exit 0
 fn outside_a_project_commands_are_still_offered() {
     let sandbox = shop();
     check!(&sandbox, "--project-dir nowhere __complete -- scan ''", @r"
-exit 0
-help
-relationships
-review
---debug
---dry-run
---estimate
---help
---json
---max-bytes
---max-minutes
---max-queries
---no-query-history
---output
---project-dir
---query-history
---query-history-window-days
---structural
---wait
-");
+    exit 0
+    help
+    relationships
+    review
+    --debug
+    --dry-run
+    --estimate
+    --full
+    --help
+    --json
+    --max-bytes
+    --max-minutes
+    --max-queries
+    --no-query-history
+    --output
+    --project-dir
+    --query-history
+    --query-history-window-days
+    --structural
+    --wait
+    ");
 }
 
-/// The script that bash reads asks this very program, whatever the project holds by then.
+/// The script asks this program, so it knows the current names of the project.
 #[test]
 fn bash_completes_words_of_the_project() {
     let sandbox = shop();

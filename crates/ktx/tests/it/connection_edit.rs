@@ -28,7 +28,7 @@ fn secret(sandbox: &Sandbox, name: &str) -> (String, u32) {
     (sandbox.read(&path).unwrap(), mode)
 }
 
-/// Connections are changed without an editor, and the file stays the user's.
+/// The user's comments and layout stay.
 #[test]
 fn an_added_connection_stands_beside_the_users_own_words() {
     let sandbox = shop();
@@ -47,7 +47,7 @@ Role: read-only
 --- stderr
 Project: [SANDBOX]/work
 warning: driver `sqlite` does not know the field `maxConnections`
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     assert_eq!(
         config(&sandbox),
@@ -62,7 +62,7 @@ exit 0
 Removed connection: second
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     assert_eq!(config(&sandbox), COMMENTED);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
@@ -128,7 +128,7 @@ Driver: mysql
 Secret: .ktx/secrets/my-password (ignored by git)
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     assert_eq!(
         secret(&sandbox, "my-password"),
@@ -136,13 +136,14 @@ ktx.yaml is changed and not committed
     );
     assert!(!config(&sandbox).contains("hunter"), "{}", config(&sandbox));
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), " M ktx.yaml\n");
-    // The file still serves the renamed connection, so the next of that name gets another one.
+    // The file still serves the renamed connection, so the next connection of that name gets
+    // another one.
     check!(&sandbox, "connection rename my old", @r"
 exit 0
 Renamed connection: my -> old
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     let printed = sandbox.run_with_input(&words, "hunter4").unwrap();
     assert_eq!(printed.code, Some(0), "{printed}");
@@ -175,10 +176,10 @@ Removed connection: my
 Remains: .ktx/secrets/my-password-2
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 hint: nothing in ktx.yaml names this secret any more; delete it with `rm [SANDBOX]/work/.ktx/secrets/my-password-2`
 ");
-    // The model's key is the same file: it is not offered for deletion.
+    // The model's key is in the same file, so it is not offered for deletion.
     let text = config(&sandbox).replace(
         "backend: none",
         "backend: none\n    anthropic:\n      api_key: file:.ktx/secrets/my-password",
@@ -189,7 +190,7 @@ exit 0
 Removed connection: old
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     assert_eq!(secret(&sandbox, "my-password").0, "hunter3\n");
 }
@@ -272,7 +273,7 @@ fn what_cannot_be_added_changes_nothing() {
     };
     refused(
         "connection add warehouse --driver sqlite --path a.db",
-        "there is a connection `warehouse` already",
+        "connection `warehouse` already exists",
     );
     refused(
         "connection add ../x --driver sqlite --path a.db",
@@ -296,7 +297,7 @@ fn what_cannot_be_added_changes_nothing() {
     );
     refused(
         "connection add a --driver postgres --host h --username u --field password=hunter2",
-        "`password` holds a secret, which does not belong on a command line or into ktx.yaml",
+        "`password` holds a secret, which does not belong on a command line or in ktx.yaml",
     );
     refused(
         "connection add a --driver postgres --host h --username u --password-stdin",
@@ -304,7 +305,7 @@ fn what_cannot_be_added_changes_nothing() {
     );
     refused(
         "connection remove warehouse",
-        "connection `warehouse` is removed only when you agree",
+        "connection `warehouse` is removed only with your consent",
     );
 }
 
@@ -318,7 +319,7 @@ Driver: postgres
 --- stderr
 Project: [SANDBOX]/work
 warning: `url` has no value yet: environment variable `PG_URL` is not set
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
 }
 
@@ -331,7 +332,7 @@ Added connection: gone
 Driver: sqlite
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 error: the database file `[SANDBOX]/work/gone.db` does not exist
 
 hint: correct `path`; a relative path starts at the project folder
@@ -352,7 +353,7 @@ Remains: raw-sources/warehouse
 --- stderr
 Project: [SANDBOX]/work
 warning: `setup.database_connection_ids` in ktx.yaml still names it
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     assert!(
         sandbox
@@ -362,7 +363,7 @@ ktx.yaml is changed and not committed
     );
 }
 
-/// Nothing is lost: files under the old id are moved by the user first.
+/// The user moves the files under the old id first, so nothing is lost.
 #[test]
 fn a_connection_is_renamed_once_its_files_are_moved() {
     let sandbox = shop();
@@ -389,7 +390,7 @@ exit 0
 Renamed connection: warehouse -> shop
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     let found = config(&sandbox);
     assert!(
@@ -410,7 +411,7 @@ ktx.yaml is changed and not committed
     );
 }
 
-/// Google's own tools keep the login outside of the project, and may do so later than now.
+/// Google's own tools store the login outside of the project, perhaps later than now.
 #[test]
 fn a_bigquery_connection_may_come_before_its_login() {
     let sandbox = project();
@@ -420,7 +421,7 @@ Added connection: lake
 Driver: bigquery
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 error: connection `lake` cannot be used
   caused by: connection `lake` has no credentials: secret file `[SANDBOX]/home/.config/gcloud/application_default_credentials.json` cannot be read
 
@@ -429,7 +430,7 @@ hint: the connection stays in ktx.yaml; run `ktx connection test lake` again
 ");
 }
 
-/// An address is corrected without an editor; comments and all other settings stay.
+/// Comments and all other settings stay.
 #[test]
 fn an_edited_connection_keeps_what_is_not_named() {
     let sandbox = shop();
@@ -451,7 +452,7 @@ Latency: [DURATION]
 Role: read-only
 --- stderr
 Project: [SANDBOX]/work
-ktx.yaml is changed and not committed
+ktx.yaml has uncommitted changes
 ");
     assert_eq!(
         config(&sandbox),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{check, compare_text, run, sandbox, write};
 
-/// The naive answer is wrong, the compiled one is right, and the project is a real one.
+/// The naive answer is wrong, the compiled one is right, and the project is usable.
 #[test]
 fn the_demo_answers_its_question() {
     let sandbox = sandbox();
@@ -20,7 +20,8 @@ fn the_demo_answers_its_question() {
             "validation",
             "search",
             "question",
-            "attach"
+            "attach",
+            "test"
         ]
     );
     let question = &answer["question"];
@@ -91,14 +92,14 @@ fn a_folder_that_is_no_demo_is_left_alone() {
     check!(&sandbox, "demo --dir mine", @r"
 exit 3
 --- stderr
-error: `[SANDBOX]/work/mine` is not empty and no demo; it is left alone
+error: `[SANDBOX]/work/mine` is not empty and not a demo; ktx leaves it alone
 
 hint: name an empty or new folder with `--dir`
 ");
     check!(&sandbox, "demo --dir mine --force", @r"
 exit 3
 --- stderr
-error: `[SANDBOX]/work/mine` is not empty and no demo; it is left alone
+error: `[SANDBOX]/work/mine` is not empty and not a demo; ktx leaves it alone
 
 hint: name an empty or new folder with `--dir`
 ");
@@ -119,7 +120,7 @@ error: `[SANDBOX]/work/file` cannot be used
     assert_eq!(run(&sandbox, "demo --dir mine --bogus").code, Some(2));
 }
 
-/// With a model, tables are described; the fake answers with the smallest right object.
+/// The fake answers with the smallest valid object.
 #[test]
 fn the_demo_describes_its_tables_with_a_model() {
     let mut sandbox = sandbox();
@@ -147,13 +148,13 @@ fn the_demo_describes_its_tables_with_a_model() {
         sandbox.git("ktx-demo", &["status", "--porcelain"]).unwrap(),
         ""
     );
-    // The probe came before the project, and its price is in the project's ledger all the same.
+    // The probe came before the project, and its cost is in the project's ledger all the same.
     let usage = "usage --by stage --json --project-dir ktx-demo";
     let usage = crate::support::json(&sandbox, usage).to_string();
     for stage in ["\"probe\"", "\"descriptions\""] {
         assert!(usage.contains(stage), "{usage}");
     }
-    // KTX-25: no child works in the caller's folder, the one before the project neither.
+    // KTX-25: no child works in the caller's folder, not even the one before the project.
     let record = std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap();
     let mut folders: Vec<String> = record
         .lines()
@@ -171,7 +172,7 @@ fn the_demo_describes_its_tables_with_a_model() {
     );
 }
 
-/// `--force` replaces the whole folder, and only one that the demo itself made at that place.
+/// `--force` replaces only a folder that the demo created at that path.
 #[test]
 fn a_demo_is_made_anew_only_where_it_was_made() {
     let sandbox = sandbox();
@@ -203,7 +204,7 @@ fn a_demo_is_made_anew_only_where_it_was_made() {
         names
     };
     assert_eq!(names(&sandbox), ["ktx-demo"]);
-    // A copy, a folder that was moved and a link are somebody's own.
+    // A copy, a moved folder and a link belong to the user.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("ktx-demo", sandbox.work().join("link")).unwrap();
@@ -225,7 +226,7 @@ fn a_demo_is_made_anew_only_where_it_was_made() {
             &format!(
                 "exit 3
 --- stderr
-error: `[SANDBOX]/work/{dir}` looks like a demo, but there is no record that `ktx demo` made it here; it is left alone
+error: `[SANDBOX]/work/{dir}` looks like a demo, but there is no record that `ktx demo` created it here; ktx leaves it alone
 
 hint: name an empty or new folder with `--dir`, or remove the folder yourself
 "
@@ -236,7 +237,6 @@ hint: name an empty or new folder with `--dir`, or remove the folder yourself
     assert_eq!(names(&sandbox), ["copy", "moved"]);
 }
 
-/// A demo that cannot be made anew leaves the earlier one as it was.
 #[test]
 fn an_earlier_demo_survives_a_failure() {
     let mut sandbox = sandbox();

@@ -1,5 +1,5 @@
-//! `ktx demo` where there was a demo before: what was paid for is kept, a kill loses nothing, and
-//! whatever refuses does so before anything is paid for.
+//! `ktx demo` over an earlier demo: paid usage is kept, a kill loses nothing, and every refusal
+//! comes before any cost.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use crate::claude::play;
 use crate::claude_cut_off::{all_are_open, bill_lines, hangs, signal};
 use crate::support::{json as answer, run, sandbox, write};
 
-/// Messages in the demo's ledger, and those of them that were cut off.
+/// All messages, and those that were cut off.
 fn used(sandbox: &Sandbox) -> (u64, u64) {
     let usage = answer(sandbox, "usage --json --project-dir ktx-demo");
     let total = &usage["data"]["total"];
@@ -27,7 +27,7 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
     names
 }
 
-/// A demo with a file of the user's, for which a model was paid.
+/// The demo has a file of the user and a paid model.
 fn paid_for(scenario: &Value) -> (Sandbox, u64) {
     let mut sandbox = sandbox();
     play(&mut sandbox, json!({ "echo": {} }));
@@ -40,7 +40,6 @@ fn paid_for(scenario: &Value) -> (Sandbox, u64) {
     (sandbox, before)
 }
 
-/// A demo that is made anew goes on with the ledger of the one before it.
 #[test]
 fn usage_outlives_the_demo() {
     let (sandbox, before) = paid_for(&json!({ "echo": {} }));
@@ -52,8 +51,7 @@ fn usage_outlives_the_demo() {
     assert_eq!(names(&sandbox), ["ktx-demo"]);
 }
 
-/// A demo that is not made leaves the earlier one, with what was paid for in vain: a probe that fails,
-/// and answers that an interrupt cut off.
+/// A failed probe, and answers that an interrupt cut off, stay in the ledger.
 #[test]
 fn usage_outlives_a_demo_that_fails() {
     let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
@@ -80,7 +78,7 @@ fn usage_outlives_a_demo_that_fails() {
     assert_eq!(names(&sandbox), ["ktx-demo"]);
 }
 
-/// Makes the demo anew and is killed at this point.
+/// Rebuilds the demo and is killed at this point.
 fn killed_at(sandbox: &mut Sandbox, point: &str) {
     sandbox.set("KTX_TEST_KILL_AT", point);
     let killed = run(sandbox, "demo --force");
@@ -89,8 +87,8 @@ fn killed_at(sandbox: &mut Sandbox, point: &str) {
     assert_eq!(names(sandbox).len(), 2, "{point}");
 }
 
-/// `kill -9` while the new demo is made: nothing is removed that was not asked to be, and the earlier
-/// one comes back when the new one is gone.
+/// `kill -9` while the new demo is created removes nothing else, and the earlier demo comes back
+/// when the new one is gone.
 #[test]
 fn a_demo_that_was_killed_leaves_the_earlier_one() {
     let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
@@ -99,7 +97,7 @@ fn a_demo_that_was_killed_leaves_the_earlier_one() {
     assert_eq!(told.code, Some(3));
     assert!(
         told.stderr
-            .starts_with("a killed `ktx demo` had begun what is there; the demo before it is in `"),
+            .starts_with("a killed `ktx demo` created the folder; the demo before it is in `"),
         "{told}"
     );
     std::fs::remove_dir_all(sandbox.work().join("ktx-demo")).unwrap();
@@ -109,7 +107,7 @@ fn a_demo_that_was_killed_leaves_the_earlier_one() {
     assert_eq!(used(&sandbox), (before, 0));
 }
 
-/// Killed twice, and asked for again: the demo in whose place the last one comes is the first one.
+/// Killed twice and requested again: the last demo replaces the first one.
 #[test]
 fn a_killed_demo_is_made_anew() {
     let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
@@ -121,7 +119,7 @@ fn a_killed_demo_is_made_anew() {
     assert_eq!((names(&sandbox).len(), used(&sandbox)), (1, (before, 0)));
 }
 
-/// Killed when it was whole: the earlier one goes, its usage stays.
+/// Killed when complete: the earlier demo is removed, its usage stays.
 #[test]
 fn a_demo_that_was_killed_at_its_end_is_whole() {
     let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
@@ -130,7 +128,6 @@ fn a_demo_that_was_killed_at_its_end_is_whole() {
     assert_eq!((names(&sandbox).len(), used(&sandbox)), (1, (before, 0)));
 }
 
-/// A demo whose files are in the last commit of the repository around it is refused at once.
 #[test]
 fn a_demo_inside_a_repository_is_refused_before_anything_is_paid_for() {
     let mut sandbox = sandbox();
@@ -144,10 +141,10 @@ fn a_demo_inside_a_repository_is_refused_before_anything_is_paid_for() {
     assert_eq!(run(&sandbox, "demo").code, Some(0));
     let refused = "exit 3
 --- stderr
-error: `[SANDBOX]/work/ktx-demo` is a part of the git repository around it, which has files there in its last commit
+error: `[SANDBOX]/work/ktx-demo` is part of the git repository around it, whose last commit has files there
 
 hint: name a folder with `--dir` that the repository does not have
-hint: or remove the folder and commit that, then run the same command again
+hint: or remove the folder, commit that, and run the same command again
 ";
     crate::support::check(&sandbox, "demo --force --backend claude-code", refused);
     std::fs::remove_dir_all(sandbox.work().join("ktx-demo")).unwrap();
@@ -160,7 +157,7 @@ hint: or remove the folder and commit that, then run the same command again
     assert_eq!(printed.code, Some(0), "{printed}");
 }
 
-/// Killed before the new demo says whose it is: the same command goes on, also for a first demo.
+/// Killed before the new demo records its owner: the same command continues, also for a first demo.
 #[test]
 fn a_demo_that_was_killed_at_its_begin_is_made_anew() {
     let mut sandbox = sandbox();
@@ -176,8 +173,8 @@ fn a_demo_that_was_killed_at_its_begin_is_made_anew() {
     assert_eq!(names(&sandbox), ["ktx-demo"]);
 }
 
-/// A reader that leaves takes nothing back: the new demo stays, in the place of the earlier one. A ledger
-/// that cannot be read is told before anything is moved.
+/// A closed pipe does not undo anything: the new demo replaces the earlier one. An unreadable
+/// ledger is reported before anything moves.
 #[test]
 fn a_demo_stays_though_nobody_reads_about_it() {
     let sandbox = sandbox();
@@ -204,7 +201,7 @@ fn a_demo_stays_though_nobody_reads_about_it() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!stderr.contains("in its place again"), "{stderr}");
+    assert!(!stderr.contains("is restored"), "{stderr}");
     assert_eq!(names(&sandbox), ["ktx-demo"]);
     assert!(sandbox.read("ktx-demo/notes/mine.txt").is_err());
     assert!(sandbox.read("ktx-demo/ktx.yaml").is_ok());

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::support::{run, shop, tree, write};
 
-/// A full device stays a device, and what cannot be written is told.
+/// `/dev/full` stays a device.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told() {
@@ -21,7 +21,7 @@ fn a_full_disk_is_told() {
         assert_eq!(printed.code, Some(1), "{line}: {printed}");
         assert!(
             printed.stderr.ends_with(
-                "error: cannot write `/dev/full`\n  caused by: No space left on device (os error 28)\n\nhint: make room on that disk; then run the command again\n"
+                "error: cannot write `/dev/full`\n  caused by: No space left on device (os error 28)\n\nhint: free space on that disk; then run the command again\n"
             ),
             "{line}: {printed}"
         );
@@ -60,7 +60,7 @@ fn a_full_disk_is_told() {
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A named pipe is written to, and an unwritable folder leaves the file that is there.
+/// A named pipe is written to, and an unwritable folder keeps its file.
 #[cfg(unix)]
 #[test]
 fn an_output_file_is_whole_or_untouched() {

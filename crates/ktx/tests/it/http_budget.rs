@@ -1,5 +1,5 @@
-//! `llm.budget`: what all commands of a project together may use in a day, against what a provider
-//! over HTTP has sent.
+//! `llm.budget`: the daily limit of all commands of a project together, compared with what an HTTP
+//! provider has sent.
 
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,14 +15,13 @@ use crate::support::{json as answer, run, unscanned};
 
 const TABLE: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL);";
 
-/// The output tokens of every answer: far more than a call expects at first.
+/// Far more than a call expects at first.
 const OUTPUT: u64 = 2_000;
 
 fn input(request: &Request) -> u64 {
     u64::try_from(request.body.len() / 3).expect("a size")
 }
 
-/// An answer to a call that is streamed or not.
 fn said(request: &Request, number: usize) -> Answer {
     let usage = json!({ "input_tokens": input(request), "output_tokens": OUTPUT });
     let message = json!({
@@ -50,7 +49,7 @@ fn asking(sandbox: &Sandbox) -> Child {
         .expect("a child")
 }
 
-/// Returns the text of a failure without the time of its day's end.
+/// Removes the time at which the day ends.
 fn refused(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {
@@ -64,8 +63,8 @@ fn refused(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Two commands at a time, until the budget refuses both: what was sent exceeds the budget by less than
-/// one answer, and the ledger holds all of it.
+/// Two commands at a time, until the budget refuses both: the usage exceeds the budget by less than
+/// one answer, and the ledger has all of it.
 #[test]
 fn commands_at_the_same_time_share_the_budget_of_the_day() {
     const LIMIT: u64 = 20_000;
@@ -114,7 +113,7 @@ fn commands_at_the_same_time_share_the_budget_of_the_day() {
     );
 }
 
-/// A call that was killed counts as far as its answer had come, and holds nothing any more.
+/// A killed call counts with the part of its answer that arrived, and reserves nothing.
 #[test]
 fn a_killed_command_holds_nothing_of_the_budget() {
     let stalls = Arc::new(AtomicBool::new(true));
@@ -140,7 +139,7 @@ fn a_killed_command_holds_nothing_of_the_budget() {
         !provider.requests().is_empty() && held(&budget(&sandbox)) > 0
     });
     let in_flight = budget(&sandbox);
-    // The answer may have 32 000 tokens, whatever it has so far.
+    // The answer may have 32 000 tokens, whatever has arrived.
     assert!(held(&in_flight) > 32_000, "{in_flight}");
     assert_eq!(in_flight["tokens"]["used"], 0);
     let status = run(&sandbox, "status --fast");
@@ -169,7 +168,7 @@ fn a_killed_command_holds_nothing_of_the_budget() {
     );
 }
 
-/// A budget that allows nothing sends nothing, and the model's probe is no exception.
+/// The rule holds for the probe, too.
 #[test]
 fn a_budget_of_nothing_admits_no_call() {
     let provider = Loopback::start(said).expect("a provider");
@@ -197,7 +196,8 @@ fn a_budget_of_nothing_admits_no_call() {
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// COG-16: an unknown price is unknown, never zero: a limit of money needs the price of every model.
+/// COG-16: an unknown price is unknown, never zero: a limit of money needs the price of every
+/// model.
 #[test]
 fn a_budget_of_money_needs_the_price_of_the_model() {
     let provider = Loopback::start(said).expect("a provider");

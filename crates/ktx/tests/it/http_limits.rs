@@ -1,5 +1,5 @@
-//! Limits of HTTP backends at the command line: what asks waits for nothing, and no run waits beyond
-//! its time.
+//! Limits of HTTP backends on the command line: probes do not wait, and no run waits beyond its
+//! time.
 
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -24,8 +24,8 @@ fn full() -> Answer {
     Answer::json(429, &error).header("retry-after", "3600")
 }
 
-/// A probe tells a limit at once. What works or looks is then told without asking, and where one can ask;
-/// what finds out how things stand asks. A new key is not held to the limit.
+/// A probe reports a limit at once. Other commands then report it without asking, and say which
+/// command asks; those that test the current state ask. The limit does not apply to a new key.
 #[test]
 fn what_asks_whether_a_model_answers_waits_for_nothing() {
     let provider = Loopback::start(|request, _| {
@@ -67,7 +67,7 @@ fn what_asks_whether_a_model_answers_waits_for_nothing() {
     assert_eq!(provider.requests().len(), 4);
 }
 
-/// The file in which limits are kept, with other moments.
+/// The file of limits with other times.
 fn rewrite(sandbox: &Sandbox, key: &str, hours: i64) {
     let path = sandbox.work().join(".ktx/state/rate-limits.json");
     let mut book: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -81,7 +81,8 @@ fn rewrite(sandbox: &Sandbox, key: &str, hours: i64) {
     std::fs::write(&path, book.to_string()).unwrap();
 }
 
-/// What was heard while the clock was ahead, and what lasts longer than any limit, keeps nobody out.
+/// Limits that were reported while the clock was ahead, or that last longer than any limit can,
+/// block nothing.
 #[test]
 fn a_limit_that_cannot_be_so_is_tried() {
     let provider = Loopback::start(|request, number| match number {
@@ -107,7 +108,7 @@ fn a_limit_that_cannot_be_so_is_tried() {
     }
 }
 
-/// A limit that no longer holds is over for all commands when one that asks is served.
+/// Once a call succeeds, the limit is over for all commands.
 #[test]
 fn a_limit_that_is_no_longer_so_is_forgotten() {
     let provider = Loopback::start(|request, number| match number {
@@ -128,7 +129,7 @@ fn a_limit_that_is_no_longer_so_is_forgotten() {
     }
 }
 
-/// `--max-minutes` bounds what is waited for: the run stops, and what is finished is kept.
+/// `--max-minutes` also limits waits: the run stops and keeps finished work.
 #[test]
 fn a_run_does_not_wait_beyond_its_time() {
     let provider = Loopback::start(|request, number| match number {
@@ -146,10 +147,8 @@ fn a_run_does_not_wait_beyond_its_time() {
     assert!(
         printed
             .stderr
-            .contains("paused: the provider's limit holds for 3")
-            && printed
-                .stderr
-                .contains(" s, longer than the time of the run"),
+            .contains("paused: the provider's limit lasts 3")
+            && printed.stderr.contains(" s, longer than the run may take"),
         "{printed}"
     );
     assert_eq!(provider.requests().len(), 2);
@@ -158,7 +157,7 @@ fn a_run_does_not_wait_beyond_its_time() {
     assert!(kept.contains("regions"), "{kept}");
 }
 
-/// A limit of hours is not waited for: the run pauses and says until when.
+/// The run pauses and says until when.
 #[test]
 fn a_limit_of_hours_pauses_the_run() {
     let provider = Loopback::start(|request, number| match number {
@@ -178,7 +177,7 @@ fn a_limit_of_hours_pauses_the_run() {
     assert!(!printed.stderr.contains("waiting"), "{printed}");
 }
 
-/// `llm.timeouts`: a silent provider is given up when the project says so.
+/// `llm.timeouts`
 #[test]
 fn a_silent_provider_is_given_up_after_the_time_of_the_project() {
     let provider = Loopback::start(|request, _| Answer {
@@ -193,7 +192,7 @@ fn a_silent_provider_is_given_up_after_the_time_of_the_project() {
     assert!(
         printed
             .stderr
-            .contains("error: the provider said nothing for 1 s")
+            .contains("error: the provider sent nothing for 1 s")
             && printed.stderr.contains("llm.timeouts.first_byte_seconds"),
         "{printed}"
     );

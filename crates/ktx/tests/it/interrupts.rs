@@ -1,5 +1,5 @@
-//! Signals at any moment: also between two steps of a command, where nothing waits for them. And what
-//! a command finds out before it pays.
+//! Signals at any moment, also between two steps of a command; and errors that a command finds
+//! before any cost.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::claude::play;
 use crate::claude_pauses::shop_of_twelve;
 use crate::support::{git, run};
 
-/// A scanned project whose local database is held, so that `ktx ingest` stands still behind its probe.
+/// The local database is locked, so `ktx ingest` stops after its probe.
 fn held() -> (Sandbox, rusqlite::Connection, Child) {
     let mut sandbox = shop_of_twelve();
     play(&mut sandbox, json!({ "echo": {} }));
@@ -37,13 +37,12 @@ fn held() -> (Sandbox, rusqlite::Connection, Child) {
     (sandbox, state, child)
 }
 
-/// Processes that have ended.
 fn asked(sandbox: &Sandbox) -> usize {
     let text = std::fs::read_to_string(sandbox.home().join("record.jsonl"));
     text.unwrap_or_default().lines().count()
 }
 
-fn send(signal: &str, child: &Child) {
+pub(crate) fn send(signal: &str, child: &Child) {
     let sent = std::process::Command::new("kill")
         .args([signal, &child.id().to_string()])
         .status();
@@ -76,7 +75,7 @@ fn a_signal_between_two_steps_ends_the_command() {
     }
 }
 
-/// Whoever asks twice is not kept waiting, whatever it is that waits.
+/// Whatever the command waits for.
 #[test]
 fn a_second_signal_between_two_steps_ends_the_command_at_once() {
     let (sandbox, state, child) = held();
@@ -86,13 +85,12 @@ fn a_second_signal_between_two_steps_ends_the_command_at_once() {
     let printed = printed(&sandbox, child);
     state.execute_batch("ROLLBACK").unwrap();
     assert_eq!(printed.code, Some(130), "{printed}");
-    // It did not find out that the database is in use.
+    // The command did not notice that the database is in use.
     assert_eq!(printed.stderr, "Project: [SANDBOX]/work\n");
     let next = run(&sandbox, "scan");
     assert_eq!(next.code, Some(0), "{next}");
 }
 
-/// A project that is in use is told before the model is asked for anything.
 #[test]
 fn a_project_in_use_costs_nothing() {
     let mut sandbox = shop_of_twelve();

@@ -1,4 +1,4 @@
-//! What units of a context source may not change without a person: it is kept back as a proposal.
+//! Changes that units of a context source may not make without a person: they become proposals.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -7,7 +7,6 @@ use crate::claude::processes;
 use crate::sources::{SCHEMA, Script, locally, page, project};
 use crate::support::{commit, git, json as json_of, run, write};
 
-/// A page that a person has signed.
 const POLICY: &str = "---
 summary: What revenue is
 owner: ada@example.com
@@ -15,7 +14,6 @@ owner: ada@example.com
 Revenue is the sum of paid orders.
 ";
 
-/// A measure that a person has signed off.
 const SIGNED: &str = "name: orders
 measures:
   - name: revenue
@@ -26,7 +24,7 @@ measures:
 const PAGE: &str = "wiki/global/policy.md";
 const SOURCE: &str = "semantic-layer/warehouse/orders.yaml";
 
-/// A scanned project with a dbt project, and what a person wrote.
+/// A scanned project with a dbt project and a person's files.
 fn signed() -> Sandbox {
     let sandbox = project(&[("models/schema.yml", SCHEMA)]);
     write(&sandbox, PAGE, POLICY);
@@ -43,7 +41,7 @@ fn times_ten() -> (&'static str, Value) {
     )
 }
 
-/// A model that changes what a person wrote, and writes a page of its own.
+/// Changes a person's files, and writes a page of its own.
 fn meddling() -> Script {
     let calls = vec![
         times_ten(),
@@ -53,15 +51,12 @@ fn meddling() -> Script {
     vec![("Unit dbt-all of", calls)]
 }
 
-/// The only file below the folder of proposals.
+/// The id of the only proposal.
 fn proposal(sandbox: &Sandbox) -> String {
-    let folder = ".ktx/state/proposals/shop-dbt";
-    let entries = std::fs::read_dir(sandbox.work().join(folder)).expect("the folder");
-    let names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().display().to_string())
-        .collect();
-    assert_eq!(names.len(), 1, "{names:?}");
-    format!("{folder}/{}", names[0])
+    let listed = json_of(sandbox, "review list --json");
+    let items = listed["data"]["items"].as_array().expect("items");
+    assert_eq!(items.len(), 1, "{listed}");
+    items[0]["id"].as_str().expect("an id").to_owned()
 }
 
 fn revenue(sandbox: &Sandbox) -> String {
@@ -70,8 +65,9 @@ fn revenue(sandbox: &Sandbox) -> String {
     run(sandbox, query).stdout
 }
 
-/// A signed-off measure and a page with an owner stay as they are until a person takes the proposal; what is new
-/// lands. The command, the status and the exit code tell, as long as nobody has decided.
+/// A signed-off measure and a page with an owner stay as they are until a person applies the
+/// proposal; new work is committed. The command, the status and the exit code report the proposal
+/// until then.
 #[test]
 fn a_unit_keeps_off_what_a_person_wrote() {
     let sandbox = locally(signed(), &meddling());
@@ -84,11 +80,12 @@ fn a_unit_keeps_off_what_a_person_wrote() {
     let changed = git(&sandbox, &["log", "-1", "--format=%s", "--name-only"]);
     assert_eq!(
         changed,
-        "ktx ingest: shop-dbt dbt-all\n\nwiki/global/states.md\n"
+        "ktx ingest: shop-dbt dbt-all\n\nraw-sources/shop-dbt/ledger/dbt-all.json\nwiki/global/states.md\n"
     );
-    let file = proposal(&sandbox);
+    let id = proposal(&sandbox);
+    let reason = "a person or another source wrote it";
     let told = format!(
-        "shop-dbt: kept back because shop-dbt alone did not write it: `{SOURCE}`, `{PAGE}` (dbt-all); look at `{file}`"
+        "shop-dbt: dbt-all waits for you: `{SOURCE}` ({reason}), `{PAGE}` ({reason}); look with `ktx review show {id}`"
     );
     assert!(printed.stderr.contains(&told), "{printed}");
     assert!(
@@ -98,7 +95,7 @@ fn a_unit_keeps_off_what_a_person_wrote() {
         "{printed}"
     );
 
-    // It is told as long as nobody decides, and not paid for again.
+    // The proposal is reported until a person decides, and not paid for again.
     let asked = processes(&sandbox);
     let printed = run(&sandbox, "ingest shop-dbt --json");
     assert_eq!(
@@ -108,16 +105,17 @@ fn a_unit_keeps_off_what_a_person_wrote() {
     );
     let answer: Value = serde_json::from_str(&printed.stdout).expect("JSON");
     let expected = json!([{
-        "connectionId": "shop-dbt", "unitKey": "dbt-all", "file": file, "paths": [SOURCE, PAGE],
+        "id": id, "connectionId": "shop-dbt", "unitKey": "dbt-all", "state": "open", "paths": [SOURCE, PAGE],
     }]);
     assert_eq!(answer["results"][0]["proposals"], expected);
     assert_eq!(json_of(&sandbox, "status --json")["proposals"], expected);
-    let status = run(&sandbox, "status --fast").stdout;
+    let status = run(&sandbox, "status").stdout;
     let line = format!("Kept back    ! shop-dbt dbt-all: {SOURCE}, {PAGE}\n");
     assert!(status.contains(&line), "{status}");
 
-    // The proposal is a patch, and whoever takes it has decided.
-    git(&sandbox, &["apply", &file]);
+    // What is accepted is a commit of the person.
+    let printed = run(&sandbox, &format!("review accept {id}"));
+    assert_eq!(printed.code, Some(0), "{printed}");
     assert!(sandbox.read(SOURCE).unwrap().contains("* 10"));
     assert!(
         sandbox
@@ -125,13 +123,13 @@ fn a_unit_keeps_off_what_a_person_wrote() {
             .unwrap()
             .contains("owner: ada@example.com")
     );
-    commit(&sandbox, "taken");
+    assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
     let answer = json_of(&sandbox, "ingest shop-dbt --json");
     assert_eq!(answer["results"][0]["proposals"], json!([]));
     assert_eq!(json_of(&sandbox, "status --json")["proposals"], json!([]));
 }
 
-/// What a source wrote it may change, here and in a clone, until a person does.
+/// A source may change its own files, here and in a clone, until a person does.
 #[test]
 fn a_page_belongs_to_its_source_until_a_person_changes_it() {
     let writes = |words: &str| -> Script {
@@ -159,7 +157,7 @@ fn a_page_belongs_to_its_source_until_a_person_changes_it() {
             .contains("Second.")
     );
 
-    // A person changes one of the two and leaves the message of the commit as it was.
+    // A person changes one of the two and keeps the message of the commit.
     let mine = sandbox.read("wiki/global/states.md").unwrap() + "Mine.\n";
     write(&sandbox, "wiki/global/states.md", &mine);
     git(
@@ -193,8 +191,7 @@ fn a_page_belongs_to_its_source_until_a_person_changes_it() {
     );
 }
 
-/// What would not be right without the part that is kept back is kept back with it: here a page that is only
-/// linked to because the person's page goes.
+/// Here a page stays back that is linked only because the person's page is removed.
 #[test]
 fn what_needs_a_change_that_is_kept_back_waits_with_it() {
     let sandbox = locally(
@@ -220,13 +217,12 @@ fn what_needs_a_change_that_is_kept_back_waits_with_it() {
     assert_eq!(git(&sandbox, &["rev-parse", "HEAD:wiki"]), before);
     let paths = &json_of(&sandbox, "status --json")["proposals"][0]["paths"];
     assert_eq!(paths, &json!([PAGE, "wiki/global/states.md"]));
-    // Removing the file is a decision, too.
-    std::fs::remove_file(sandbox.work().join(proposal(&sandbox))).expect("the file");
+    let printed = run(&sandbox, &format!("review reject {}", proposal(&sandbox)));
+    assert_eq!(printed.code, Some(0), "{printed}");
     assert_eq!(json_of(&sandbox, "status --json")["proposals"], json!([]));
     assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(0));
 }
 
-/// A source that a person is still writing and has not committed is not written over either.
 #[test]
 fn a_unit_keeps_off_what_a_person_has_not_committed_yet() {
     let sandbox = locally(
@@ -246,13 +242,17 @@ fn a_unit_keeps_off_what_a_person_has_not_committed_yet() {
     );
 }
 
-/// The newest commit changes this file alone.
+/// The newest commit changes only this file and the ledger.
 fn check_head(sandbox: &Sandbox, file: &str) {
     let changed = git(sandbox, &["log", "-1", "--format=", "--name-only"]);
-    assert_eq!(changed, format!("{file}\n"));
+    let changed: Vec<&str> = changed
+        .lines()
+        .filter(|path| !path.starts_with("raw-sources/shop-dbt/ledger/"))
+        .collect();
+    assert_eq!(changed, [file]);
 }
 
-/// A note is handed in by a person, who may change everything.
+/// A note comes from a person.
 #[test]
 fn a_note_may_change_what_a_person_wrote() {
     let sandbox = locally(

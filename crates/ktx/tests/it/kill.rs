@@ -1,10 +1,11 @@
-//! `kill -9` at every named step: the next run of the same command finishes and git is sound.
+//! `kill -9` at every named step: the next run of the same command finishes, and the repository is
+//! sound.
 
 use ktx_test_support::sandbox::Sandbox;
 
 use crate::support::{SHOP, git, run, sandbox, unscanned};
 
-/// Kills `command` at `point`, runs it again, and checks the repository in `folder`.
+/// Runs `command` again after the kill, and checks the repository in `folder`.
 fn killed_then_finished(sandbox: &mut Sandbox, command: &str, point: &str, folder: &str) {
     sandbox.set("KTX_TEST_KILL_AT", point);
     let killed = run(sandbox, command);
@@ -71,7 +72,6 @@ fn scan_finishes(point: &str) {
     );
 }
 
-/// A killed run may leave git's own locks: the next one removes them, says so, and finishes.
 #[test]
 fn locks_of_git_that_a_killed_run_left_are_removed_and_told() {
     for (command, lock) in [("scan", "HEAD.lock"), ("scan", "index.lock")] {
@@ -82,8 +82,7 @@ fn locks_of_git_that_a_killed_run_left_are_removed_and_told() {
         std::fs::write(sandbox.work().join(".git").join(lock), "").expect("a lock");
         let again = run(&sandbox, command);
         assert_eq!(again.code, Some(0), "{again}");
-        let told =
-            format!("removed git's lock `.git/{lock}`, which a run that was killed had left\n");
+        let told = format!("removed git lock `.git/{lock}`, which a killed run had left\n");
         assert!(again.stderr.contains(&told), "{again}");
         assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
     }

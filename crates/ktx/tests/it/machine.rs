@@ -1,5 +1,4 @@
-//! What this machine refuses: which file, what to do, and that nothing is paid for what can be known
-//! for nothing.
+//! Failures of this machine: which file, what to do, and no cost for what a free check can find.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -8,7 +7,6 @@ use crate::claude::play;
 use crate::claude_pauses::shop_of_twelve;
 use crate::support::{git, run, shop, write};
 
-/// A scanned project with a model.
 fn project() -> Sandbox {
     let mut sandbox = shop_of_twelve();
     play(&mut sandbox, json!({ "echo": {} }));
@@ -16,13 +14,12 @@ fn project() -> Sandbox {
     sandbox
 }
 
-/// What the model was asked.
 fn asked(sandbox: &Sandbox) -> usize {
     let text = std::fs::read_to_string(sandbox.home().join("record.jsonl"));
     text.unwrap_or_default().lines().count()
 }
 
-/// Breaks the database in the middle, as a crash of the machine does.
+/// Breaks the middle of the file, as a crash of the machine does.
 fn damage(sandbox: &Sandbox) {
     let file = sandbox.work().join(".ktx/state/ktx.sqlite");
     std::fs::write(file, "no database at all, ".repeat(1000)).unwrap();
@@ -40,7 +37,7 @@ error: the local database `.ktx/state/ktx.sqlite` cannot be used
   caused by: the file is damaged, or it is not a database
 
 hint: move that file away: ktx makes a new one; then run the command again
-hint: descriptions that were kept in it may be asked for again
+hint: ktx may ask again for descriptions that were stored in it
 ");
     assert_eq!(asked(&sandbox), 0);
     std::fs::remove_file(sandbox.work().join(".ktx/state/ktx.sqlite")).unwrap();
@@ -77,7 +74,7 @@ exit 1
 Project: [SANDBOX]/work
 error: git has a detached HEAD: there is no branch to commit to
 
-hint: check a branch out, then run the command again
+hint: check out a branch, then run the command again
 ");
     git(&sandbox, &["checkout", "-q", "-"]);
     let mut sandbox = sandbox;
@@ -93,7 +90,7 @@ hint: install git and put it on `PATH`
     assert_eq!(asked(&sandbox), 0);
 }
 
-/// The model is not asked for what could not be committed.
+/// ktx does not ask the model for work that it could not commit.
 #[test]
 fn locks_of_git_are_told_before_anything_is_paid() {
     let sandbox = project();
@@ -113,7 +110,7 @@ fn locks_of_git_are_told_before_anything_is_paid() {
     assert_eq!(run(&sandbox, "ingest").code, Some(0));
 }
 
-/// A lock that nobody holds any more is named; it is no branch that moves.
+/// The message is not the one about a branch that moves.
 #[test]
 fn a_lock_that_git_left_is_named() {
     let sandbox = shop();
@@ -137,7 +134,7 @@ fn a_lock_that_git_left_is_named() {
     assert!(printed.stderr.ends_with(&told), "{printed}");
 }
 
-/// What could not be written down is not paid for.
+/// ktx does not pay for work that it could not record.
 #[test]
 fn a_damaged_ledger_is_told_before_anything_is_paid() {
     let sandbox = project();
@@ -151,7 +148,7 @@ error: `.ktx/state/usage.sqlite` cannot be used
   caused by: the file is damaged, or it is not a database
 
 hint: move that file away: ktx makes a new one; then run the command again
-hint: what was used so far is in it: keep the file
+hint: it holds the usage so far: keep the file
 ");
     assert_eq!(asked(&sandbox), 0);
     let status = run(&sandbox, "status");
@@ -166,7 +163,7 @@ hint: what was used so far is in it: keep the file
     assert_eq!(run(&sandbox, "ingest").code, Some(0));
 }
 
-/// Files that are made anew stop nothing, and status tells what is lost until then.
+/// Status reports what is lost until the files are rebuilt.
 #[test]
 fn status_looks_at_files_that_are_made_anew() {
     let sandbox = shop();

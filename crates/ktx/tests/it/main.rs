@@ -1,6 +1,7 @@
 //! The program as its users see it: commands in, exit code, stdout and stderr out.
 #![expect(
     clippy::expect_used,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a helper that fails fails its test"
 )]
@@ -17,7 +18,25 @@ mod addresses;
 mod adjudication;
 mod admin;
 mod agent;
+mod agent_ablation;
+mod agent_asks;
+mod agent_cases;
+mod agent_context;
+mod agent_crashes;
 mod agent_files;
+mod agent_keys;
+mod agent_kills;
+mod agent_layer;
+mod agent_schedule;
+mod agent_serve;
+mod agent_serve_life;
+mod agent_servers;
+mod agent_tasks;
+mod agent_test_keys;
+mod agent_test_runs;
+mod agent_tests;
+mod agent_tools;
+mod agent_workspace;
 mod approvals;
 mod audit;
 mod backends;
@@ -25,6 +44,7 @@ mod bad_input;
 mod bounds;
 mod caching;
 mod chat;
+mod chat_terminal;
 mod claude;
 mod claude_budgets;
 mod claude_cut_off;
@@ -38,14 +58,19 @@ mod conformance;
 mod connection;
 mod connection_edit;
 mod continued;
+mod custom_tools;
 mod demo;
 mod demo_again;
+mod drift;
+mod examples;
 mod full_disk;
 mod generated;
 mod http_bill;
 mod http_budget;
 mod http_limits;
 mod imports;
+mod imports_bi;
+mod imports_joins;
 mod interrupts;
 mod kept_back;
 mod kill;
@@ -54,6 +79,7 @@ mod llm_ask;
 mod looker;
 mod machine;
 mod mcp;
+mod meaning;
 mod metabase;
 mod not_found;
 mod notes;
@@ -64,6 +90,9 @@ mod ordinary_questions;
 mod probes;
 mod query_history;
 mod real_claude;
+mod report;
+mod review;
+mod runs;
 mod same_text;
 mod scan;
 mod scan_review;
@@ -92,6 +121,8 @@ mod sql;
 mod status;
 mod traces;
 mod two_people;
+mod unit_ledger;
 mod usage;
 mod waiting;
+mod why;
 mod wiki;

@@ -1,11 +1,11 @@
-//! Names that are not there, on every command that takes one: one rule, one exit code.
+//! Missing names, on every command that takes one: one rule, one exit code.
 
 use serde_json::{Value, json};
 
 use crate::support::{run, shop};
 
-/// A name that the command line gives and the project does not have ends with 3, says what it is, and
-/// names a next step. A semantic query that names what is not there is refused, with 6.
+/// A name on the command line that the project does not have ends with 3 and a next step. A
+/// semantic query that names something missing is refused, with 6.
 #[test]
 fn a_name_that_is_not_there_ends_with_three() {
     let sandbox = shop();

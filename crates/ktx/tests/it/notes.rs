@@ -1,4 +1,4 @@
-//! `ktx ingest --text` and `--file`: what a note teaches is committed, on every backend alike.
+//! `ktx ingest --text` and `--file`: a note becomes a commit, on every backend alike.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -17,7 +17,6 @@ INSERT INTO orders VALUES (1, 10, 'paid'), (2, 20, 'refunded');
 
 pub(crate) const NOTE: &str = "Refunds are not revenue.";
 
-/// What the model does with the note.
 fn calls() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -88,7 +87,7 @@ fn api() -> Loopback {
 
 const COMMAND: &str = "ingest --connection-id warehouse --text 'Refunds are not revenue.'";
 
-/// KTX-05, KTX-68: one commit with the page and the measure; each turn is told once.
+/// KTX-05, KTX-68: one commit with the page and the measure; each turn is reported once.
 #[test]
 fn a_note_becomes_a_page_and_a_measure() {
     let sandbox = local(&captures());
@@ -134,7 +133,7 @@ wiki/global/revenue.md
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// KTX-05: an API key does the same as the local session, byte for byte.
+/// KTX-05: an API key leads to the same files as the local session, byte for byte.
 #[test]
 fn every_backend_writes_the_same() {
     let provider = api();
@@ -153,7 +152,7 @@ fn every_backend_writes_the_same() {
     assert!(files(&remote).contains_key("wiki/global/revenue.md"));
 }
 
-/// The same note again costs nothing, as long as its commit is part of the branch.
+/// This holds as long as its commit is part of the branch.
 #[test]
 fn a_captured_note_is_not_asked_again() {
     let sandbox = local(&captures());
@@ -177,9 +176,9 @@ fn a_captured_note_is_not_asked_again() {
     );
     assert_eq!(
         second["results"][0]["warnings"],
-        json!(["captured before, the model was not asked again"])
+        json!(["captured before; ktx did not ask the model again"])
     );
-    // A clone knows it by the mark in its commit.
+    // A clone knows the note by the mark in its commit.
     std::fs::remove_dir_all(sandbox.work().join(".ktx/state")).expect("local state");
     let cloned = json_of(&sandbox, &line);
     assert_eq!(processes(&sandbox), asked);
@@ -194,8 +193,7 @@ fn a_captured_note_is_not_asked_again() {
     assert!(sandbox.read("wiki/global/revenue.md").is_ok());
 }
 
-/// A note that takes more turns than it has is kept as far as it came, and is not done: the same command goes
-/// on from there.
+/// Its results so far are kept, and the same command continues.
 #[test]
 fn a_note_at_its_budget_is_partial() {
     let turns = (0..31).map(|number| {
@@ -214,7 +212,7 @@ fn a_note_at_its_budget_is_partial() {
     );
     assert_eq!(
         item["warnings"],
-        json!(["the model was stopped after 30 turns; what it had written by then is kept"])
+        json!(["the model was stopped after 30 turns; ktx keeps what it had written"])
     );
     assert!(sandbox.read("wiki/global/page-29.md").is_ok());
     let asked = processes(&sandbox);
@@ -222,8 +220,7 @@ fn a_note_at_its_budget_is_partial() {
     assert!(processes(&sandbox) > asked);
 }
 
-/// A model that fails in the middle leaves nothing behind; the notes before it are kept, those behind
-/// it are not tried.
+/// Earlier notes are kept, later ones are not tried.
 #[test]
 fn a_failure_leaves_nothing_half_written() {
     let mut steps = captures();
@@ -254,7 +251,7 @@ fn a_failure_leaves_nothing_half_written() {
     );
 }
 
-/// What is wrong on the command line or with a note is told before anything is asked.
+/// Errors of the command line or of a note are reported before the first call.
 #[test]
 fn bad_notes_cost_nothing() {
     let sandbox = local(&captures());
@@ -276,7 +273,7 @@ fn bad_notes_cost_nothing() {
         ),
         (
             "ingest --file image.png",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: `image.png` is not text: byte 0 is no UTF-8\n\n\
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: `image.png` is not text: byte 0 is not UTF-8\n\n\
              hint: give Markdown, plain text or SQL in UTF-8\n",
         ),
         (
@@ -290,7 +287,8 @@ fn bad_notes_cost_nothing() {
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// `kill -9` at each step: the next run captures the note, once. What was committed is not paid for again.
+/// `kill -9` at each step: the next run captures the note, once, and does not pay again for a
+/// commit.
 #[test]
 fn a_killed_capture_is_made_again() {
     for (point, asked_again) in [
@@ -314,7 +312,7 @@ fn a_killed_capture_is_made_again() {
     }
 }
 
-/// A page that somebody is writing stays as it is, and the model is told.
+/// A page with uncommitted changes stays as it is, and the model learns that.
 #[test]
 fn uncommitted_work_is_left_alone() {
     let sandbox = local(&captures());

@@ -1,4 +1,4 @@
-//! Probes are paid calls: each is a row of the ledger, and none is made that a budget forbids.
+//! Probes are paid calls: each is a row of the ledger, and a budget can forbid them.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -7,12 +7,11 @@ use serde_json::json;
 use crate::claude::{CONFIG, REGIONS, play};
 use crate::support::{check, commit, json as answer, run, unscanned, write};
 
-/// A project with this Messages API as its backend.
 pub(crate) fn project(provider: &Loopback) -> Sandbox {
     configured(unscanned(REGIONS), provider, "")
 }
 
-/// Makes this Messages API the backend of a project; `more` are further keys of `llm`.
+/// `more` are further keys of `llm`.
 pub(crate) fn configured(mut sandbox: Sandbox, provider: &Loopback, more: &str) -> Sandbox {
     let llm = format!(
         "llm:\n  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\n{more}ingest:\n  rateLimit:\n    retry:\n      maxAttempts: 1\n",
@@ -25,7 +24,6 @@ pub(crate) fn configured(mut sandbox: Sandbox, provider: &Loopback, more: &str) 
     sandbox
 }
 
-/// An API that gives its messages no ids.
 pub(crate) fn provider() -> Loopback {
     Loopback::start(|request, _| {
         let message = json!({
@@ -38,7 +36,7 @@ pub(crate) fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// COG-12: a message without an id is told apart by its run, and each command is a run of its own.
+/// COG-12: a message without an id is identified by its run, and each command is a separate run.
 #[test]
 fn every_probe_is_a_row_of_the_ledger() {
     let provider = provider();
@@ -78,7 +76,7 @@ hint: run the same command again with a larger budget
 hint: finished work is kept; `ktx ingest` continues from there
 ";
 
-/// A probe that the budget forbids is not made: the same command with a larger budget goes on.
+/// The same command with a larger budget continues.
 #[test]
 fn a_probe_is_held_to_the_budget() {
     let provider = provider();
@@ -94,8 +92,8 @@ fn a_probe_is_held_to_the_budget() {
     assert!(!sandbox.home().join("record.jsonl").exists());
 }
 
-/// KTX-03: keys, addresses and other backends beside `claude-code` are never a way out: not without the
-/// program, not without a login, not at a limit of the account, and not when the program breaks down.
+/// KTX-03: keys, addresses and other backends beside `claude-code` are never a fallback: not
+/// without the program, not without a login, not at a limit of the account, and not after a crash.
 #[test]
 fn no_other_backend_steps_in() {
     let provider = provider();
@@ -134,7 +132,6 @@ fn no_other_backend_steps_in() {
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// What is wrong on the way to a provider is told with the next step.
 #[test]
 fn a_way_that_is_barred_says_what_to_check() {
     let gone = provider();
@@ -146,7 +143,7 @@ exit 5
 Project: [SANDBOX]/work
 error: the provider could not be reached
 
-hint: check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again
+hint: check the network, the proxy, and `base_url` in `ktx.yaml` if it is set; then run the command again
 ");
     for (status, message, hint) in [
         (
@@ -179,7 +176,6 @@ hint: check the network, the proxy, and `base_url` in `ktx.yaml` where one is se
     );
 }
 
-/// The status of a project whose model cannot be used.
 fn answer_of_failed_status(sandbox: &Sandbox) -> serde_json::Value {
     let printed = run(sandbox, "status --json");
     assert_eq!(printed.code, Some(5), "{printed}");

@@ -1,4 +1,4 @@
-//! Past queries of a warehouse that keeps no record of them: said where they are asked for, and nowhere else.
+//! Past queries of a warehouse without a query history: reported only if they were requested.
 
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ const ENABLED: &str = "connections:
     context: {queryHistory: {enabled: true}}
 ";
 
-/// A record that is not there is a step of its own: it ends nothing that was only configured, and is missing where it
-/// was asked for.
+/// A missing history does not fail a scan that only has it configured; it is reported if it was
+/// requested.
 #[test]
 fn a_record_that_is_not_there_is_a_step_that_was_skipped() {
     let mut sandbox = unscanned(REGIONS);
@@ -75,13 +75,13 @@ Usage: ktx ingest --query-history [CONNECTION_ID]
 For more information, try '--help'.
 ");
     check!(&sandbox, "scan --query-history relationships", @r"
-exit 2
---- stderr
-error: `--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
-");
+    exit 2
+    --- stderr
+    error: `--structural`, `--full`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
+    ");
 }
 
-/// Setup does not turn on what cannot work, and `ktx status` names what is on and cannot.
+/// `ktx status` names a setting that cannot work.
 #[test]
 fn only_warehouses_with_a_record_can_be_asked_for_it() {
     let sandbox = unscanned(REGIONS);

@@ -1,5 +1,5 @@
-//! Commands with the real `claude`, with an invented login in a throw-away home, in front of a
-//! stand-in for its API on loopback.
+//! Commands with the real `claude`, with an invented login in a temporary home, and a fake of its
+//! API on loopback.
 
 use ktx_test_support::notion_fake::{NotionFake, TOKEN, Workspace, block};
 use ktx_test_support::provider_fake::{ModelAnswer, ProviderFake, log_in};
@@ -17,14 +17,13 @@ const VERSIONS: [ServiceName; 3] = [
     ServiceName::ClaudeLatest,
 ];
 
-/// A project, the API and what serves it.
 struct Real {
     sandbox: Sandbox,
     provider: ProviderFake,
     _threads: Runtime,
 }
 
-/// `None` when the program is not there.
+/// `None` without the program.
 fn real(name: ServiceName, answers: Vec<ModelAnswer>) -> Option<Real> {
     let Service::Available(program) = service(name) else {
         return None;
@@ -42,7 +41,7 @@ fn real(name: ServiceName, answers: Vec<ModelAnswer>) -> Option<Real> {
     }
     sandbox.set("KTX_CLAUDE_PATH", program);
     sandbox.set("CLAUDE_CODE_MAX_RETRIES", "1");
-    // A key beside the login: it is not used.
+    // A key next to the login, which must not be used.
     sandbox.set("ANTHROPIC_API_KEY", "sk-ant-api03-canary");
     Some(Real {
         sandbox,
@@ -55,8 +54,8 @@ fn text(text: &str) -> ModelAnswer {
     ModelAnswer::Text(text.to_owned())
 }
 
-/// KTX-03, KTX-05, COG-07: an ingest with the real program: one turn that proves the login, one table
-/// described, one commit; paid by the login although a key is in the environment.
+/// KTX-03, KTX-05, COG-07: an ingest with the real program: one turn that proves the login, one
+/// table described, one commit; paid by the login although a key is in the environment.
 #[test]
 fn an_ingest_describes_tables() {
     for name in VERSIONS {
@@ -120,7 +119,7 @@ tables:
                 .all(|seen| !seen.headers.contains_key("x-api-key"))
         );
         assert_eq!(git(&real.sandbox, &["status", "--porcelain"]), "");
-        // How many turns an object takes is the version's own affair; each is in the ledger once.
+        // The number of turns for an object depends on the version; each is in the ledger once.
         let total = &json(&real.sandbox, "usage --json")["data"]["total"];
         let paid = payers.len();
         assert_eq!(
@@ -131,8 +130,8 @@ tables:
     }
 }
 
-/// KTX-05: a note is captured with the real program: three turns with our tools, one commit. The note is
-/// data: a local file that it names with `@` is not read, a command in it is not run.
+/// KTX-05: captures a note with the real program: three turns with our tools, one commit. The note
+/// is data: a local file that it names with `@` is not read, a command in it is not run.
 #[test]
 fn a_note_is_captured() {
     for name in VERSIONS {
@@ -175,8 +174,8 @@ fn a_note_is_captured() {
     }
 }
 
-/// KTX-05, KTX-70: a unit of a dbt project with the real program: a budget of two turns gives two events, and
-/// what was written by then is kept. The files are data, as notes are.
+/// KTX-05, KTX-70: a unit of a dbt project with the real program: a budget of two turns gives two
+/// events and keeps what was written. The files are data, as notes are.
 #[test]
 fn a_unit_of_a_dbt_project_is_read() {
     for name in VERSIONS {
@@ -214,8 +213,8 @@ fn a_unit_of_a_dbt_project_is_read() {
     }
 }
 
-/// KTX-05: a page of Notion with the real program: sorted, read for a candidate, which is curated. The page is
-/// data: nothing in it runs or is read.
+/// KTX-05: a page of Notion with the real program: triage, a candidate, curation. The page is data:
+/// nothing in it runs or is read.
 #[test]
 fn a_page_of_notion_is_read() {
     let id = "0000000000000000000000000000000d";
@@ -232,7 +231,7 @@ fn a_page_of_notion_is_read() {
             "durability": 3, "authority": 2, "reuse": 2, "novelty": 2, "risk": 1,
         });
         let decided = json!({ "candidate": format!("notion-page-{id}#1"), "decision": "promoted", "page": "refunds", "reason": "A rule." });
-        // The older program has one more turn behind an object.
+        // The older program has one more turn after an object.
         let behind = |answer: ModelAnswer| match name {
             ServiceName::Claude142 => vec![answer, text("done")],
             _ => vec![answer],
@@ -293,7 +292,7 @@ fn a_page_of_notion_is_read() {
     }
 }
 
-/// KTX-44, KTX-84: without a login, a key in the environment helps nobody, and nothing changes.
+/// KTX-44, KTX-84: without a login, a key in the environment has no effect, and nothing changes.
 #[test]
 fn without_a_login_nothing_changes() {
     for name in VERSIONS {

@@ -1,4 +1,4 @@
-//! What a model is given by tools is the same text on every backend.
+//! Tool results have the same text for models on every backend.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,8 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::sandbox;
 
-/// One tool that answers, one that fails, one that breaks down, one that writes a lot.
-#[expect(clippy::panic, reason = "one of the tools breaks down")]
+/// One tool that answers, one that fails, one that crashes, one with a long result.
 fn toolbox() -> ToolSet {
     let tool = |name: &str, handler: Arc<dyn ToolHandler>| ToolDescriptor {
         name: name.to_owned(),
@@ -51,7 +50,7 @@ fn toolbox() -> ToolSet {
     ToolSet::new(tools).expect("the tools are good")
 }
 
-/// What the model calls, turn by turn.
+/// The calls of the model, turn by turn.
 fn turns() -> [Vec<(&'static str, Value)>; 2] {
     let key = json!({ "key": "orders" });
     [
@@ -67,7 +66,7 @@ fn turns() -> [Vec<(&'static str, Value)>; 2] {
     ]
 }
 
-/// What it is told, call by call.
+/// The results, call by call.
 fn told() -> Vec<String> {
     let note = "\n\n[cut: 100500 characters are left. Call the same tool with only {\"_cursor\": \"part-1\"} to read on.]";
     vec![
@@ -126,7 +125,7 @@ fn check(backend: &str, outcome: &LoopOutcome, given: &[String]) {
     assert!(traced == told, "{backend}: {:#?}", short(&traced));
 }
 
-/// One answer of the protocol: calls, or a text when there are none.
+/// The answer in the form of the protocol: calls, or a text without calls.
 fn message(protocol: Protocol, number: usize, calls: &[(&str, Value)]) -> Value {
     let mut parts: Vec<Value> = calls
         .iter()
@@ -169,7 +168,6 @@ fn message(protocol: Protocol, number: usize, calls: &[(&str, Value)]) -> Value 
     }
 }
 
-/// One call of a tool in the words of the protocol.
 fn called(protocol: Protocol, id: &str, name: &str, input: &Value) -> Value {
     let text = input.to_string();
     match protocol {
@@ -190,7 +188,6 @@ fn called(protocol: Protocol, id: &str, name: &str, input: &Value) -> Value {
     }
 }
 
-/// A text in the words of the protocol.
 fn said(protocol: Protocol, text: &str) -> Value {
     match protocol {
         Protocol::Anthropic => json!({ "type": "text", "text": text }),
@@ -203,7 +200,7 @@ fn said(protocol: Protocol, text: &str) -> Value {
     }
 }
 
-/// The results of tools in one request, in their order.
+/// The results in their order.
 fn results(protocol: Protocol, body: &Value) -> Vec<String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let inside = |key: &str, part: &str| -> Vec<Value> {
@@ -242,7 +239,7 @@ fn results(protocol: Protocol, body: &Value) -> Vec<String> {
     texts.iter().map(text).collect()
 }
 
-/// The text of every tool result that a model behind this protocol was given.
+/// The text of every tool result that a model gets over this protocol.
 fn over_http(provider: Provider, protocol: Protocol, model: &str) {
     let server = Loopback::start(move |_: &Request, number| {
         let calls = turns().get(number).cloned().unwrap_or_default();
@@ -259,7 +256,7 @@ fn over_http(provider: Provider, protocol: Protocol, model: &str) {
     let mut given: Vec<String> = Vec::new();
     for request in &requests {
         let shown = results(protocol, &request.json());
-        // Whether the turns before are sent again is up to the protocol.
+        // The protocol decides whether earlier turns are sent again.
         given.extend(
             shown
                 .into_iter()

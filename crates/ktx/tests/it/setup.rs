@@ -1,4 +1,4 @@
-//! `ktx setup`: each step is proven before it is written, and what is missing is named.
+//! `ktx setup`: each step is tested before it is written, and missing steps are named.
 
 use serde_json::{Value, json};
 
@@ -8,8 +8,8 @@ use crate::support::{database, json as json_of, project, run, sandbox, tree, wri
 const FULL: &str = "setup --yes --llm-backend claude-code --database sqlite \
                     --database-url shop.db --agents --target claude-code";
 
-/// KTX-83: the backend is asked with one isolated turn; then everything is in place, and a second run
-/// changes nothing.
+/// KTX-83: setup asks the backend with one isolated turn; then everything is configured, and a
+/// second run changes nothing.
 #[test]
 fn one_line_sets_a_project_up() {
     let mut sandbox = sandbox();
@@ -76,7 +76,7 @@ exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work`
 
-hint: add `--yes` to make one in this folder
+hint: add `--yes` to create one in this folder
 hint: name another folder with `--project-dir`
 ");
     assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 0);
@@ -91,11 +91,11 @@ project   ready    [SANDBOX]/work
 model     missing  descriptions and memory need one
                    `--llm-backend claude-code` uses your own local Claude Code session
                    `--llm-backend anthropic --anthropic-api-key-env ANTHROPIC_API_KEY` uses a key
-                   `--skip-llm` does without
+                   `--skip-llm` skips this step
 database  missing  there is no warehouse connection
                    `--database postgres --database-url env:DATABASE_URL` adds one
                    `--database sqlite --database-url data.sqlite` reads a file
-                   `--skip-databases` does without
+                   `--skip-databases` skips this step
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
 next: run `ktx status` to see what works
@@ -115,7 +115,7 @@ next: run `ktx status` to see what works
 ");
 }
 
-/// KTX-44: a key in the environment is no login. Nothing is written.
+/// KTX-44: a key in the environment is not a login, and setup writes nothing.
 #[test]
 fn a_backend_that_cannot_be_used_is_not_written() {
     let mut sandbox = project();
@@ -190,7 +190,7 @@ hint: use one of anthropic, vertex, gateway, claude-code, openai, gemini, deepse
 ");
 }
 
-/// Other servers and settings of the user stay; a file that is no JSON is left alone.
+/// Other servers and settings of the user stay; a file that is not JSON is left alone.
 #[test]
 fn agent_settings_are_merged() {
     let sandbox = project();
@@ -216,8 +216,8 @@ exit 3
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
-agents    failed   `[SANDBOX]/work/.mcp.json` is no JSON object: expected value at line 1 column 1
-                   mend the file or move it away, and run the command again
+agents    failed   `[SANDBOX]/work/.mcp.json` is not a JSON object: expected value at line 1 column 1
+                   correct the file or move it away, then run the command again
 next: run `ktx status` to see what works
 --- stderr
 error: setup is not finished: agents failed
@@ -227,8 +227,8 @@ hint: fix that and run the command again
     assert_eq!(sandbox.read(".mcp.json").unwrap(), "// mine\n");
 }
 
-/// An agent that asks the server over HTTP gets its token: in settings of the user alone as it is, readable for
-/// nobody else, and in a repository as the name of a variable.
+/// The user's own settings hold the token and are readable for no one else; settings in a
+/// repository hold the name of a variable.
 #[test]
 fn agents_that_ask_over_http_get_the_token() {
     use std::os::unix::fs::MetadataExt as _;
@@ -291,8 +291,8 @@ fn agents_without_a_settings_file_of_their_own_are_told_what_to_add() {
     assert!(!sandbox.work().join(".mcp.json").exists());
 }
 
-/// The same line again changes nothing: the database is known by its address, wherever its parts are
-/// written.
+/// The same line changes nothing: setup recognizes the database by its address, wherever its parts
+/// are written.
 #[test]
 fn the_same_database_is_added_once() {
     let sandbox = project();
@@ -324,7 +324,7 @@ fn the_same_database_is_added_once() {
         .map(|item| &item["id"])
         .collect();
     assert_eq!(ids, ["sqlite-local", "sqlite-local-2"]);
-    // Another connection to the same file is one when its name is given.
+    // With a named id, another connection to the same file is added.
     let named = json_of(
         &sandbox,
         &format!("{line} shop.db --database-connection-id second --json"),
@@ -332,11 +332,11 @@ fn the_same_database_is_added_once() {
     assert_eq!(steps(&named)[2], ("database", "done"));
 }
 
-/// An address with a password is known again though it is in a file of secrets.
+/// Although the address is in a file of secrets.
 #[test]
 fn a_secret_address_is_added_once() {
     let sandbox = project();
-    // Nobody listens there: what counts is which connections stand in the file afterwards.
+    // No server listens there: only the connections in the file count.
     let line = "setup --skip-llm --skip-agents --database postgres \
                 --database-url postgres://ada:canary-secret@127.0.0.1:9/shop";
     for _ in 0..2 {
@@ -349,8 +349,8 @@ fn a_secret_address_is_added_once() {
     assert_eq!(secrets.count(), 2);
 }
 
-/// A mistyped address is no dead end: the later steps run, the end says what failed, and the corrected address
-/// takes the place of the one that never worked.
+/// The later steps run, the end says what failed, and the corrected address replaces the one that
+/// never worked.
 #[test]
 fn a_mistyped_address_is_replaced_and_the_later_steps_run() {
     let sandbox = project();

@@ -1,10 +1,10 @@
-//! `ktx setup --source`: a context source is added by the flags of its kind and reached once.
+//! `ktx setup --source`: adds a context source with the flags of its kind, and connects to it once.
 
 use ktx_test_support::metabase_fake::{Analytics, KEY, MetabaseFake};
 
 use crate::support::{compare_text, database, project, run, tree, write};
 
-/// A folder is read at once; again, nothing changes.
+/// A second run changes nothing.
 #[test]
 fn a_folder_becomes_a_source_once() {
     let sandbox = project();
@@ -22,7 +22,7 @@ project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 source    done     dbt-main: reached
-                   ktx.yaml is changed and not committed
+                   ktx.yaml has uncommitted changes
                    `ktx ingest dbt-main` reads it
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
@@ -57,7 +57,7 @@ project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 source    done     second: reached
-                   ktx.yaml is changed and not committed
+                   ktx.yaml has uncommitted changes
                    `ktx ingest second` reads it
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
@@ -65,7 +65,7 @@ next: run `ktx status` to see what works
 ");
 }
 
-/// Where several sources keep their files below a key of their own, the flags are the same.
+/// The flags are the same for sources that keep their settings below a key of their own.
 #[test]
 fn a_repository_that_cannot_be_reached_stays_and_is_told() {
     let sandbox = project();
@@ -76,7 +76,7 @@ model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 source    failed   `missing.git` cannot be fetched: `git fetch` failed: fatal: 'missing.git' does not appear to be a git repository; fatal: Could not read from remote repository.; Please make sure you have the correct access rights; and the repository exists.
                    run `git ls-remote missing.git` to see whether you can reach it
-                   look at the address, `branch` and `auth_token_ref` of the connection
+                   check the address, `branch` and `auth_token_ref` of the connection
                    the connection stays in ktx.yaml until you run setup again with another address
                    run `ktx connection test metricflow-main` to try the same address again
 agents    skipped  none was named
@@ -100,7 +100,7 @@ Project: [SANDBOX]/work
 ");
 }
 
-/// A database of Metabase belongs to the only warehouse, or to the one that is named.
+/// It belongs to the only warehouse, or to the named one.
 #[test]
 fn a_database_of_metabase_is_mapped() {
     let analytics = Analytics {
@@ -135,9 +135,9 @@ exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  done     sqlite-local: reached
-                   ktx.yaml is changed and not committed
+                   ktx.yaml has uncommitted changes
 source    done     metabase-main: reached
-                   ktx.yaml is changed and not committed
+                   ktx.yaml has uncommitted changes
                    `ktx ingest metabase-main` reads it
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
@@ -182,13 +182,13 @@ hint: fix that and run the command again
 fn flags_that_do_not_fit_are_usage_errors() {
     let sandbox = project();
     let before = tree(&sandbox);
-    check!(&sandbox, "setup --skip-llm --source dbtt", @r"
-exit 2
---- stderr
-error: unknown kind of context source `dbtt`
+    check!(&sandbox, "setup --skip-llm --source dbtt", @"
+    exit 2
+    --- stderr
+    error: unknown kind of context source `dbtt`
 
-hint: use one of dbt, metricflow, lookml, looker, metabase, notion
-");
+    hint: use one of dbt, metricflow, lookml, cube, looker, metabase, notion
+    ");
     check!(&sandbox, "setup --skip-llm --source dbt --source-api-key-ref env:KEY", @r"
 exit 2
 --- stderr
@@ -241,7 +241,6 @@ For more information, try '--help'.
     assert_eq!(tree(&sandbox), before);
 }
 
-/// What `ktx.yaml` would not hold is not written.
 #[test]
 fn a_source_that_lacks_something_is_not_written() {
     let sandbox = project();

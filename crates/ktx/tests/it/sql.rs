@@ -2,7 +2,7 @@
 
 use crate::support::{shop, write};
 
-/// SQLite has these functions only when it is compiled so; ktx brings its own, however it was built.
+/// SQLite has these functions only with a compile option, which ktx's own copy has.
 #[test]
 fn sqlite_has_mathematical_functions_in_every_build() {
     check!(&shop(), "sql 'select sqrt(16) as root, ln(exp(2)) as logarithm, power(2, 10) as power, floor(2.5) as floor'", @r"
@@ -197,7 +197,7 @@ exit 6
 Project: [SANDBOX]/work
 error: sql parser error: Expected: an SQL statement, found: selec at Line: 1, Column: 1
 
-hint: correct the statement, or write it in another way; only what can be read is sent
+hint: correct the statement or rewrite it; ktx sends only what it can parse
 ");
     check!(&sandbox, "sql 'select count(*) as n from regions'", @r"
 exit 0
@@ -430,13 +430,13 @@ fn the_dialect_that_is_given_is_that_of_lines_without_one() {
     compare!("sql --check --dialect mysql", &printed, @r#"
 exit 0
 {"id":"a","allowed":true,"code":null,"reason":null,"statement":"SELECT `x` FROM t"}
-{"id":"b","allowed":false,"code":"unusual_character","reason":"the character U+0060 may only stand inside quotes","statement":null}
+{"id":"b","allowed":false,"code":"unusual_character","reason":"the character U+0060 is only allowed inside quotes","statement":null}
 "#);
     let printed = sandbox.run_with_input(&["sql", "--check"], input).unwrap();
     compare!("sql --check", &printed, @r#"
 exit 0
 {"id":"a","allowed":false,"code":"invalid_request","reason":"the line has no `dialect`","statement":null}
-{"id":"b","allowed":false,"code":"unusual_character","reason":"the character U+0060 may only stand inside quotes","statement":null}
+{"id":"b","allowed":false,"code":"unusual_character","reason":"the character U+0060 is only allowed inside quotes","statement":null}
 "#);
     let printed = sandbox
         .run_with_input(&["sql", "--check", "--dialect", "klingon"], input)

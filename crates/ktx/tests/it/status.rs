@@ -9,7 +9,7 @@ fn outside_a_project_there_is_a_next_step() {
 exit 0
 No project here yet.
 --- stderr
-hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
+hint: run `ktx admin init` to create one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
 ");
     check!(&sandbox, "status --json", @r#"
@@ -18,9 +18,9 @@ exit 3
   "error": {
     "code": "missing_project",
     "message": "no ktx project in `[SANDBOX]/work`",
-    "hint": "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+    "hint": "run `ktx admin init` to create one here, or `ktx demo` for a sample",
     "hints": [
-      "run `ktx admin init` to make one here, or `ktx demo` for a sample",
+      "run `ktx admin init` to create one here, or `ktx demo` for a sample",
       "name another folder with `--project-dir`"
     ]
   }
@@ -31,7 +31,7 @@ exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work`
 
-hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
+hint: run `ktx admin init` to create one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
 ");
 }
@@ -50,7 +50,6 @@ Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx con
 ");
 }
 
-/// A folder that cannot be read is not a folder without files.
 #[test]
 fn files_that_cannot_be_counted_are_not_zero() {
     let sandbox = project();
@@ -101,7 +100,7 @@ Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 1 source file, 1 manifest shard
 Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
-Embeddings   search is full-text; embeddings are not used by this version
+Embeddings   search is full-text; `ingest.embeddings` adds search by meaning
 Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
 Joins        {"acceptThreshold":0.85,"reviewThreshold":0.55,"maxLlmTablesPerBatch":40,"validationConcurrency":4}
 Pipeline     {"adapters":[],"enrichmentMode":"none","relationshipsEnabled":true,"relationshipsLlmProposals":true,"relationshipsValidationRequired":true,"agentEnabled":true,"agentTools":["sl_query","wiki_search","wiki_read","sl_read_source"],"agentMaxIterations":20}
@@ -133,7 +132,7 @@ exit 0
     "model": null,
     "dimensions": 8,
     "status": "off",
-    "detail": "search is full-text; embeddings are not used by this version"
+    "detail": "search is full-text; `ingest.embeddings` adds search by meaning"
   },
   "storage": {
     "state": "sqlite",
@@ -290,7 +289,6 @@ Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx con
 ");
 }
 
-/// A connection that lacks a setting or a secret is not usable, and the project says so.
 #[test]
 fn an_incomplete_connection_is_named() {
     let sandbox = project();
@@ -354,7 +352,6 @@ Next         run `ktx status` without `--fast` to ask the model
 ");
 }
 
-/// Settings that nothing reads are not taken in silence.
 #[test]
 fn settings_without_effect_are_named() {
     let mut sandbox = shop();
@@ -446,8 +443,8 @@ hint: use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7
     );
 }
 
-/// A database file that is gone, a file of the layer that cannot be read and a machine without git are
-/// seen; nothing is reached for that.
+/// A missing database file, an unreadable file of the layer and a machine without git are found
+/// without contacting anything.
 #[test]
 fn what_is_broken_is_not_ready() {
     let mut sandbox = shop();
@@ -514,7 +511,7 @@ Next         install git and put it on `PATH`
     );
 }
 
-/// What was not looked at is told, with the command that looks.
+/// Each item has the command that checks it.
 #[test]
 fn what_was_not_seen_is_told() {
     let sandbox = shop();

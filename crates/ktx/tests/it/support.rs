@@ -23,14 +23,12 @@ INSERT INTO orders VALUES
   (5, 3, 'paid', 2.75, '2026-03-03'), (6, 4, 'paid', 100.0, '2026-03-04');
 ";
 
-/// The configuration of [`shop`].
 pub(crate) const CONFIG: &str = "connections:
   warehouse:
     driver: sqlite
     path: warehouse.db
 ";
 
-/// What a person wrote about the table of orders.
 pub(crate) const ORDERS: &str = "name: orders
 descriptions:
   user: One row per order; cancelled orders are not kept.
@@ -67,7 +65,7 @@ summary: Which customers are not real
 `customers.test` is 1 for accounts of the team.
 ";
 
-/// A sandbox around the built program.
+/// Runs the built program.
 pub(crate) fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_ktx")).expect("a sandbox");
     let identity = "[user]\n\tname = Ada Test\n\temail = ada@example.com\n";
@@ -75,7 +73,6 @@ pub(crate) fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// An empty project in the working folder.
 pub(crate) fn project() -> Sandbox {
     let sandbox = sandbox();
     let made = run(&sandbox, "admin init");
@@ -83,7 +80,7 @@ pub(crate) fn project() -> Sandbox {
     sandbox
 }
 
-/// A project with a warehouse and wiki pages that was never scanned; everything is committed.
+/// Never scanned; everything is committed.
 pub(crate) fn unscanned(sql: &str) -> Sandbox {
     let sandbox = project();
     database(&sandbox, "warehouse.db", sql);
@@ -99,7 +96,7 @@ pub(crate) fn unscanned(sql: &str) -> Sandbox {
     sandbox
 }
 
-/// The shop with its scan and what people wrote about it.
+/// The shop with its scan and a person's files.
 pub(crate) fn shop() -> Sandbox {
     let sandbox = unscanned(SHOP);
     let scanned = run(&sandbox, "scan");
@@ -109,37 +106,33 @@ pub(crate) fn shop() -> Sandbox {
     sandbox
 }
 
-/// Adds an SQLite database to the working folder.
 pub(crate) fn database(sandbox: &Sandbox, path: &str, sql: &str) {
     let database =
         rusqlite::Connection::open(sandbox.work().join(path)).expect("the file can be made");
     database.execute_batch(sql).expect("the SQL is right");
 }
 
-/// Writes a file of the working folder.
 pub(crate) fn write(sandbox: &Sandbox, path: &str, text: &str) {
     sandbox.write(path, text).expect("the file can be written");
 }
 
-/// Commits everything.
 pub(crate) fn commit(sandbox: &Sandbox, message: &str) {
     git(sandbox, &["add", "."]);
     git(sandbox, &["commit", "--quiet", "-m", message]);
 }
 
-/// Runs git in the working folder.
 pub(crate) fn git(sandbox: &Sandbox, words: &[&str]) -> String {
     sandbox.git(".", words).expect("git works")
 }
 
-/// Runs a command line. Words in single quotes are one argument.
+/// Words in single quotes are one argument.
 pub(crate) fn run(sandbox: &Sandbox, line: &str) -> RunOutput {
     sandbox
         .run_arguments(&words(line).iter().map(String::as_str).collect::<Vec<_>>())
         .expect("the program runs")
 }
 
-/// Runs a command line that succeeds and gives its JSON.
+/// The command must succeed.
 #[track_caller]
 pub(crate) fn json(sandbox: &Sandbox, line: &str) -> Value {
     let printed = run(sandbox, line);
@@ -147,7 +140,7 @@ pub(crate) fn json(sandbox: &Sandbox, line: &str) -> Value {
     serde_json::from_str(&printed.stdout).expect("stdout is JSON")
 }
 
-/// Runs a command line and compares everything that it printed with an inline snapshot.
+/// Compares the whole output with an inline snapshot.
 macro_rules! check {
     ($sandbox:expr, $line:expr, @$expected:literal) => {
         insta::allow_duplicates! {
@@ -156,7 +149,7 @@ macro_rules! check {
     };
 }
 
-/// Compares everything that a program printed with an inline snapshot.
+/// Compares a whole output with an inline snapshot.
 macro_rules! compare {
     ($line:expr, $printed:expr, @$expected:literal) => {
         insta::allow_duplicates! {
@@ -165,26 +158,25 @@ macro_rules! compare {
     };
 }
 
-/// Runs a command line and compares everything that it printed.
 #[track_caller]
 pub(crate) fn check(sandbox: &Sandbox, line: &str, expected: &str) {
     let printed = run(sandbox, line);
     compare(line, &printed, expected);
 }
 
-/// Compares everything that a program printed: `exit N`, stdout, and stderr when there is any.
+/// `exit N`, stdout, and stderr if there is any.
 #[track_caller]
 pub(crate) fn compare(line: &str, printed: &RunOutput, expected: &str) {
     compare_text(&format!("ktx {line}"), &transcript(printed), expected);
 }
 
-/// Compares texts; the expected one may begin on a line of its own.
+/// The expected text may begin on its own line.
 #[track_caller]
 pub(crate) fn compare_text(what: &str, text: &str, expected: &str) {
     assert_eq!(text, expected.trim_start_matches('\n'), "{what}");
 }
 
-/// Everything that a program printed: `exit N`, stdout, and stderr if there is any.
+/// `exit N`, stdout, and stderr if there is any.
 pub(crate) fn transcript(printed: &RunOutput) -> String {
     let code = printed
         .code
@@ -215,7 +207,7 @@ fn steady(text: &str) -> String {
     text
 }
 
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in line.split('\'').enumerate() {
         if index % 2 == 1 {
@@ -227,7 +219,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Every file below the working folder with its bytes, the local state of ktx left out.
+/// Every file with its bytes, except ktx's local state.
 pub(crate) fn tree(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     collect(&sandbox.work(), &sandbox.work(), &mut files);

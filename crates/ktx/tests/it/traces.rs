@@ -1,4 +1,4 @@
-//! Logs and traces of commands: what a collector on loopback receives, and what nobody ever does.
+//! Logs and traces of commands: what a collector on loopback receives, and what it never receives.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::otlp::{Collector, SeenSpan};
@@ -15,7 +15,6 @@ INSERT INTO regions VALUES (1, 'North'), (2, 'South');
 
 const KEY: &str = "planted-key-0123456789";
 
-/// What the model answers for the table of regions.
 fn description() -> Value {
     json!({
         "tableDescription": "A sales region.",
@@ -36,7 +35,6 @@ fn project(llm: &str) -> Sandbox {
     sandbox
 }
 
-/// A project with the fake `claude`.
 fn claude() -> Sandbox {
     let mut sandbox = project("  provider:\n    backend: claude-code\n");
     let scenario = json!({
@@ -47,7 +45,7 @@ fn claude() -> Sandbox {
     sandbox
 }
 
-/// A Messages API that describes regions, and says `ok` to everything else.
+/// Describes regions, and answers `ok` to everything else.
 fn provider() -> Loopback {
     Loopback::start(|request, number| {
         let asked = request.json();
@@ -68,7 +66,6 @@ fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// A project with that API as its `anthropic` backend.
 fn http(provider: &Loopback) -> Sandbox {
     let mut sandbox = project(&format!(
         "  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\n",
@@ -134,7 +131,8 @@ fn outline(spans: &[SeenSpan]) -> Vec<String> {
         .collect()
 }
 
-/// COG-23, COG-27: an ingest with the local session is one trace: the run, the probe, the description.
+/// COG-23, COG-27: an ingest with the local session is one trace: the run, the probe, the
+/// description.
 #[test]
 fn an_ingest_with_claude_is_one_trace() {
     let mut sandbox = claude();
@@ -177,7 +175,7 @@ fn an_ingest_with_claude_is_one_trace() {
     }
 }
 
-/// An HTTP backend makes the same trace, with what the provider counted and what it cost.
+/// The trace has the provider's counts and the cost.
 #[test]
 fn an_ingest_over_http_is_one_trace_with_its_cost() {
     let provider = provider();
@@ -219,7 +217,7 @@ fn an_ingest_over_http_is_one_trace_with_its_cost() {
     }
 }
 
-/// The question whether a backend works at all is a call of the run, too.
+/// The probe of a backend is a call of the run, too.
 #[test]
 fn the_first_probe_of_a_demo_is_traced() {
     let mut sandbox = crate::support::sandbox();
@@ -245,7 +243,6 @@ fn bodies(collector: &Collector) -> String {
         .collect()
 }
 
-/// Content is in spans only when that is asked for, and secrets not even then.
 #[test]
 fn content_is_captured_only_when_asked_for_and_without_secrets() {
     let mut sandbox = claude();
@@ -262,7 +259,7 @@ fn content_is_captured_only_when_asked_for_and_without_secrets() {
     assert!(!bodies.contains("sk-planted"), "{bodies}");
 }
 
-/// Without the variables nobody is called; with them, only commands that ask a model call anybody.
+/// With the variables, only commands that ask a model send anything.
 #[test]
 fn nothing_is_sent_without_the_variables_or_without_a_model_call() {
     let mut sandbox = claude();
@@ -289,7 +286,7 @@ fn nothing_is_sent_without_the_variables_or_without_a_model_call() {
     assert_eq!(collector.spans().unwrap().len(), 2);
 }
 
-/// A collector that is missing or refuses costs one warning, nothing else.
+/// It causes one warning.
 #[test]
 fn a_collector_that_fails_fails_no_command() {
     let mut sandbox = claude();
@@ -324,7 +321,7 @@ fn a_collector_that_fails_fails_no_command() {
     assert_eq!(refusing.requests().len(), 1);
 }
 
-/// The example of the manual: the steps of a scan.
+/// The example of the manual.
 #[test]
 fn the_steps_of_a_scan_are_logged() {
     let mut sandbox = crate::support::shop();
@@ -338,7 +335,7 @@ fn the_steps_of_a_scan_are_logged() {
     );
 }
 
-/// `KTX_LOG` and `KTX_LOG_FORMAT`: JSON lines on stderr with the spans around them, stdout untouched.
+/// `KTX_LOG` and `KTX_LOG_FORMAT`: JSON lines on stderr with their spans; stdout is unchanged.
 #[test]
 fn log_lines_are_json_on_stderr_when_asked_for() {
     let mut sandbox = claude();
@@ -381,7 +378,7 @@ fn log_lines_are_json_on_stderr_when_asked_for() {
     );
 }
 
-/// Every file below a folder as text, local state included.
+/// Includes local state.
 fn everything(folder: &std::path::Path) -> String {
     let mut text = String::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -395,7 +392,7 @@ fn everything(folder: &std::path::Path) -> String {
     text
 }
 
-/// COG-19: a provider that repeats the key in every answer: it is in no output, log, span or file.
+/// COG-19: a provider that repeats the key in every answer: no output, log, span or file has it.
 #[test]
 fn a_repeated_key_stands_nowhere() {
     for status in [400, 401, 429, 500] {
@@ -437,7 +434,7 @@ fn a_repeated_key_stands_nowhere() {
     }
 }
 
-/// `ingest.rateLimit`: a limit is remembered: status shows it, and the next command asks nobody.
+/// `ingest.rateLimit`: status shows the limit, and the next command sends no request.
 #[test]
 fn a_limit_is_remembered_by_the_next_command() {
     let full = Loopback::start(|_, _| {
@@ -484,7 +481,8 @@ fn a_limit_is_remembered_by_the_next_command() {
     );
 }
 
-/// KTX-05: what an ingest makes with an HTTP backend it makes with the local session, byte for byte.
+/// KTX-05: an ingest creates the same files with an HTTP backend and with the local session, byte
+/// for byte.
 #[test]
 fn backends_make_the_same_files() {
     let provider = provider();

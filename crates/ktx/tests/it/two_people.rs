@@ -1,9 +1,9 @@
-//! Two people scan on branches of their own and merge with git.
+//! Two people scan on separate branches and merge with git.
 
 use crate::support::{SHOP, commit, database, git, json, run, unscanned, write};
 
-/// Their new tables stand on neighboring lines, one refers to a table that was there, and a column of a
-/// table that was there refers to the other.
+/// The new tables are on neighboring lines, one refers to an existing table, and a column of an
+/// existing table refers to the other.
 #[test]
 fn scans_of_different_new_tables_merge_without_a_conflict() {
     let sandbox = unscanned(SHOP);
@@ -26,7 +26,7 @@ fn scans_of_different_new_tables_merge_without_a_conflict() {
     scan(statuses);
     git(&sandbox, &["merge", "--quiet", "-m", "both", main.trim()]);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
-    // What was merged is what a scan of both finds.
+    // A scan of both finds what was merged.
     database(&sandbox, "warehouse.db", payments);
     let scanned = run(&sandbox, "scan");
     assert!(

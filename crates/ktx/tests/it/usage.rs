@@ -1,4 +1,4 @@
-//! `ktx usage`: which messages a window has, and what their cost says.
+//! `ktx usage`: the messages of a time window, and their cost.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -6,7 +6,6 @@ use serde_json::json;
 use crate::probes::{project, provider};
 use crate::support::{json as answer, run};
 
-/// A project whose ledger has one message, of this moment.
 fn used_at(moment: &str) -> Sandbox {
     let provider = provider();
     let sandbox = project(&provider);
@@ -20,7 +19,7 @@ fn used_at(moment: &str) -> Sandbox {
     sandbox
 }
 
-/// Moments are compared as moments: whatever offset they are written with, to the second.
+/// Whatever their offset, to the second.
 #[test]
 fn a_window_begins_at_a_moment() {
     for moment in ["2026-11-22T10:30:00Z", "2026-11-22T10:30:00.5Z"] {

@@ -9,7 +9,7 @@ use ktx_test_support::sandbox::Sandbox;
 use crate::claude_cut_off::signal;
 use crate::support::{CONFIG, SHOP, check, commit, database, git, run, unscanned, write};
 
-/// A project whose lock another command holds until the file is dropped.
+/// Another command holds the lock until the file is dropped.
 fn held() -> (Sandbox, File) {
     let mut sandbox = unscanned(SHOP);
     sandbox.set("TZ", "UTC");
@@ -21,7 +21,7 @@ fn held() -> (Sandbox, File) {
     (sandbox, lock)
 }
 
-/// A command that waits, and what it has said by then.
+/// The command and its output so far.
 fn waiting(
     sandbox: &Sandbox,
     words: &[&str],
@@ -41,7 +41,7 @@ fn waiting(
     (child, stderr, said)
 }
 
-/// The rest of what a command says, and its exit code.
+/// The rest of the output, and the exit code.
 fn end(
     child: &mut Child,
     stderr: BufReader<std::process::ChildStderr>,
@@ -53,7 +53,8 @@ fn end(
 
 const WAITS: &str = "waiting for `ktx ingest` (process 4711, since 2026-01-05 03:04) to end, at most 10m; Ctrl-C ends the wait\n";
 
-/// The command begins when the other one has ended, with the configuration that it has left.
+/// The command begins when the other one has ended, with the configuration that the other one has
+/// left.
 #[test]
 fn a_command_waits_for_another_one_and_reads_what_that_has_changed() {
     let (sandbox, lock) = held();
@@ -74,7 +75,8 @@ fn a_command_waits_for_another_one_and_reads_what_that_has_changed() {
     assert_eq!(last, "ktx scan: second\n");
 }
 
-/// When the time is over, and without the flag, the command is refused; only the latter names the flag.
+/// After the time limit, and without the flag, the command is refused; only the latter refusal
+/// names the flag.
 #[test]
 fn a_wait_ends_with_the_usual_refusal() {
     let (sandbox, lock) = held();
@@ -107,7 +109,6 @@ hint: wait until it has ended, then run the command again
     drop(lock);
 }
 
-/// Ctrl-C ends the wait, and nothing was done.
 #[test]
 fn a_wait_for_another_command_can_be_interrupted() {
     let (sandbox, lock) = held();
@@ -123,7 +124,6 @@ fn a_wait_for_another_command_can_be_interrupted() {
     drop(lock);
 }
 
-/// Commands that begin at the same time all come to their end.
 #[test]
 fn commands_at_the_same_time_end_one_after_another() {
     let sandbox = unscanned(SHOP);
@@ -140,7 +140,6 @@ fn commands_at_the_same_time_end_one_after_another() {
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// A duration without a unit is refused before anything is done.
 #[test]
 fn a_duration_needs_its_unit() {
     let sandbox = unscanned(SHOP);
