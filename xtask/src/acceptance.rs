@@ -14,18 +14,17 @@ use crate::{Verdict, environment, process, terminal};
 
 const FOLDER: &str = "fixtures/acceptance";
 
-/// How often a script tries what it tries many times by itself.
+/// How many times a script repeats the operations that it repeats by itself.
 const ROUNDS: &str = "5";
 
-/// Whether the programs that the scripts run have to be built first.
+/// Whether the task must build the programs that the scripts run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Programs {
     Build,
-    /// The tests have built them.
     Built,
 }
 
-/// Runs each script, or the one called `name`. All run, whatever one says.
+/// Runs every script, or the one called `name`. A failing script does not stop the others.
 pub(crate) fn run(
     repository: &Repository,
     programs: Programs,
@@ -87,7 +86,7 @@ pub(crate) fn run(
     Ok(verdict)
 }
 
-/// The scripts that are run; the other files of the folder are read by them.
+/// The scripts to run; the other files of the folder are included by them.
 fn scripts(repository: &Repository) -> Result<Vec<PathBuf>> {
     let files = read_folder(&repository.root().join(FOLDER))?;
     Ok(files.into_iter().filter(|file| is_script(file)).collect())

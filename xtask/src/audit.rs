@@ -1,4 +1,5 @@
-//! The rules of the house as pure functions over texts and manifests, and the task that applies them.
+//! The repository's rules as pure functions over texts and manifests, and the task that applies
+//! them.
 
 mod backends;
 mod call_sites;
@@ -55,7 +56,6 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
     })
 }
 
-/// Prints every use of the LLM port outside the runtime and its adapters.
 pub(crate) fn print_call_sites(repository: &Repository) -> Result<Verdict> {
     let files = repository.text_files()?;
     let sites = call_sites::all(&files, &sources(&files));
@@ -66,7 +66,6 @@ pub(crate) fn print_call_sites(repository: &Repository) -> Result<Verdict> {
     Ok(Verdict::Pass)
 }
 
-/// Every rule that needs nothing but the texts of the files.
 fn check_texts(files: &[TextFile]) -> Vec<Finding> {
     let sources = sources(files);
     let mut findings = Vec::new();
@@ -91,7 +90,7 @@ fn check_texts(files: &[TextFile]) -> Vec<Finding> {
     findings
 }
 
-/// The rules that need cargo's view of the packages.
+/// Applies the rules that need cargo's view of the packages.
 fn check_packages(repository: &Repository, files: &[TextFile]) -> Result<Vec<Finding>> {
     let ours = Package::all(&repository.own_packages()?, repository.root())?;
     let mut findings = manifests::check_packages(&ours);

@@ -1,12 +1,16 @@
-//! Measurements of the release binary as ratios to a yardstick that runs in the same minute: these
-//! machines are noisy, and a bare time says nothing.
+//! Measures the release binary as ratios to a unit that runs in the same minute, because bare times
+//! mean nothing on noisy machines.
 
+mod cases;
 mod claude;
+mod crowd;
 mod decoders;
 mod http;
 mod measure;
 mod scan;
+mod search;
 mod semantic;
+mod sessions;
 mod sources;
 mod start;
 
@@ -18,13 +22,12 @@ use serde_json::{Value, json};
 use crate::repository::Repository;
 use crate::{Verdict, process, terminal};
 
-/// One benchmark's name and how it is run.
 struct Benchmark {
     name: &'static str,
     run: fn(&Bench<'_>) -> Result<Vec<Outcome>>,
 }
 
-const BENCHMARKS: [Benchmark; 10] = [
+const BENCHMARKS: [Benchmark; 15] = [
     Benchmark {
         name: "start",
         run: start::commands,
@@ -38,12 +41,20 @@ const BENCHMARKS: [Benchmark; 10] = [
         run: http::kept_connection,
     },
     Benchmark {
+        name: "mcp-crowd",
+        run: crowd::crowds,
+    },
+    Benchmark {
         name: "scan",
         run: scan::structure,
     },
     Benchmark {
         name: "profile",
         run: scan::profile,
+    },
+    Benchmark {
+        name: "unchanged",
+        run: scan::unchanged,
     },
     Benchmark {
         name: "discovery",
@@ -54,8 +65,20 @@ const BENCHMARKS: [Benchmark; 10] = [
         run: claude::driver,
     },
     Benchmark {
+        name: "cases",
+        run: cases::figures,
+    },
+    Benchmark {
+        name: "sessions",
+        run: sessions::figures,
+    },
+    Benchmark {
         name: "decoders",
         run: decoders::streams,
+    },
+    Benchmark {
+        name: "search",
+        run: search::pages,
     },
     Benchmark {
         name: "semantic",
@@ -67,20 +90,18 @@ const BENCHMARKS: [Benchmark; 10] = [
     },
 ];
 
-/// The program under test, the yardstick, and a place to work in.
 struct Bench<'tree> {
     repository: &'tree Repository,
     ktx: PathBuf,
-    /// A program that does nothing: what it costs to start a process here.
+    /// A program that does nothing, to measure the cost of starting a process.
     nothing: PathBuf,
     folder: &'tree Path,
 }
 
-/// One measured thing against its bound.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
     name: String,
-    /// The unit of both figures: `ms`, `KiB` or what is counted.
+    /// The unit of both figures: `ms`, `KiB` or the counted noun.
     unit: &'static str,
     measured: f64,
     yardstick: f64,
@@ -127,7 +148,7 @@ pub(crate) fn run(repository: &Repository, name: Option<&str>) -> Result<Verdict
     if !process::succeeds(&mut process::cargo(repository, &build))? {
         return Ok(Verdict::Fail);
     }
-    let folder = tempfile::tempdir().context("no temporary folder can be made")?;
+    let folder = tempfile::tempdir().context("no temporary folder can be created")?;
     let bench = Bench {
         repository,
         ktx: repository.target().join("release/ktx"),

@@ -1,4 +1,4 @@
-//! Everything a change must pass, in order, each step timed.
+//! Runs every check that a change must pass, in order, and times each step.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ const STEPS: [Step; 6] = [
     },
 ];
 
-/// Runs the steps up to the first that fails and prints a table of times.
+/// Runs the steps up to the first failure and prints a table of times.
 pub(crate) fn run(repository: &Repository) -> Verdict {
     let mut rows: Vec<(&str, &str, Duration)> = Vec::new();
     let mut verdict = Verdict::Pass;

@@ -1,4 +1,5 @@
-//! Generated pages: the generators are tests of the crates that own them; this runs them in write mode.
+//! Generates pages: the generators are tests of the crates that own them, and this task runs them
+//! in write mode.
 
 use anyhow::Result;
 

@@ -6,6 +6,7 @@
 
 mod archive;
 mod debian;
+mod mcp;
 mod npm;
 mod program;
 mod rehearsal;
@@ -25,28 +26,27 @@ use self::program::Platform;
 use crate::repository::{Repository, file_name};
 use crate::{Verdict, process, terminal};
 
-/// What all artifacts of one run share.
+/// The values that all artifacts of one run share.
 struct Release<'a> {
     repository: &'a Repository,
     version: String,
     platform: Platform,
-    /// The built program.
     binary: PathBuf,
-    /// Where the artifacts go; made anew by each run.
+    /// The folder of the artifacts; each run recreates it.
     folder: PathBuf,
 }
 
-/// One way to install ktx: how its files are made, and how a user installs them into an empty folder.
+/// One way to install ktx: builds the files, and installs them into an empty folder like a user.
 struct Package {
     name: &'static str,
-    /// Whether the platform has such packages.
+    /// Whether the platform has this kind of package.
     exists_on: fn(&Platform) -> bool,
     build: fn(&Release<'_>) -> Result<Vec<PathBuf>>,
     /// Installs the built files into a folder and returns the program there.
     install: fn(&Release<'_>, &[PathBuf], &Path) -> Result<PathBuf>,
 }
 
-const PACKAGES: [Package; 4] = [
+const PACKAGES: [Package; 5] = [
     Package {
         name: "archive",
         exists_on: |_| true,
@@ -70,6 +70,12 @@ const PACKAGES: [Package; 4] = [
         exists_on: |_| true,
         build: wheel::build,
         install: wheel::install,
+    },
+    Package {
+        name: "MCP bundle",
+        exists_on: |_| true,
+        build: mcp::build,
+        install: mcp::install,
     },
 ];
 
@@ -126,12 +132,11 @@ impl<'a> Release<'a> {
         })
     }
 
-    /// The words that every artifact's name begins with.
+    /// The beginning of every artifact's name.
     fn stem(&self) -> String {
         format!("ktx-{}-{}", self.version, self.platform.triple)
     }
 
-    /// Writes an artifact whose name is the stem and `ending`.
     fn write(&self, ending: &str, text: &str) -> Result<PathBuf> {
         let path = self.folder.join(format!("{}.{ending}", self.stem()));
         write_file(&path, text.as_bytes())?;
@@ -139,7 +144,6 @@ impl<'a> Release<'a> {
     }
 }
 
-/// The version of the workspace.
 fn version(repository: &Repository) -> Result<String> {
     let packages = repository.own_packages()?;
     packages["packages"]
@@ -152,7 +156,7 @@ fn version(repository: &Repository) -> Result<String> {
         .context("`cargo metadata` names no package `ktx`")
 }
 
-/// Writes `<file>.sha256` as `sha256sum --check` reads it.
+/// Writes `<file>.sha256` in the format of `sha256sum --check`.
 fn write_checksum(artifact: &Path) -> Result<()> {
     let bytes = std::fs::read(artifact)
         .with_context(|| format!("`{}` cannot be read", artifact.display()))?;
@@ -164,7 +168,7 @@ fn write_checksum(artifact: &Path) -> Result<()> {
     )
 }
 
-/// Bytes that print as lowercase hexadecimal digits.
+/// Displays bytes as lowercase hexadecimal digits.
 struct Hex<'a>(&'a [u8]);
 
 impl fmt::Display for Hex<'_> {
@@ -175,7 +179,7 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// Names of files with their sizes in megabytes of a million bytes.
+/// Lists file names with sizes in megabytes (10⁶ bytes).
 fn sizes(files: &[PathBuf]) -> Result<String> {
     let mut words = Vec::new();
     for file in files {
@@ -206,7 +210,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("`{}` cannot be written", path.display()))
 }
 
-/// Copies a file with its permissions.
+/// Keeps the permissions.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         create_folder(folder)?;

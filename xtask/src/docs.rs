@@ -1,4 +1,4 @@
-//! The manual and the root pages: complete summary, links that resolve, fences with a language.
+//! Checks the manual and the root pages: complete summary, valid links, fences with a language.
 
 mod book;
 mod markdown;
@@ -12,7 +12,7 @@ use anyhow::Result;
 use crate::repository::{Repository, TextFile};
 use crate::{Mode, Verdict, environment, process, terminal};
 
-/// Pages at the root that every clone has.
+/// Pages in the root of every clone.
 const ROOT_PAGES: [&str; 6] = [
     "README.md",
     "ARCHITECTURE.md",
@@ -22,10 +22,9 @@ const ROOT_PAGES: [&str; 6] = [
     "CHANGELOG.md",
 ];
 
-/// Where the manual's source lies.
 const BOOK: &str = "docs-site/src/";
 
-/// Checks every page and, in write mode, builds the book where mdBook is installed.
+/// Checks every page and, in write mode, builds the book if mdBook is installed.
 pub(crate) fn run(repository: &Repository, mode: Mode) -> Result<Verdict> {
     let files = repository.text_files()?;
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -57,7 +56,7 @@ fn is_page(file: &TextFile) -> bool {
         || (file.path.starts_with(BOOK) && file.has_extension("md"))
 }
 
-/// Checks all pages against each other; `exists` answers for paths that are no page.
+/// Checks all pages against each other; `exists` says whether a path outside of the pages exists.
 fn check(files: &[TextFile], exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let pages: Vec<book::Page> = files
         .iter()

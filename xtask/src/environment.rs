@@ -1,4 +1,4 @@
-//! What xtask takes from the process around it: arguments, variables, the working folder.
+//! The process environment of xtask: arguments, variables, the working folder.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one owner of xtask's environment"
@@ -14,23 +14,22 @@ pub(crate) fn arguments() -> Vec<String> {
     std::env::args().skip(1).collect()
 }
 
-/// A variable's value; unset, empty and not UTF-8 are all absent.
+/// Returns a variable's value; `None` if it is unset, empty or not UTF-8.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The folder that the task was started in.
 pub(crate) fn working_folder() -> Result<PathBuf> {
     std::env::current_dir().context("the current folder cannot be read")
 }
 
-/// True on a machine that runs changes unattended.
+/// Whether an unattended machine runs this.
 pub(crate) fn is_ci() -> bool {
     variable("CI").is_some_and(|value| value != "false" && value != "0")
 }
 
-/// Variables that `cargo run` sets for xtask and that a nested cargo must not see:
-/// build scripts that watch them (`ring` does) would otherwise run again on every call.
+/// Variables that `cargo run` sets for xtask and that a nested cargo must not see: otherwise build
+/// scripts that watch them (such as `ring`'s) run again on every call.
 pub(crate) fn set_by_cargo() -> Vec<OsString> {
     std::env::vars_os()
         .map(|(name, _)| name)
@@ -50,7 +49,7 @@ fn is_set_by_cargo(name: &str) -> bool {
         || ["CARGO_PRIMARY_PACKAGE", "OUT_DIR"].contains(&name)
 }
 
-/// The first of `folders`, then of `PATH`, that holds an executable file called `program`.
+/// Returns the first executable file called `program` in `folders`, then in `PATH`.
 pub(crate) fn find_program(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     folders

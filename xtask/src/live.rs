@@ -1,4 +1,4 @@
-//! Tests against real providers: off unless a file with a key is there.
+//! Tests against real providers, which run only if a file with a key exists.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::repository::Repository;
 use crate::{Verdict, process};
 
-/// Asks one provider a few small questions, with the variables of its file.
+/// Sends a few small requests to one provider, with the variables of its file.
 pub(crate) fn run(repository: &Repository, provider: &str) -> Result<Verdict> {
     let variables = read(repository.root(), provider)?;
     let arguments = [
@@ -34,7 +34,7 @@ pub(crate) fn run(repository: &Repository, provider: &str) -> Result<Verdict> {
 fn read(root: &Path, provider: &str) -> Result<Vec<(String, String)>> {
     let plain = |letter: char| letter.is_ascii_lowercase() || letter == '-';
     if provider.is_empty() || !provider.chars().all(plain) {
-        bail!("`{provider}` is no name of a provider, such as `anthropic`");
+        bail!("`{provider}` is not the name of a provider, such as `anthropic`");
     }
     let name = format!(".env.live.{provider}");
     match std::fs::read_to_string(root.join(&name)) {
@@ -47,7 +47,7 @@ fn read(root: &Path, provider: &str) -> Result<Vec<(String, String)>> {
     }
 }
 
-/// One `NAME=value` a line; `#` opens a comment line; quotes around a value are taken off.
+/// Parses one `NAME=value` per line. `#` starts a comment line; quotes around a value are removed.
 fn variables(text: &str) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

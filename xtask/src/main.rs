@@ -50,14 +50,13 @@ usage: cargo xtask <task>
   ci                     everything a change must pass, in order, with times
 ";
 
-/// Whether a task may write to the work tree or only compares.
+/// Whether a task writes to the work tree or only compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Write,
     Check,
 }
 
-/// What a task that ran to its end has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Pass,

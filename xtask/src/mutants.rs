@@ -1,4 +1,4 @@
-//! Breaks the code in one place at a time and counts the breaks that a test notices, with
+//! Changes the code in one place at a time and counts the changes that a test notices, with
 //! `cargo-mutants`.
 #![expect(
     clippy::disallowed_methods,
@@ -13,13 +13,13 @@ use anyhow::{Context as _, Result, bail};
 use crate::repository::Repository;
 use crate::{Verdict, environment, process, terminal};
 
-/// The version whose options and files this task knows.
+/// The version with the known options and files.
 const VERSION: &str = "27.1.0";
 
-/// The share of noticed breaks that each crate has to reach, in percent.
+/// The minimum share of noticed changes in each crate, in percent.
 const BAR: usize = 85;
 
-/// The crates whose tests alone have to notice a break.
+/// The crates whose own tests must notice a change.
 const CRATES: [&str; 6] = [
     "config",
     "llm-runtime",
@@ -29,10 +29,9 @@ const CRATES: [&str; 6] = [
     "wiki",
 ];
 
-/// The seconds after which a broken test run counts as noticed.
+/// A test run that takes longer, in seconds, counts as noticed.
 const TIMEOUT: &str = "120";
 
-/// Which breaks are tried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Extent<'a> {
     Whole,
@@ -40,7 +39,8 @@ pub(crate) enum Extent<'a> {
     Since(&'a str),
 }
 
-/// Tries the breaks in these crates, by default in all of [`CRATES`], and prints the score of each.
+/// Tries the changes in these crates, by default in all of [`CRATES`], and prints the score of
+/// each.
 pub(crate) fn run(repository: &Repository, extent: Extent<'_>, crates: &[&str]) -> Result<Verdict> {
     let crates = chosen(crates)?;
     let program = program(repository)?;
@@ -66,7 +66,7 @@ pub(crate) fn run(repository: &Repository, extent: Extent<'_>, crates: &[&str]) 
     }
     let ended_well = process::succeeds(&mut command)?;
     let outcomes = Outcomes::read(&folder.path().join("mutants.out"))?;
-    // It also fails if a break is missed; without any outcome, it did not come to try one.
+    // It also fails if a change is missed; without any outcome, it never tried one.
     if !ended_well && outcomes == Outcomes::default() {
         bail!("{} tried nothing", process::shown(&command));
     }
@@ -106,7 +106,7 @@ fn program(repository: &Repository) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The tried breaks, one line each: `<file>:<line>:<column>: <what was broken>`.
+/// The tried changes, one line each: `<file>:<line>:<column>: <what was changed>`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcomes {
     noticed: Vec<String>,
@@ -114,8 +114,8 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Reads the lists that cargo-mutants writes; it writes none if there is nothing to break. A
-    /// test that no longer ends has noticed the break.
+    /// Parses the lists that cargo-mutants writes; it writes none if there is nothing to change. A
+    /// test that no longer ends has noticed the change.
     fn read(folder: &Path) -> Result<Self> {
         let list = |name: &str| -> Result<Vec<String>> {
             let file = folder.join(name);
@@ -161,7 +161,7 @@ impl Score {
         self.noticed + self.missed
     }
 
-    /// Nothing was broken in a crate without a score.
+    /// A crate without a score had nothing to change.
     const fn reaches_the_bar(&self) -> bool {
         self.noticed * 100 >= self.tried() * BAR
     }

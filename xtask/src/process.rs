@@ -1,4 +1,4 @@
-//! Child processes: how they are started, timed and judged.
+//! Starts, times and judges child processes.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one place in xtask that makes commands"
@@ -14,14 +14,13 @@ use anyhow::{Context as _, Result, bail};
 use crate::environment;
 use crate::repository::Repository;
 
-/// A command for `program`, started in the root of the repository.
 pub(crate) fn command(repository: &Repository, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(repository.root());
     command
 }
 
-/// A cargo command that sees the environment as the user's shell has it.
+/// Returns a cargo command with the environment of the user's shell.
 pub(crate) fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
     let program = environment::variable("CARGO").unwrap_or_else(|| "cargo".to_owned());
     let mut command = command(repository, program);
@@ -32,7 +31,8 @@ pub(crate) fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs to the end with the terminal attached; an exit code other than 0 is `false`.
+/// Runs a command to its end, attached to the terminal; returns false for an exit code other than
+/// 0.
 pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     let status = command
         .stdin(Stdio::null())
@@ -41,7 +41,8 @@ pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs to the end, both streams into the file `log`; a failure names the log and its last lines.
+/// Runs a command to its end and writes both streams to the file `log`; an error names the log and
+/// its last lines.
 pub(crate) fn logged(command: &mut Command, log: &Path) -> Result<()> {
     let file = File::options()
         .create(true)
@@ -61,7 +62,7 @@ pub(crate) fn logged(command: &mut Command, log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs to the end and returns standard output; a failure carries standard error.
+/// Runs a command to its end and returns standard output; an error includes standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let result = command
         .stdin(Stdio::null())
@@ -80,7 +81,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("{} printed text that is not UTF-8", shown(command)))
 }
 
-/// The program and its arguments, as one would type them.
+/// Formats the command line as one would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words: Vec<_> = std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -89,7 +90,7 @@ pub(crate) fn shown(command: &Command) -> String {
     format!("`{}`", words.join(" "))
 }
 
-/// The last lines of a log, indented, ready to follow an error text.
+/// Returns the last lines of a log, indented, to append to an error text.
 pub(crate) fn last_words(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();

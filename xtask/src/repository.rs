@@ -1,4 +1,4 @@
-//! The work tree: where it is, which files it holds, what cargo says about its packages.
+//! The work tree: its root, its files, and cargo's view of its packages.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{environment, process};
 
-/// Folders of the root that hold files of ours; everything else at the root is read flat.
+/// Folders of the root with our own files; from the root itself only files are read.
 const FOLDERS: [&str; 9] = [
     ".cargo",
     ".ci",
@@ -20,22 +20,21 @@ const FOLDERS: [&str; 9] = [
     "xtask",
 ];
 
-/// Files of the root that tools write; `.git` is one in a second work tree.
+/// Files in the root that tools write; `.git` is a file in a second work tree.
 const NOT_OURS: [&str; 2] = [".git", "Cargo.lock"];
 
-/// Folders that hold what tools made, by the end of their path.
+/// Folders of generated files, by the end of their path.
 const GENERATED: [&str; 3] = ["target", "node_modules", "docs-site/book"];
 
-/// Files larger than this are data, not text that rules apply to.
+/// Larger files are data, and no rule reads them.
 const LARGEST_TEXT: u64 = 2 * 1024 * 1024;
 
-/// The root of the work tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
     root: PathBuf,
 }
 
-/// One text file, its path relative to the root and with `/` between the parts.
+/// One text file; its path is relative to the root, with `/` as separator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextFile {
     pub(crate) path: String,
@@ -43,7 +42,6 @@ pub(crate) struct TextFile {
 }
 
 impl TextFile {
-    /// Whether the name ends in a dot and `extension`.
     pub(crate) fn has_extension(&self, extension: &str) -> bool {
         Path::new(&self.path)
             .extension()
@@ -52,7 +50,7 @@ impl TextFile {
 }
 
 impl Repository {
-    /// Finds the root: the nearest folder upwards whose `Cargo.toml` has a `[workspace]`.
+    /// Finds the root: the nearest parent folder whose `Cargo.toml` has a `[workspace]`.
     pub(crate) fn locate() -> Result<Self> {
         let start = environment::working_folder()?;
         for folder in start.ancestors() {
@@ -73,7 +71,6 @@ impl Repository {
         &self.root
     }
 
-    /// The folder cargo builds into.
     pub(crate) fn target(&self) -> PathBuf {
         environment::variable("CARGO_TARGET_DIR")
             .map_or_else(|| self.root.join("target"), |set| self.root.join(set))
@@ -108,15 +105,15 @@ impl Repository {
         Ok(files)
     }
 
-    /// `cargo metadata` as JSON: ours only, without touching the network where that is possible.
+    /// Returns `cargo metadata` as JSON for our packages only, offline if possible.
     pub(crate) fn own_packages(&self) -> Result<Value> {
         let ours = ["metadata", "--format-version", "1", "--no-deps"];
         self.metadata(&[&ours[..], &["--offline"]].concat())
             .or_else(|_| self.metadata(&ours))
     }
 
-    /// `cargo metadata` as JSON with every dependency of every platform; without a network, those
-    /// of this platform.
+    /// Returns `cargo metadata` as JSON with every dependency of every platform; offline, only
+    /// those of this platform.
     pub(crate) fn all_packages(&self) -> Result<Value> {
         let all = ["metadata", "--format-version", "1", "--locked"];
         self.metadata(&all).or_else(|_| {
@@ -158,7 +155,6 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The paths inside a folder, sorted.
 pub(crate) fn read_folder(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| unreadable(folder))? {
@@ -168,7 +164,6 @@ pub(crate) fn read_folder(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// The last part of a path as text.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name()
         .map(|name| name.to_string_lossy().into_owned())

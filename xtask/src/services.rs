@@ -1,7 +1,7 @@
-//! What the tests need beside the workspace: database servers on loopback, stand-ins for services of
-//! the cloud, DuckDB's library, an MCP client, a Python with DuckDB, releases of `claude`. Tests learn
-//! of them by environment variables only. Services that take long to fetch or much memory are heavy:
-//! they are brought up only when asked for.
+//! External programs for tests: database servers on loopback, fakes of cloud services, DuckDB's
+//! library, an MCP client, a Python with DuckDB, releases of `claude`. Tests find them only through
+//! environment variables. Heavy services, which take long to install or need much memory, start
+//! only on request.
 
 mod account;
 mod bigquery;
@@ -28,7 +28,7 @@ use crate::{environment, process, terminal};
 use account::Account;
 use server::Server;
 
-/// Something that a test may ask for; the order is that of every report.
+/// A service that a test may request, in the order of every report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Service {
     Postgres,
@@ -38,6 +38,7 @@ pub(crate) enum Service {
     Snowflake,
     DuckDb,
     McpSdk,
+    McpConformance,
     Python,
     PythonNewest,
     ClaudeTooOld,
@@ -48,17 +49,14 @@ pub(crate) enum Service {
     ClaudeLatest,
 }
 
-/// Which services a run brings up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// All but the heavy ones.
     Usual,
-    /// All.
     Heavy,
 }
 
 impl Service {
-    /// The name in `KTX_TEST_MISSING`; `test-support` knows the same names.
+    /// The name in `KTX_TEST_MISSING`; `test-support` uses the same names.
     fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -68,6 +66,7 @@ impl Service {
             Self::Snowflake => "snowflake",
             Self::DuckDb => "duckdb",
             Self::McpSdk => "mcp-sdk",
+            Self::McpConformance => "mcp-conformance",
             Self::Python => "python",
             Self::PythonNewest => "python-newest",
             Self::ClaudeTooOld => "claude-too-old",
@@ -79,7 +78,6 @@ impl Service {
         }
     }
 
-    /// The variable that holds the address or the path.
     fn variable(self) -> &'static str {
         match self {
             Self::Postgres => "KTX_TEST_POSTGRES_URL",
@@ -89,6 +87,7 @@ impl Service {
             Self::Snowflake => "KTX_TEST_SNOWFLAKE_URL",
             Self::DuckDb => "KTX_TEST_DUCKDB",
             Self::McpSdk => "KTX_TEST_MCP_SDK",
+            Self::McpConformance => "KTX_TEST_MCP_CONFORMANCE",
             Self::Python => "KTX_TEST_PYTHON",
             Self::PythonNewest => "KTX_TEST_PYTHON_NEWEST",
             Self::ClaudeTooOld => "KTX_TEST_CLAUDE_TOO_OLD",
@@ -101,15 +100,14 @@ impl Service {
     }
 }
 
-/// The state of one service: an address or path, or why there is none.
+/// The address or path of a service, or why it is absent.
 type State = std::result::Result<String, Absence>;
 
-/// Why a service is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Absence {
-    /// It could not be brought up, for this reason.
+    /// It could not be started, for this reason.
     Failed(String),
-    /// It is heavy, and the run is a usual one.
+    /// It is heavy, and the run did not request it.
     NotAsked,
 }
 
@@ -119,18 +117,18 @@ impl From<anyhow::Error> for Absence {
     }
 }
 
-/// What could be installed; the servers are not running yet.
+/// The installed programs; the servers are not running yet.
 #[derive(Debug)]
 pub(crate) struct Installation {
     states: BTreeMap<Service, State>,
-    /// The Python that the engine of each heavy service runs in.
+    /// The Python of each heavy service.
     engines: [(Service, Start, State); 3],
 }
 
 /// Starts a heavy service in a folder, with its Python.
 type Start = fn(&Repository, &Path, &str) -> Result<Server>;
 
-/// Installs what is missing, where that is possible, into caches that the next run finds again.
+/// Installs missing programs, where possible, into caches that the next run reuses.
 pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installation> {
     let cache = environment::variable("KTX_TEST_CACHE")
         .map_or_else(|| repository.target().join("ktx-test-cache"), PathBuf::from);
@@ -143,7 +141,8 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installatio
         .write(true)
         .open(&lock)
         .with_context(|| format!("`{}` cannot be opened", lock.display()))?;
-    // Two runs at once would fetch into the same folders; the lock goes with the handle.
+    // Two simultaneous runs would install into the same folders; dropping the handle releases the
+    // lock.
     lock.lock().context("the cache cannot be locked")?;
     packages::install_missing(repository, &cache.join("apt.log"));
     let mut states = BTreeMap::new();
@@ -176,13 +175,13 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installatio
 }
 
 impl Installation {
-    /// Where an installed program is; `None` when it could not be installed.
+    /// Returns the path of an installed program; `None` if it could not be installed.
     pub(crate) fn place(&self, service: Service) -> Option<&str> {
         self.states.get(&service)?.as_deref().ok()
     }
 }
 
-/// The running services. Whatever happens to the tests, the servers end with this value.
+/// The running services, which end when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Services {
     states: BTreeMap<Service, State>,
@@ -191,8 +190,8 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// Starts the servers. Call it on the main thread: a server gets a signal when the thread that
-    /// started it ends.
+    /// Starts the servers. Must be called on the main thread: a server receives a signal when the
+    /// thread that started it ends.
     pub(crate) fn start(repository: &Repository, prepared: Installation) -> Result<Self> {
         server::remove_leftovers()?;
         let folder = server::folder()?;
@@ -234,12 +233,12 @@ impl Services {
         self.states.insert(service, state);
     }
 
-    /// What the tests see.
+    /// The environment variables for the tests.
     pub(crate) fn variables(&self) -> BTreeMap<&'static str, String> {
         variables(&self.states)
     }
 
-    /// What could not be brought up, with the reason, in fixed order.
+    /// The services that could not be started, with the reason, in a fixed order.
     pub(crate) fn missing(&self) -> Vec<(&'static str, String)> {
         let reason = |state: &State| match state {
             Err(Absence::Failed(reason)) => Some(reason.clone()),
@@ -267,16 +266,16 @@ impl Services {
     }
 }
 
-/// A PostgreSQL of its own, for measurements; it ends with this value.
+/// A separate PostgreSQL for measurements, which ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Postgres {
-    // Before its folder: the server ends first.
+    // Declared before the folder, so that the server ends first.
     server: Server,
     _folder: TempDir,
 }
 
 impl Postgres {
-    /// Starts a server as the tests get it. Call it on the main thread.
+    /// Starts a server like the one of the tests. Must be called on the main thread.
     pub(crate) fn start(repository: &Repository) -> Result<Self> {
         server::remove_leftovers()?;
         let folder = server::folder()?;
@@ -320,7 +319,7 @@ fn variables(states: &BTreeMap<Service, State>) -> BTreeMap<&'static str, String
     variables
 }
 
-/// The names of the services that are absent for such a reason.
+/// Returns the names of the services that are absent for this reason.
 fn names(
     states: &BTreeMap<Service, State>,
     is_such: &dyn Fn(&Absence) -> bool,

@@ -1,5 +1,5 @@
-//! The figures of taste beside those of the best large Rust projects: `cargo xtask style`. What must hold
-//! is a rule of the audit; what is printed here is looked at.
+//! `cargo xtask style`: figures of code style, next to those of the best large Rust projects. The
+//! audit enforces rules; these figures only show places to look at.
 
 mod code;
 mod graph;
@@ -13,13 +13,12 @@ use crate::{Verdict, terminal};
 
 use code::Code;
 
-/// The phrases that make a text read like a translation: a regular expression, a tab, what to write instead.
+/// Phrases that make a text read like a translation: a regular expression, a tab, an alternative.
 const PHRASES: &str = "fixtures/style/avoid.txt";
 
-/// How many examples of a figure are shown.
+/// The number of examples per figure.
 const EXAMPLES: usize = 12;
 
-/// One figure beside the best anchor's and the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Figure {
     name: &'static str,
@@ -28,7 +27,7 @@ struct Figure {
     ours: String,
 }
 
-/// Measures the work tree and prints the table; `details` also prints what the figures count.
+/// Measures the work tree and prints the table; `details` adds the places that the figures count.
 pub(crate) fn run(repository: &Repository, details: Details) -> Result<Verdict> {
     let files = repository.text_files()?;
     let code = Code::read(&files);
@@ -61,7 +60,6 @@ pub(crate) fn run(repository: &Repository, details: Details) -> Result<Verdict> 
     Ok(Verdict::Pass)
 }
 
-/// Whether the places behind the figures are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Details {
     Hidden,
@@ -94,7 +92,7 @@ fn table(figures: &[Figure]) -> String {
         .join("\n")
 }
 
-/// The value below which so many of a hundred sorted values are.
+/// Returns the value that is larger than this percentage of the sorted values.
 fn percentile(sorted: &[usize], percent: usize) -> usize {
     let last = sorted.len().saturating_sub(1);
     sorted
@@ -103,7 +101,7 @@ fn percentile(sorted: &[usize], percent: usize) -> usize {
         .unwrap_or_default()
 }
 
-/// `part` of `whole` in percent, with two digits.
+/// Formats `part` as a percentage of `whole`, with two digits.
 fn percent(part: usize, whole: usize) -> String {
     let hundredths = (part * 10_000 + whole / 2)
         .checked_div(whole)
@@ -111,7 +109,7 @@ fn percent(part: usize, whole: usize) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-/// The Rust files of the product, for the figures over code.
+/// The Rust files that count for the figures over code.
 fn product(files: &[TextFile]) -> Vec<Source> {
     files
         .iter()

@@ -1,4 +1,4 @@
-//! The one test command: services up, fakes built, every test run, services down.
+//! The test command: starts the services, builds the fakes, runs the tests, stops the services.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,8 +9,8 @@ use crate::repository::Repository;
 use crate::services::{self, Load, Services};
 use crate::{Verdict, environment, process, terminal};
 
-/// Runs the tests that `filters` select, with the services of `load`; words after `--` go to the
-/// runner as they are.
+/// Runs the tests that `filters` select, with the services of `load`; passes words after `--` to
+/// the runner unchanged.
 pub(crate) fn run(repository: &Repository, load: Load, filters: &[&str]) -> Result<Verdict> {
     let runner = Runner::find(repository)?;
     let started = Instant::now();
@@ -58,9 +58,9 @@ pub(crate) fn run(repository: &Repository, load: Load, filters: &[&str]) -> Resu
     })
 }
 
-/// Builds the fake programs and the test binaries, so that the services wait for no compiler. A build of
-/// the whole workspace holds the fakes; a command of their own would compile what they depend on a
-/// second time, with other features.
+/// Builds the fake programs and the test binaries first, so that no service waits for a compiler.
+/// One build of the workspace includes the fakes; a separate command would compile their
+/// dependencies again with other features.
 fn build(repository: &Repository, runner: Runner, filters: &[&str]) -> Result<bool> {
     let fakes = ["build", "--locked", "-p", "ktx-test-support", "--bins"];
     if chooses_packages(filters) && !process::succeeds(&mut process::cargo(repository, &fakes))? {
@@ -69,7 +69,7 @@ fn build(repository: &Repository, runner: Runner, filters: &[&str]) -> Result<bo
     process::succeeds(&mut process::cargo(repository, &runner.build(filters)))
 }
 
-/// What runs the test binaries.
+/// The program that runs the test binaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runner {
     Nextest(Profile),
@@ -105,7 +105,7 @@ impl Runner {
         }))
     }
 
-    /// What starts the tests that `filters` select.
+    /// The arguments to run the tests that `filters` select.
     fn arguments<'words>(self, filters: &[&'words str]) -> Vec<&'words str> {
         let mut words = match self {
             Self::Nextest(Profile::Local) => vec!["nextest", "run", "--locked"],
@@ -121,8 +121,8 @@ impl Runner {
         words
     }
 
-    /// What builds the same test binaries. Of the filters only the packages matter: the runner refuses
-    /// options of a run in a build.
+    /// The arguments to build the same test binaries. Uses only the packages of the filters,
+    /// because the runner refuses options of a run in a build.
     fn build<'words>(self, filters: &[&'words str]) -> Vec<&'words str> {
         let packages = if chooses_packages(filters) {
             packages(filters)
@@ -134,7 +134,7 @@ impl Runner {
         words
     }
 
-    /// Whether the number of threads is ours to choose.
+    /// Whether ktx may choose the number of threads.
     fn takes_threads(self, filters: &[&str]) -> bool {
         let chosen = ["-j", "--test-threads", "--no-capture", "--nocapture"];
         let is_chosen = |word: &&str| {
@@ -144,12 +144,12 @@ impl Runner {
     }
 }
 
-/// Two tests for each processor: most of a test's time is waiting for children, servers and fakes.
+/// Two tests per processor: a test mostly waits for children, servers and fakes.
 fn test_threads() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| 2 * processors.get())
 }
 
-/// The words that choose packages, with their values.
+/// Returns the options that choose packages, with their values.
 fn packages<'words>(filters: &[&'words str]) -> Vec<&'words str> {
     let mut words = Vec::new();
     let mut rest = filters.iter().copied();
@@ -164,7 +164,7 @@ fn packages<'words>(filters: &[&'words str]) -> Vec<&'words str> {
     words
 }
 
-/// Whether the words name the packages whose tests run.
+/// Whether the words select the packages to test.
 fn chooses_packages(filters: &[&str]) -> bool {
     filters
         .iter()

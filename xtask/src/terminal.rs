@@ -1,4 +1,4 @@
-//! The two streams that every task prints to.
+//! The two output streams of every task.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -10,7 +10,7 @@ pub(crate) fn line(text: &str) {
     println!("{text}");
 }
 
-/// Prints one line of progress or trouble to standard error.
+/// Prints one line of progress or an error to standard error.
 pub(crate) fn problem(text: &str) {
     eprintln!("{text}");
 }

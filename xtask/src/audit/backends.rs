@@ -1,4 +1,5 @@
-//! The LLM port is the only door: no provider, program, model or backend is named beside it.
+//! The LLM port is the only way to a model: no other code names a provider, program, model or
+//! backend.
 
 use std::sync::LazyLock;
 
@@ -11,7 +12,7 @@ use crate::repository::TextFile;
 struct Name {
     rule: &'static str,
     pattern: &'static str,
-    /// Packages, files and folders in which the name is at home.
+    /// Packages, files and folders that may contain the name.
     homes: &'static [&'static str],
     cure: &'static str,
 }
@@ -81,11 +82,11 @@ const NAMES: [Name; 5] = [
             COMPOSE,
             COMPOSE_PARTS,
         ],
-        cure: "take the port; only `compose.rs` builds what stands behind it",
+        cure: "take the port; only `compose.rs` builds its implementation",
     },
 ];
 
-// A pattern that is not a regular expression would drop out here; a test counts them.
+// The iterator drops a pattern that is not a regular expression; a test counts them.
 static PATTERNS: LazyLock<Vec<(&'static Name, Regex)>> = LazyLock::new(|| {
     NAMES
         .iter()
@@ -93,7 +94,6 @@ static PATTERNS: LazyLock<Vec<(&'static Name, Regex)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// How many patterns are in force.
 #[cfg(test)]
 pub(crate) fn patterns() -> usize {
     PATTERNS.len()
@@ -108,10 +108,11 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str, &'sta
         .map(|name| (name.rule, name.pattern, name.homes))
 }
 
-/// The ways past permission checks that the adapter must not even name.
+/// Permission bypasses that not even the adapter may name.
 const FORBIDDEN_IN_ADAPTER: [&str; 2] = ["bypasspermissions", "dangerously"];
 
-/// The spellings of all backends in `ktx.yaml`, from the table in `vocabulary`. `none` is also a usual word.
+/// The spellings of all backends in `ktx.yaml`, from the table in `vocabulary`, except `none`,
+/// which is also an ordinary word.
 pub(crate) fn spellings(files: &[TextFile]) -> Vec<&str> {
     let text = files.iter().find(|file| file.path == BACKENDS);
     text.map_or("", |file| &*file.text)
@@ -128,7 +129,7 @@ pub(crate) fn spellings(files: &[TextFile]) -> Vec<&str> {
         .collect()
 }
 
-/// Checks the product code and literals of every file; the adapter's folder also with its comments.
+/// Checks the product code and literals of every file; in the adapter's folder also comments.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let spellings = spellings(files);
     sources
@@ -178,7 +179,7 @@ fn check_spellings(source: &Source, spellings: &[&str]) -> Vec<Finding> {
     findings
 }
 
-/// The ways past permission checks, in code, literals and comments of the adapter.
+/// Finds permission bypasses in code, literals and comments of the adapter.
 fn check_bypasses(source: &Source) -> Vec<Finding> {
     if !source.path.starts_with("crates/claude-code-adapter/src/") {
         return Vec::new();
@@ -190,7 +191,7 @@ fn check_bypasses(source: &Source) -> Vec<Finding> {
             .iter()
             .find(|word| lower.contains(**word))
         {
-            let what = format!("`{word}` stands here");
+            let what = format!("the file names `{word}`");
             let cure = "the adapter answers every permission question itself";
             findings
                 .push(Finding::file(&source.path, "permission bypass", what, cure).at(index + 1));

@@ -9,17 +9,17 @@ use super::finding::Finding;
 use super::source::{Line, Purpose, Source};
 use crate::repository::TextFile;
 
-/// The runtime itself and what stands behind the port.
+/// The runtime itself and its implementations.
 const BEHIND_THE_PORT: [&str; 3] = ["llm-runtime", "provider-adapters", "claude-code-adapter"];
 
-/// How far from the call the role may be named, in lines.
+/// Maximum distance in lines between a call and the name of its role.
 const NEARBY: usize = 25;
 
 static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?:(?:\.|::)\s*(generate_text|generate_object|run_agent_loop|start_run|probe|describe)",
         r"|\b(generate_typed))(?:::<[^()]*>)?\(",
-        // By its path, to be called elsewhere.
+        // A method named by its path, so that other code can call it.
         r"|\bLlmRuntime>?::(\w+)"
     ))
     .ok()
@@ -27,7 +27,13 @@ static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ROLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\bModelRole::([A-Z]\w*)").ok());
 
-/// One call of the port.
+/// A role that the user sets, such as `role: self.settings.role`, in the first lines of the request.
+static SETTING: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s*role: [\w.]*\bsettings\.role,").ok());
+
+/// Maximum distance in lines between a call and a role that the user sets.
+const IN_THE_REQUEST: usize = 3;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallSite {
     path: String,
@@ -36,18 +42,18 @@ pub(crate) struct CallSite {
     role: Role,
 }
 
-/// For whom a call is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Role {
-    /// The role that stands beside the call.
     Named(String),
-    /// A runtime around another one hands on what it was asked.
+    /// A wrapping runtime passes on the role of its own caller.
     HandedOn,
-    /// The probe asks the model of the default role.
+    /// The probe uses the model of the default role.
     Probe,
-    /// A description asks no model.
+    /// The user chooses the role in the settings.
+    Set,
+    /// A description calls no model.
     NoModel,
-    /// None stands beside the call.
+    /// No role is named near the call.
     NotNearby,
 }
 
@@ -57,6 +63,7 @@ impl fmt::Display for Role {
             Self::Named(name) => name,
             Self::HandedOn => "handed on",
             Self::Probe => "Default",
+            Self::Set => "from the settings",
             Self::NoModel => "no model",
             Self::NotNearby => "no role nearby",
         })
@@ -64,7 +71,7 @@ impl fmt::Display for Role {
 }
 
 impl CallSite {
-    /// Its line of the list, which does not change when lines above it do.
+    /// Its line in the list, which does not change when lines above it do.
     fn entry(&self) -> String {
         let Self {
             path,
@@ -88,11 +95,11 @@ impl fmt::Display for CallSite {
     }
 }
 
-/// The calls that are known, one a line: path, operation and role.
+/// The known calls, one per line: path, operation and role.
 const LIST: &str = "fixtures/audit/call-sites.txt";
 
-/// Compares the calls with the list, so that a new one is seen in a review, and refuses those that
-/// stand far from their role.
+/// Compares the calls with the list, so that a review sees every new one, and reports calls far
+/// from their role.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     const RULE: &str = "call site";
     let sites = all(files, sources);
@@ -128,7 +135,6 @@ pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// Every call in the product code of all packages that can reach the port.
 pub(crate) fn all(files: &[TextFile], sources: &[Source]) -> Vec<CallSite> {
     let reaches = |source: &&Source| {
         let manifest = format!("crates/{}/Cargo.toml", source.package());
@@ -138,7 +144,6 @@ pub(crate) fn all(files: &[TextFile], sources: &[Source]) -> Vec<CallSite> {
     sources.iter().filter(reaches).flat_map(of).collect()
 }
 
-/// Every call in the product code of one file.
 pub(crate) fn of(source: &Source) -> Vec<CallSite> {
     let (Some(call), Some(role)) = (CALL.as_ref(), ROLE.as_ref()) else {
         return Vec::new();
@@ -165,6 +170,8 @@ pub(crate) fn of(source: &Source) -> Vec<CallSite> {
                 Role::Probe
             } else if operation == "describe" {
                 Role::NoModel
+            } else if is_set(&lines, line.number) {
+                Role::Set
             } else {
                 nearest_role(role, &lines, line.number).map_or(Role::NotNearby, Role::Named)
             };
@@ -177,6 +184,16 @@ pub(crate) fn of(source: &Source) -> Vec<CallSite> {
         }
     }
     sites
+}
+
+fn is_set(lines: &[Line<'_>], call: usize) -> bool {
+    let Some(setting) = SETTING.as_ref() else {
+        return false;
+    };
+    lines
+        .iter()
+        .filter(|line| (call..=call + IN_THE_REQUEST).contains(&line.number))
+        .any(|line| setting.is_match(line.text))
 }
 
 fn nearest_role(role: &Regex, lines: &[Line<'_>], call: usize) -> Option<String> {

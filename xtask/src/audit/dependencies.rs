@@ -1,4 +1,4 @@
-//! Which crate may depend on which foreign package: what a crate cannot link, it cannot do.
+//! Which crate may depend on which foreign package: a crate cannot do what it cannot link.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::finding::Finding;
 use super::manifests::shipped_dependencies;
 use crate::repository::TextFile;
 
-/// One foreign package a line: its name, a colon, and the crates that may ship with it or `*`.
+/// One foreign package per line: its name, a colon, and the crates that may ship with it, or `*`.
 const LIST: &str = "fixtures/audit/dependencies.txt";
 const RULE: &str = "dependency list";
 
-/// Compares the manifests of the product crates with the list, both ways.
+/// Compares the manifests of the product crates with the list, in both directions.
 pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
     let Some(list) = files.iter().find(|file| file.path == LIST) else {
         return Vec::new();
@@ -38,12 +38,12 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
     findings
 }
 
-/// Who may ship with a package.
+/// The crates that may ship with a package.
 enum Permission<'list> {
     Everyone {
         is_used: bool,
     },
-    /// These crates; true for those that do.
+    /// These crates; true for the ones that do.
     Crates(BTreeMap<&'list str, bool>),
     Unlisted,
 }
@@ -75,7 +75,7 @@ impl Permission<'_> {
         Some(Finding::file(path, RULE, what, &cure))
     }
 
-    /// What the list allows and no manifest has.
+    /// Reports permissions that no manifest uses.
     fn unused(&self, name: &str) -> Vec<Finding> {
         let finding = |what: String| Finding::file(LIST, RULE, what, "take it off the list");
         match self {

@@ -1,7 +1,8 @@
-//! Who may touch the world: children, environment, files, sockets, HTTP, the clock; and no code may panic.
+//! Which crate may touch the world: child processes, environment, files, sockets, HTTP, the clock.
+//! Product code must not panic.
 //!
-//! Code can call a thing by its path, import it, or import it under another name. A rule sees the first
-//! two by name; the third is refused for everything that a rule watches.
+//! Code can call a function by its path, import it, or import it under another name. The rules find
+//! the first two by name, and forbid the third for every name that they watch.
 
 use std::sync::LazyLock;
 
@@ -11,18 +12,18 @@ use super::finding::Finding;
 use super::imports::{self, Import};
 use super::source::{Purpose, Source};
 
-/// One way to the outside and the packages and files that own it.
+/// One kind of effect, and the packages and files that own it.
 struct Effect {
     rule: &'static str,
     pattern: &'static str,
-    /// Functions and types whose import is a use; a `*` at the end stands for the rest of a name.
+    /// Functions and types whose import counts as a use; a trailing `*` matches the rest of a name.
     imports: &'static [&'static str],
     owners: &'static [&'static str],
     chores: Chores,
     cure: &'static str,
 }
 
-/// Whether xtask is held to the rule.
+/// Whether the rule applies to xtask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chores {
     Free,
@@ -39,9 +40,14 @@ const EFFECTS: [Effect; 8] = [
             "std::process::*",
             "tokio::process::*",
         ],
-        owners: &["claude-code-adapter", "project-store", "mcp-server"],
+        owners: &[
+            "claude-code-adapter",
+            "project-store",
+            "mcp-client",
+            "mcp-server",
+        ],
         chores: Chores::Free,
-        cure: "children belong to `claude-code-adapter`, `project-store` and `mcp-server`",
+        cure: "children belong to `claude-code-adapter`, `project-store`, `mcp-client` and `mcp-server`",
     },
     Effect {
         rule: "reads the environment",
@@ -116,9 +122,10 @@ const EFFECTS: [Effect; 8] = [
             "connectors",
             "context-sources",
             "http",
+            "mcp-client",
         ],
         chores: Chores::Bound,
-        cure: "HTTP belongs to adapters, connectors, context sources and embeddings",
+        cure: "HTTP belongs to adapters, connectors, context sources, embeddings and the MCP client",
     },
     Effect {
         rule: "may panic",
@@ -138,7 +145,7 @@ const EFFECTS: [Effect; 8] = [
     },
 ];
 
-/// Modules and types that a rule watches by name, so that no import may give them another one.
+/// Modules and types that the rules watch by name, so imports must not rename them.
 const WATCHED: [&str; 20] = [
     "std",
     "std::env",
@@ -162,7 +169,7 @@ const WATCHED: [&str; 20] = [
     "reqwest",
 ];
 
-// A pattern that is not a regular expression would drop out here; a test counts them.
+// The iterator drops a pattern that is not a regular expression; a test counts them.
 static PATTERNS: LazyLock<Vec<(&'static Effect, Regex)>> = LazyLock::new(|| {
     EFFECTS
         .iter()
@@ -170,13 +177,11 @@ static PATTERNS: LazyLock<Vec<(&'static Effect, Regex)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// How many patterns are in force.
 #[cfg(test)]
 pub(crate) fn patterns() -> usize {
     PATTERNS.len()
 }
 
-/// Checks the product code of one file.
 pub(crate) fn check(source: &Source) -> Vec<Finding> {
     let imports = imports::of(source);
     let mut findings = Vec::new();
@@ -208,7 +213,8 @@ impl Effect {
         self.imports
             .iter()
             .any(|watched| match watched.strip_suffix('*') {
-                // All of a module: only its glob, since its harmless parts may be imported by name.
+                // The watched name is a whole module: only its glob counts, because some of its
+                // items are harmless.
                 Some(stem) if stem.ends_with("::") => import.path == *watched,
                 Some(stem) => import.path.starts_with(stem),
                 None => import.path == *watched,
@@ -216,7 +222,7 @@ impl Effect {
     }
 }
 
-/// What a rule watches, under another name.
+/// Finds watched names that are imported under another name.
 fn renamed(source: &Source, imports: &[Import]) -> Vec<Finding> {
     if source.purpose() == Purpose::Chore {
         return Vec::new();

@@ -1,12 +1,12 @@
-//! The places where a rule does not hold, each with the reason why.
+//! The exceptions to the rules, each with its reason.
 
 use super::finding::Finding;
 
-/// One rule lifted for one file or folder.
+/// Lifts one rule for one file or folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exception {
     pub(crate) rule: &'static str,
-    /// A file, or a folder with a slash at its end.
+    /// A file, or a folder that ends with a slash.
     pub(crate) place: &'static str,
     pub(crate) reason: &'static str,
 }
@@ -79,7 +79,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// Takes out what an exception covers. An exception that covers nothing is a finding itself.
+/// Removes the findings that an exception covers. An exception that covers none is itself a
+/// finding.
 pub(crate) fn apply(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<Finding> {
     let stale = exceptions
         .iter()

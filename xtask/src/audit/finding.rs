@@ -1,15 +1,14 @@
-//! What a rule has to say about a place.
+//! The findings of the rules.
 
 use std::fmt;
 
-/// Whether a finding fails the audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     Failure,
     Warning,
 }
 
-/// One broken rule at one place; shown as `path[:line]: rule: what; cure`.
+/// One broken rule at one place; printed as `path[:line]: rule: what; cure`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) level: Level,
@@ -21,7 +20,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A failure about a whole file.
+    /// A failure of a whole file.
     pub(crate) fn file(path: &str, rule: &'static str, what: String, cure: &str) -> Self {
         Self {
             level: Level::Failure,
@@ -33,7 +32,6 @@ impl Finding {
         }
     }
 
-    /// The same finding at a line, counted from 1.
     pub(crate) fn at(self, line: usize) -> Self {
         Self {
             line: Some(line),
@@ -41,7 +39,6 @@ impl Finding {
         }
     }
 
-    /// The same finding as a warning.
     pub(crate) fn warning(self) -> Self {
         Self {
             level: Level::Warning,

@@ -1,19 +1,18 @@
-//! What a file imports: every path of its `use` declarations, with the name it gets.
+//! Reads the imports of a file: every path in its `use` declarations, with its local name.
 
 use super::source::Source;
 
-/// One imported path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Import {
     /// `std::fs::write`, or `std::fs::*`.
     pub(crate) path: String,
-    /// Another name than the path's last part.
+    /// The local name, if it differs from the last part of the path.
     pub(crate) alias: Option<String>,
-    /// Where the declaration begins, counted from 1.
+    /// The first line of the declaration, counted from 1.
     pub(crate) line: usize,
 }
 
-/// Every path that the product code of one file imports, in order.
+/// Returns every path that the product code of one file imports, in order.
 pub(crate) fn of(source: &Source) -> Vec<Import> {
     let mut imports = Vec::new();
     let mut open: Option<(usize, String)> = None;
@@ -34,7 +33,7 @@ pub(crate) fn of(source: &Source) -> Vec<Import> {
     imports
 }
 
-/// What comes after `use` on a line that declares an import.
+/// Returns the text after `use` on a line that declares an import.
 fn tree_of(line: &str) -> Option<&str> {
     let at = line.find("use ")?;
     let before = line.get(..at)?.trim_end();

@@ -1,11 +1,10 @@
-//! Where files lie and how they begin.
+//! Where files are and how they begin.
 
 use std::collections::BTreeSet;
 
 use super::finding::Finding;
 use super::source::Source;
 
-/// Checks one file's name, first line and attributes.
 pub(crate) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     let path = &source.path;
@@ -54,7 +53,7 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Checks that every file is a module of another: one that is not is never compiled.
+/// Checks that every file is declared as a module: an undeclared file is never compiled.
 pub(crate) fn check_modules(sources: &[Source]) -> Vec<Finding> {
     let paths: BTreeSet<&str> = sources.iter().map(|source| source.path.as_str()).collect();
     let mut findings = Vec::new();
@@ -86,7 +85,7 @@ pub(crate) fn check_modules(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The files that may declare `path`, and the name they must declare; none for a crate root.
+/// The files that may declare `path`, and the name they must use; `None` for a crate root.
 fn parents(path: &str) -> Option<(Vec<String>, String)> {
     let (folder, file) = path.rsplit_once('/')?;
     let module = file.strip_suffix(".rs")?.to_owned();

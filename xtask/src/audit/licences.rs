@@ -1,4 +1,4 @@
-//! Licences of everything that is built in, against the list in `deny.toml`.
+//! Checks the licenses of all linked packages against the list in `deny.toml`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::finding::Finding;
 
-/// The licences that `deny.toml` allows.
 pub(crate) fn allowed(policy: &str) -> Result<BTreeSet<String>> {
     let policy: toml::Table = policy.parse().context("`deny.toml` is not TOML")?;
     let list = policy
@@ -22,7 +21,6 @@ pub(crate) fn allowed(policy: &str) -> Result<BTreeSet<String>> {
         .collect())
 }
 
-/// Checks every package of `cargo metadata`.
 pub(crate) fn check(metadata: &Value, allowed: &BTreeSet<String>) -> Vec<Finding> {
     let packages = metadata.get("packages").and_then(Value::as_array);
     packages
@@ -39,7 +37,7 @@ pub(crate) fn check(metadata: &Value, allowed: &BTreeSet<String>) -> Vec<Finding
         .collect()
 }
 
-/// Whether one may follow an SPDX expression by allowed licences alone. A slash is an old `OR`.
+/// Whether allowed licenses alone satisfy an SPDX expression. A slash is an old `OR`.
 pub(crate) fn permits(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let spaced = expression
         .replace('(', " ( ")

@@ -1,4 +1,4 @@
-//! Manifests: floors, names, what is inherited, where versions stand.
+//! Rules for manifests: floors, names, inherited fields, versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use toml::Table;
 use super::finding::Finding;
 use crate::repository::TextFile;
 
-/// Fields that every package takes from `[workspace.package]`.
+/// Fields that every package inherits from `[workspace.package]`.
 const INHERITED: [&str; 6] = [
     "version",
     "edition",
@@ -20,25 +20,24 @@ const INHERITED: [&str; 6] = [
     "publish",
 ];
 
-/// What may stand on a crate that is only there for tests.
+/// Which crates may depend on a crate that exists only for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Product,
     TestOnly,
 }
 
-/// One package of the workspace as cargo sees it.
+/// One package of the workspace, as cargo reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Package {
     pub(crate) name: String,
-    /// Relative to the root, `/` between the parts.
+    /// Relative to the root, with `/` as separator.
     pub(crate) manifest: String,
     pub(crate) floor: Option<u64>,
     pub(crate) reach: Reach,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
-/// One edge to another package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
@@ -120,7 +119,7 @@ pub(crate) fn check_packages(packages: &[Package]) -> Vec<Finding> {
     for package in packages {
         findings.extend(check_name(package));
         if package.floor.is_none() {
-            let what = format!("`{}` stands on no floor", package.name);
+            let what = format!("`{}` has no floor", package.name);
             let cure = "add `floor = N` under `[package.metadata.ktx]`";
             findings.push(Finding::file(&package.manifest, "floor", what, cure));
         }
@@ -214,7 +213,7 @@ pub(crate) fn check_text(file: &TextFile) -> Vec<Finding> {
         }
     }
     if manifest.contains_key("features") {
-        let what = "`[features]` stands here".to_owned();
+        let what = "the manifest has `[features]`".to_owned();
         found(
             "features",
             what,
@@ -224,7 +223,7 @@ pub(crate) fn check_text(file: &TextFile) -> Vec<Finding> {
     for (name, value) in dependencies(&manifest) {
         if !is_only_inherited(value) && !is_for_tests(&manifest, name, value) {
             let what = format!("`{name}` says more than `workspace = true`");
-            let cure = "its version and features stand in `[workspace.dependencies]`";
+            let cure = "put its version and features into `[workspace.dependencies]`";
             found("dependency", what, cure);
         }
     }
@@ -261,12 +260,12 @@ pub(crate) fn check_unused(files: &[TextFile]) -> Vec<Finding> {
 
 const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// Every dependency of a member, those of one platform too.
+/// Every dependency of a member, including platform-specific ones.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &toml::Value)> {
     tables(manifest, &TABLES)
 }
 
-/// The names of the dependencies that end up in what a member builds: not those of its tests.
+/// The names of the dependencies that a member ships with, without those of its tests.
 pub(crate) fn shipped_dependencies(manifest: &Table) -> impl Iterator<Item = &str> {
     tables(manifest, &["dependencies", "build-dependencies"]).map(|(name, _)| name)
 }
@@ -294,7 +293,7 @@ fn is_inherited(value: Option<&toml::Value>) -> bool {
         == Some(true)
 }
 
-/// Tests may ask for more features of a dependency than the product has.
+/// Tests may enable more features of a dependency than the product does.
 fn is_for_tests(manifest: &Table, name: &str, value: &toml::Value) -> bool {
     let tests = manifest
         .get("dev-dependencies")

@@ -1,11 +1,11 @@
-//! Blanks out the parts of Rust text that a rule must not look at, keeping every byte offset.
+//! Blanks out the parts of Rust text that a rule must ignore, and keeps every byte offset.
 
-/// One text in two views of the same length in bytes.
+/// Two views of one text, with the same length in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaskedText {
-    /// Comments and the insides of literals are blank.
+    /// The text with blank comments and blank literals.
     pub(crate) code: String,
-    /// Only comments are blank.
+    /// The text with blank comments.
     pub(crate) with_literals: String,
 }
 
@@ -16,7 +16,7 @@ enum Kind {
     Comment,
 }
 
-/// Splits `text` into its views. Line ends survive in both.
+/// Splits `text` into its views. Both keep the line ends.
 pub(crate) fn mask(text: &str) -> MaskedText {
     let bytes = text.as_bytes();
     let mut code = Vec::with_capacity(bytes.len());
@@ -39,12 +39,12 @@ pub(crate) fn mask(text: &str) -> MaskedText {
     }
 }
 
-/// Only whole characters are blanked, so what is left is UTF-8 as before.
+/// The views blank whole characters, so the remaining bytes are valid UTF-8.
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What begins at `at`, as lengths; the quotes of a literal count as code.
+/// Returns the lengths of the pieces that begin at `at`; the quotes of a literal count as code.
 fn pieces(bytes: &[u8], at: usize) -> Vec<(Kind, usize)> {
     let rest = bytes.get(at..).unwrap_or_default();
     if rest.starts_with(b"//") {
@@ -79,7 +79,8 @@ fn pieces(bytes: &[u8], at: usize) -> Vec<(Kind, usize)> {
     }
 }
 
-/// The letters before a string literal: `r`, `b`, `c`, `br`, `cr`; 0 when no string follows.
+/// Returns the number of letters before a string literal (`r`, `b`, `c`, `br`, `cr`); 0 if no
+/// string follows.
 fn literal_prefix(rest: &[u8]) -> usize {
     for letters in ["br", "cr", "r", "b", "c"] {
         let Some(after) = rest.strip_prefix(letters.as_bytes()) else {
@@ -127,7 +128,7 @@ fn raw_string(quoted: &[u8], prefix: usize) -> Vec<(Kind, usize)> {
     ]
 }
 
-/// The length inside the quotes of a character literal; a lifetime is none.
+/// Returns the length between the quotes of a character literal; `None` for a lifetime.
 fn character(rest: &[u8]) -> Option<usize> {
     let body = rest.strip_prefix(b"'")?;
     if body.first() == Some(&b'\\') {

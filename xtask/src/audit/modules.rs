@@ -1,5 +1,5 @@
-//! What a manifest declares about the modules inside its crate: their order, in which no module reaches up, and folders
-//! whose modules do not use each other.
+//! Rules for the modules inside a crate, declared in its manifest: an order in which no module
+//! imports a later one, and folders whose modules do not use each other.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,8 +15,8 @@ use crate::repository::TextFile;
 const RULE: &str = "module order";
 const INDEPENDENT: &str = "independent modules";
 
-/// Holds the crates to the `order` of their `[package.metadata.ktx]`: its modules from the lowest to the
-/// highest, each of which may use those before it, and the folders in `independent`.
+/// Checks every crate against `[package.metadata.ktx]`: `order` lists its modules from the lowest
+/// to the highest, and each may use only earlier ones; `independent` lists folders.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let ordered = files
         .iter()
@@ -96,14 +96,16 @@ fn check_crate(manifest: &str, order: &[String], sources: &[Source]) -> Vec<Find
     findings
 }
 
-/// The module of the crate's root that a file belongs to; the roots themselves may use everything.
+/// Returns the root module that a file belongs to; `None` for crate roots, which may use
+/// everything.
 fn module(inside: &str) -> Option<&str> {
     let first = inside.split('/').next()?;
     let name = first.strip_suffix(".rs").unwrap_or(first);
     (!["lib", "main", "bin", "tests"].contains(&name)).then_some(name)
 }
 
-/// A module of the crate that a file uses: its first two names from the root, such as `commands::sl`.
+/// A module of the same crate that a file uses, by its first two names from the root, such as
+/// `commands::sl`.
 #[derive(Debug, PartialEq, Eq)]
 struct Used {
     line: usize,
@@ -111,7 +113,7 @@ struct Used {
     below: Option<String>,
 }
 
-/// The modules of its own crate that a file uses, by import and by path.
+/// Returns the modules of its own crate that a file uses, by import and by path.
 fn used(source: &Source, inside: &str) -> Vec<Used> {
     static PATH: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"\b(crate::|(?:super::)+)(\w+)(?:::(\w+))?").ok());
@@ -147,7 +149,7 @@ fn used(source: &Source, inside: &str) -> Vec<Used> {
     found
 }
 
-/// Holds the folders that a manifest calls `independent`: none of their modules uses another one.
+/// Checks that no module of an `independent` folder uses another one.
 fn check_independent(manifest: &str, folder: &str, sources: &[Source]) -> Vec<Finding> {
     let root = format!(
         "{}src/",

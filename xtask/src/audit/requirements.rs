@@ -12,19 +12,18 @@ use crate::repository::TextFile;
 const LIST: &str = "fixtures/audit/requirements.txt";
 const RULE: &str = "requirements";
 
-/// The rules themselves have to spell ids that do not exist.
+/// The rules themselves must contain ids that do not exist.
 const RULES: &str = "xtask/src/audit/";
 
-/// Whether work on a requirement has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Begun,
     Open,
 }
 
-/// Compares the list with the ids that tests name: a requirement without a test, an open one that has a
-/// test, and an id that is not listed are failures. The list has one id a line, with `open` after it when
-/// work on it has not begun; `#` opens a comment.
+/// Compares the list with the ids that tests name. A requirement without a test, an open
+/// requirement that has a test, and an unlisted id are failures. The list has one id per line,
+/// followed by `open` if work on it has not begun; `#` starts a comment.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let Some(list) = files.iter().find(|file| file.path == LIST) else {
         return Vec::new();
@@ -54,7 +53,7 @@ pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// Ids of a listed family that a file names and the list does not have.
+/// Returns ids of a listed family that a file names and the list does not contain.
 fn unlisted(
     sources: &[Source],
     listed: &BTreeMap<&str, Stage>,

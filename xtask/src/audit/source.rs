@@ -1,21 +1,21 @@
-//! One Rust file as the rules see it: its place in the workspace, its masked views, its test parts.
+//! A Rust file as the rules see it: its place in the workspace, its masked views, its test parts.
 
 use std::ops::Range;
 
 use super::mask::{MaskedText, mask};
 
-/// What a file is for.
+/// What a file is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Ships to users.
     Product,
-    /// Only in test builds: `tests/`, `tests.rs`, `examples/`, `test-support`.
+    /// Test builds only: `tests/`, `tests.rs`, `examples/`, `test-support`.
     Test,
     /// Repository chores.
     Chore,
 }
 
-/// A parsed-enough Rust file.
+/// A Rust file, parsed as far as the rules need.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) path: String,
@@ -25,14 +25,14 @@ pub(crate) struct Source {
     test_parts: Vec<Range<usize>>,
 }
 
-/// A line of one view that is not part of a test, counted from 1.
+/// A line of one view, outside of tests, numbered from 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'text> {
     pub(crate) number: usize,
     pub(crate) text: &'text str,
 }
 
-/// A function with a body, by lines counted from 1.
+/// A function with a body; lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -52,7 +52,7 @@ impl Source {
         }
     }
 
-    /// The folder under `crates/`, or `xtask`; empty for a file of no package.
+    /// Returns the folder below `crates/`, or `xtask`; empty for a file outside of packages.
     pub(crate) fn package(&self) -> &str {
         let mut parts = self.path.split('/');
         match parts.next() {
@@ -75,7 +75,7 @@ impl Source {
         }
     }
 
-    /// True when the file is one of `places`: a package, or a path or folder inside the tree.
+    /// Returns whether the file belongs to one of `places`: a package, a path, or a folder.
     pub(crate) fn is_in(&self, places: &[&str]) -> bool {
         places.iter().any(|place| {
             self.package() == *place
@@ -84,22 +84,22 @@ impl Source {
         })
     }
 
-    /// Code outside tests, comments and literals blank. Empty for a test file.
+    /// The code outside of tests, with comments and literals blank. Empty for a test file.
     pub(crate) fn product_code(&self) -> impl Iterator<Item = Line<'_>> {
         self.product(&self.masked.code)
     }
 
-    /// Code and literals outside tests, comments blank. Empty for a test file.
+    /// The code and literals outside of tests, with comments blank. Empty for a test file.
     pub(crate) fn product_literals(&self) -> impl Iterator<Item = Line<'_>> {
         self.product(&self.masked.with_literals)
     }
 
-    /// All code, tests too, comments and literals blank.
+    /// All code including tests, with comments and literals blank.
     pub(crate) fn all_code(&self) -> impl Iterator<Item = Line<'_>> {
         lines(&self.masked.code).map(|(_, line)| line)
     }
 
-    /// True when the text mentions `word` in a part that is only in test builds.
+    /// Returns whether a test part of the text contains `word`.
     pub(crate) fn tests_mention(&self, word: &str) -> bool {
         self.text.match_indices(word).any(|(at, _)| {
             let next = self
@@ -111,14 +111,14 @@ impl Source {
         })
     }
 
-    /// Lines that ship: everything but the parts under `#[cfg(test)]`.
+    /// The number of lines outside of `#[cfg(test)]`.
     pub(crate) fn shipped_lines(&self) -> usize {
         lines(&self.text)
             .filter(|(at, _)| !self.in_test_part(*at))
             .count()
     }
 
-    /// Every function with a body, tests too, in order.
+    /// Returns every function with a body, including tests, in order.
     pub(crate) fn functions(&self) -> Vec<Function> {
         functions(&self.masked.code)
     }
@@ -135,7 +135,7 @@ impl Source {
     }
 }
 
-/// Lines with the offset at which each begins.
+/// Returns the lines with their offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
     let mut at = 0;
     text.split_inclusive('\n')
@@ -165,7 +165,7 @@ fn test_parts(code: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// Where the item that begins after `from` ends: its closing brace or its semicolon.
+/// Returns the end of the item that begins after `from`: its closing brace or its semicolon.
 fn item_end(code: &str, from: usize) -> usize {
     let rest = code.get(from..).unwrap_or_default();
     let mut round = 0_i32;
@@ -181,7 +181,7 @@ fn item_end(code: &str, from: usize) -> usize {
     code.len()
 }
 
-/// The offset after the brace that closes the one at `open`.
+/// Returns the offset after the brace that closes the one at `open`.
 fn closing_brace(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate().skip(open) {

@@ -1,4 +1,4 @@
-//! Every rule with a text that breaks it and one that keeps it.
+//! Every rule, with a text that breaks it and one that satisfies it.
 
 use super::*;
 
@@ -8,7 +8,7 @@ mod masking;
 mod source_rules;
 mod walls;
 
-/// A work tree of one file, all text rules applied, one finding per line.
+/// Applies all text rules to a work tree of one file; returns one finding per line.
 fn audit(path: &str, text: &str) -> String {
     audit_all(&[(path, text)])
 }

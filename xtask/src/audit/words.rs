@@ -1,4 +1,4 @@
-//! What no text of the repository may contain: places of one machine, hosts of registries.
+//! Text that the repository must not contain: paths of one machine, hosts of registries.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use regex::Regex;
 use super::finding::Finding;
 use crate::repository::TextFile;
 
-/// The rules themselves have to spell what they forbid.
+/// The rules themselves must contain what they forbid.
 const RULES: &str = "xtask/src/audit/";
 
-/// Home folders that examples may show.
+/// Home folders that examples may use.
 const EXAMPLE_HOMES: [&str; 6] = ["you", "user", "me", "ada", "dev", "runner"];
 
 static MACHINE_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -51,7 +51,7 @@ pub(crate) fn check(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// The first registry host that `line` names.
+/// Returns the first registry host in `line`.
 pub(crate) fn registry_host(line: &str) -> Option<&'static str> {
     REGISTRY_HOSTS.into_iter().find(|host| line.contains(host))
 }

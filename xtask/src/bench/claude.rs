@@ -1,5 +1,5 @@
-//! The driver of `claude` against a stand-in that answers at once: what it leaves behind, what it
-//! adds to the bare program, and what the official Node package takes for the same.
+//! Measures the driver of `claude` against a fake that answers at once: what remains after calls,
+//! the cost compared with the bare program, and the cost compared with the official Node package.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -19,23 +19,23 @@ use crate::{environment, process, terminal};
 const PACKAGE: &str = "@anthropic-ai/claude-agent-sdk@0.3.142";
 const RUNS: usize = 21;
 
-/// How much the memory may grow over four fifths of the calls.
+/// Maximum growth of memory over the last four fifths of the calls.
 const MEMORY_BOUND: f64 = 1.2;
-/// A call with a child of its own, in a program that has made calls before.
+/// A call that starts its own child, in a program that has made calls before.
 const WARM_BOUND: f64 = 1.5;
-/// A call whose child waits already, and behind which the next one is started and what the child may
-/// have left behind is looked for: a few milliseconds, where people are promised a hundred.
+/// A call with a waiting child. The driver also starts the next child and looks for leftovers,
+/// which takes a few milliseconds; the documentation promises a hundred.
 const SPARE_BOUND: f64 = 5.0;
-/// Milliseconds that a call of the real program may take when its child waits already.
+/// Maximum milliseconds of a call of the real program with a waiting child.
 const PROMISED_MS: f64 = 100.0;
-/// The same against the bare program that has waited as long: what the driver adds is little beside it.
+/// The same call compared with the bare program after the same wait.
 const REAL_BOUND: f64 = 1.2;
 /// A whole program with one call.
 const COLD_BOUND: f64 = 0.1;
 
 const SCENARIO: &str = r#"{ "lenient": true, "echo": {} }"#;
 
-/// One text call with the official package, isolated as far as it can be.
+/// One text call with the official package, as isolated as it allows.
 const NODE_CALL: &str = r#"
 import { query } from "@anthropic-ai/claude-agent-sdk";
 const options = {
@@ -47,7 +47,6 @@ for await (const message of query({ prompt: "Say hello.", options })) {
 }
 "#;
 
-/// All figures of the driver.
 pub(crate) fn driver(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     for arguments in [
         ["-p", "ktx-test-support", "--bin", "fake-claude"].as_slice(),
@@ -105,8 +104,8 @@ pub(crate) fn driver(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// A call of the real programs whose child waits already, in milliseconds against what people are
-/// promised. Nothing for a program that cannot be had.
+/// Measures a call of the real programs with a waiting child, in milliseconds against the promised
+/// limit. Empty if no program can be installed.
 fn real_programs(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let prepared = services::prepare(bench.repository, Load::Usual)?;
     let mut outcomes = Vec::new();
@@ -172,7 +171,7 @@ fn number(figures: &Value, name: &str) -> Result<f64> {
         .with_context(|| format!("there is no figure `{name}`"))
 }
 
-/// A program with one call each. `None` where there is no Node or the package cannot be had.
+/// Measures a program with a single call. `None` without Node or the package.
 fn against_node(bench: &Bench<'_>) -> Result<Option<Outcome>> {
     let (Some(node), Some(npm)) = (
         environment::find_program("node", &[]),

@@ -1,5 +1,5 @@
-//! How streams of models are decoded: ten times the bytes may not cost much more than ten times the
-//! time, and a call little more than its HTTP exchange. Figures of processor time.
+//! Measures the decoders of model streams in processor time: ten times the bytes should take about
+//! ten times as long, and a call little more than its HTTP exchange.
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::{Bench, Outcome};
 use crate::{process, terminal};
 
-/// Ten times the bytes: ten, and what does not fit into the processor's caches. Quadratic would be a
-/// hundred.
+/// Ten times the bytes: a factor of ten, plus cache misses. Quadratic decoding would take a hundred
+/// times as long.
 const SIZE_BOUND: f64 = 13.0;
-/// What a call may add to its HTTP exchange, in microseconds.
+/// Microseconds that a call may add to its HTTP exchange.
 const OVERHEAD: f64 = 1000.0;
 
 const MEASURE: [&str; 8] = [
@@ -24,7 +24,7 @@ const MEASURE: [&str; 8] = [
     "decoders",
 ];
 
-/// Streams of all protocols, and one call.
+/// Measures the streams of all protocols, and one call.
 pub(crate) fn streams(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let printed = process::output(&mut process::cargo(bench.repository, &MEASURE))?;
     for line in printed.lines() {
@@ -33,7 +33,7 @@ pub(crate) fn streams(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     outcomes(&printed)
 }
 
-/// The ratios in what the measuring program prints: JSON lines.
+/// Parses the output of the measuring program: JSON lines.
 pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
     let lines: Vec<Value> = printed
         .lines()

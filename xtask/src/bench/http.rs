@@ -1,4 +1,4 @@
-//! How long an agent waits for a tool of `ktx mcp start`, on a connection that it keeps.
+//! Measures how long an agent waits for a tool of `ktx mcp start` on an open connection.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -15,11 +15,11 @@ use crate::process;
 
 const CALLS: usize = 301;
 
-/// What a call may cost of a bare exchange of as many bytes, which takes about 25 microseconds on loopback:
-/// the promise is a millisecond.
+/// Maximum cost of a call, as a multiple of a bare exchange of the same number of bytes. That
+/// exchange takes about 25 microseconds on loopback, and the promise is a millisecond.
 const BOUND: f64 = 40.0;
 
-/// Sends back what it reads, on one connection; prints its port first.
+/// Echoes its input on one connection; prints its port first.
 const ECHO: &str = r#"
 use std::io::{Read, Write};
 fn main() {
@@ -34,17 +34,18 @@ fn main() {
 }
 "#;
 
-const INITIALIZE: &str = concat!(
+pub(super) const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
 );
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const CALL: &str = concat!(
     r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","#,
     r#""params":{"name":"connection_list","arguments":{}}}"#,
 );
 
-/// The middle of many calls of `connection_list` against a bare exchange of as many bytes.
+/// Compares the median of many calls of `connection_list` with a bare exchange of the same number
+/// of bytes.
 pub(crate) fn kept_connection(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "mcp-http")?;
     process::output(&mut ktx(bench, &project, &["mcp", "start", "--port", "0"]))?;
@@ -63,22 +64,14 @@ pub(crate) fn kept_connection(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     }])
 }
 
-/// The times of the calls, and the bytes of a request and its answer.
+/// The times of the calls, and the total bytes of a request and its answer.
 struct Calls {
     milliseconds: Vec<f64>,
     bytes: usize,
 }
 
 fn calls(bench: &Bench<'_>, project: &Path) -> Result<Calls> {
-    let status = process::output(&mut ktx(bench, project, &["mcp", "status"]))?;
-    let address = status
-        .lines()
-        .find_map(|line| line.strip_prefix("running: http://")?.strip_suffix("/mcp"))
-        .context("`ktx mcp status` names no address")?
-        .to_owned();
-    let token = std::fs::read_to_string(project.join(".ktx/state/mcp.token"))
-        .context("the server has no token")?;
-    let mut client = Client::connect(address, token.trim().to_owned())?;
+    let mut client = Client::connect(&Place::of(bench, project)?)?;
     client.exchange(INITIALIZE)?;
     client.exchange(INITIALIZED)?;
     let mut milliseconds = Vec::new();
@@ -98,7 +91,7 @@ fn calls(bench: &Bench<'_>, project: &Path) -> Result<Calls> {
     })
 }
 
-/// The times of a bare exchange of so many bytes, half of them each way.
+/// Measures bare exchanges of this number of bytes, half of them in each direction.
 fn exchanges(bench: &Bench<'_>, bytes: usize) -> Result<Vec<f64>> {
     let echo = program(bench.repository, bench.folder, ("echo-server", ECHO))?;
     let mut server = Server(
@@ -129,19 +122,49 @@ fn exchanges(bench: &Bench<'_>, bytes: usize) -> Result<Vec<f64>> {
     Ok(milliseconds)
 }
 
-/// A child that ends with this value.
-struct Server(Child);
+/// How clients reach a server that runs.
+pub(super) struct Place {
+    address: String,
+    token: String,
+    pub(super) process: u32,
+}
+
+impl Place {
+    pub(super) fn of(bench: &Bench<'_>, project: &Path) -> Result<Self> {
+        let status = process::output(&mut ktx(bench, project, &["mcp", "status"]))?;
+        let address = status
+            .lines()
+            .find_map(|line| line.strip_prefix("running: http://")?.strip_suffix("/mcp"))
+            .context("`ktx mcp status` names no address")?
+            .to_owned();
+        let process = status
+            .lines()
+            .find_map(|line| line.strip_prefix("process: ")?.split(',').next())
+            .and_then(|process| process.parse().ok())
+            .context("`ktx mcp status` names no process")?;
+        let token = std::fs::read_to_string(project.join(".ktx/state/mcp.token"))
+            .context("the server has no token")?;
+        Ok(Self {
+            address,
+            token: token.trim().to_owned(),
+            process,
+        })
+    }
+}
+
+/// Kills its child on drop.
+pub(super) struct Server(pub(super) Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended by itself needs no signal.
+        // The child may have ended by itself.
         self.0.kill().ok();
         self.0.wait().ok();
     }
 }
 
-/// A client of one session over one connection.
-struct Client {
+/// A client with one session on one connection.
+pub(super) struct Client {
     stream: BufReader<TcpStream>,
     address: String,
     token: String,
@@ -149,19 +172,24 @@ struct Client {
 }
 
 impl Client {
-    fn connect(address: String, token: String) -> Result<Self> {
-        let stream = TcpStream::connect(&address).context("the server does not listen")?;
+    pub(super) fn connect(place: &Place) -> Result<Self> {
+        let stream = TcpStream::connect(&place.address).context("the server does not listen")?;
         stream.set_nodelay(true)?;
         Ok(Self {
             stream: BufReader::new(stream),
-            address,
-            token,
+            address: place.address.clone(),
+            token: place.token.clone(),
             session: None,
         })
     }
 
-    /// Sends one message and reads its whole answer; the body as text.
-    fn exchange(&mut self, body: &str) -> Result<String> {
+    /// Lets the next message begin another session.
+    pub(super) fn forget_session(&mut self) {
+        self.session = None;
+    }
+
+    /// Sends one message and returns the body of the answer.
+    pub(super) fn exchange(&mut self, body: &str) -> Result<String> {
         let session = self
             .session
             .as_ref()
@@ -227,7 +255,7 @@ impl Client {
     }
 }
 
-/// How the end of a body is known.
+/// How a body ends.
 enum Length {
     Bytes(usize),
     Chunks,

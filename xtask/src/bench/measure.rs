@@ -1,4 +1,4 @@
-//! Running programs again and again, and what that cost.
+//! Runs programs repeatedly and measures them.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -13,12 +13,11 @@ use anyhow::{Context as _, Result, bail};
 use crate::repository::Repository;
 use crate::{environment, process};
 
-/// Compiles the yardstick.
+/// Compiles a program that does nothing, the unit of the measurements.
 pub(crate) fn program_that_does_nothing(repository: &Repository, folder: &Path) -> Result<PathBuf> {
     program(repository, folder, ("nothing", "fn main() {}\n"))
 }
 
-/// Compiles a program of one file.
 pub(crate) fn program(
     repository: &Repository,
     folder: &Path,
@@ -35,7 +34,8 @@ pub(crate) fn program(
     Ok(program)
 }
 
-/// Runs to the end; the time in milliseconds. A failure carries standard error.
+/// Runs a command to its end and returns its time in milliseconds. An error includes standard
+/// error.
 pub(crate) fn milliseconds(command: &mut Command) -> Result<f64> {
     let started = Instant::now();
     let result = command
@@ -55,13 +55,14 @@ pub(crate) fn milliseconds(command: &mut Command) -> Result<f64> {
     Ok(took)
 }
 
-/// The middle of the figures: one disturbed run moves it little.
+/// Returns the median, so that one disturbed run has little effect.
 pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Peak resident memory of one run in KiB, by GNU `time`; `None` where it is not installed.
+/// Returns the peak resident memory of one run in KiB, from GNU `time`; `None` if that is not
+/// installed.
 pub(crate) fn peak_memory(repository: &Repository, command: &Command) -> Result<Option<f64>> {
     let Some(time) = environment::find_program("time", &[]) else {
         return Ok(None);
@@ -87,7 +88,7 @@ pub(crate) fn peak_memory(repository: &Repository, command: &Command) -> Result<
         .transpose()
 }
 
-/// The high-water mark in KiB of a process that still runs, from the text of its status file.
+/// Returns the peak memory in KiB of a running process, from the text of its status file.
 pub(crate) fn high_water_mark(status: &str) -> Option<f64> {
     let line = status
         .lines()

@@ -1,5 +1,5 @@
-//! A scan of a thousand tables against the least that any scan has to do, of a large table against
-//! counting it, and of four hundred tables for their joins.
+//! Compares scans with the least work that any scan must do: the structure of a thousand tables,
+//! the profile of a large table, the joins of four hundred tables.
 
 mod postgres;
 
@@ -14,18 +14,22 @@ use super::{Bench, Outcome};
 use crate::process;
 
 const RUNS: usize = 5;
-/// What a scan of the structure may cost of reading the catalog and committing a file for each table.
+/// A structure scan, compared with reading the catalog and committing one file per table.
 const STRUCTURE_BOUND: f64 = 3.0;
-/// What a scan of the structure that writes nothing may cost of the bare catalog queries.
+/// A structure scan that writes nothing, compared with the bare catalog queries.
 const CATALOG_BOUND: f64 = 2.0;
-/// What a scan may cost of counting every column over the whole table: a fifth.
+/// A profile, compared with counting every column over the whole table.
 const PROFILE_BOUND: f64 = 0.2;
-/// What ten times as many rows may cost in memory.
+/// Memory for ten times the rows.
 const MEMORY_BOUND: f64 = 1.3;
-/// Seconds of processor time that discovery may take over four hundred tables.
+/// Maximum cost of a scan of unchanged tables, relative to the bare catalog queries.
+const UNCHANGED_BOUND: f64 = 10.0;
+/// Maximum memory of a scan of five thousand unchanged tables, in KiB.
+const UNCHANGED_MEMORY: f64 = 250.0 * 1024.0;
+/// Maximum processor time of join discovery over four hundred tables, in seconds.
 const DISCOVERY_SECONDS: f64 = 10.0;
 
-/// Makes a table of so many rows and twelve columns.
+/// Creates a table with twelve columns and the given number of rows.
 const FILL: &str = r#"
 import sqlite3, sys
 rows = int(sys.argv[2])
@@ -45,11 +49,12 @@ for (_, name, *_) in db.execute("PRAGMA table_info('facts')").fetchall():
     db.execute(f"SELECT COUNT({name}), COUNT(DISTINCT {name}), MIN({name}), MAX({name}) FROM facts").fetchall()
 "#;
 
-/// Makes the warehouse: 1 000 tables of 12 columns, each with a key into the table before it.
+/// Creates the warehouse: the given number of tables of 12 columns, each with a foreign key to the
+/// previous table.
 const MAKE: &str = r#"
 import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as db:
-    for n in range(1000):
+    for n in range(int(sys.argv[2])):
         columns = ", ".join(f"c{i} TEXT" for i in range(10))
         parent = f"REFERENCES t{n - 1:04}(id)" if n else ""
         db.execute(f"CREATE TABLE t{n:04} (id INTEGER PRIMARY KEY, parent_id INTEGER {parent}, {columns})")
@@ -67,7 +72,7 @@ for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' O
     (out / f"{name}.json").write_text(json.dumps([columns, keys]))
 "#;
 
-/// Reads columns and keys of every table, in two queries, and keeps nothing.
+/// Reads columns and keys of every table in two queries, and stores nothing.
 const LOOK: &str = r#"
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -75,10 +80,11 @@ for read in ("table_xinfo", "foreign_key_list"):
     db.execute(f"SELECT m.name, r.* FROM sqlite_schema m JOIN pragma_{read}(m.name) r WHERE m.type = 'table'").fetchall()
 "#;
 
-/// The structure of a thousand tables: read only, and a fresh scan of a fresh project each time.
+/// Measures the structure of a thousand tables: read only, and scanned into a new project each
+/// time.
 pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let made = bench.folder.join("made.sqlite");
-    process::output(python(bench, MAKE).arg(&made))?;
+    process::output(python(bench, MAKE).arg(&made).arg("1000"))?;
     let (mut measured, mut yardstick) = (Vec::new(), Vec::new());
     let (mut looked, mut catalog) = (Vec::new(), Vec::new());
     for run in 0..RUNS {
@@ -122,7 +128,7 @@ pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Samples of a large table against counting it, and the memory of ten times as many rows.
+/// Compares samples of a large table with counting it, and the memory for ten times the rows.
 pub(crate) fn profile(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let (small, large) = (150_000, 1_500_000);
     let mut peaks = Vec::new();
@@ -161,7 +167,43 @@ pub(crate) fn profile(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Joins of four hundred tables: processor time in seconds against the bound itself.
+/// Measures a scan of five thousand tables of which an earlier scan has read all and none has
+/// changed.
+pub(crate) fn unchanged(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
+    let made = bench.folder.join("many.sqlite");
+    process::output(python(bench, MAKE).arg(&made).arg("5000"))?;
+    let scanned = filled(bench, "unchanged", &made)?;
+    let scan = || {
+        let mut scan = ktx(bench, &scanned, &["scan", "warehouse"]);
+        scan.envs(IDENTITY);
+        scan
+    };
+    process::output(&mut scan())?;
+    let (mut measured, mut catalog) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        catalog.push(milliseconds(python(bench, LOOK).arg(&made))?);
+        measured.push(milliseconds(&mut scan())?);
+    }
+    let mut outcomes = vec![Outcome {
+        name: "scan of 5000 unchanged tables against the bare catalog queries".to_owned(),
+        unit: "ms",
+        measured: median(measured),
+        yardstick: median(catalog),
+        bound: UNCHANGED_BOUND,
+    }];
+    if let Some(peak) = peak_memory(bench.repository, &scan())? {
+        outcomes.push(Outcome {
+            name: "peak memory of a scan of 5000 unchanged tables".to_owned(),
+            unit: "KiB",
+            measured: peak,
+            yardstick: UNCHANGED_MEMORY,
+            bound: 1.0,
+        });
+    }
+    Ok(outcomes)
+}
+
+/// Measures join discovery over four hundred tables, in seconds of processor time.
 pub(crate) fn discovery(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let run = [
         "run",
@@ -189,7 +231,7 @@ pub(crate) fn discovery(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     }])
 }
 
-/// A project over a copy of a database, in a repository of its own.
+/// Creates a project, with its own repository, on a copy of a database.
 fn filled(bench: &Bench<'_>, name: &str, made: &Path) -> Result<PathBuf> {
     let folder = project(bench, name)?;
     std::fs::copy(made, folder.join("warehouse.sqlite"))

@@ -1,5 +1,5 @@
-//! How the semantic layer grows with the number of sources: small folders are the yardstick of large
-//! ones, measured by the same program in the same minute.
+//! Measures how the semantic layer scales with the number of sources: small folders are the unit
+//! for large ones, measured by the same program in the same minute.
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -7,16 +7,17 @@ use serde_json::Value;
 use super::{Bench, Outcome};
 use crate::process;
 
-/// What a hundred times as many sources may cost a query about a few of them.
+/// A query about a few sources, among a hundred times as many sources.
 const COMPILE_BOUND: f64 = 2.0;
-/// What ten times as many sources may cost to load: ten, and the logarithms of maps.
+/// Loading ten times as many sources: a factor of ten, plus the logarithms of maps.
 const LOAD_BOUND: f64 = 14.0;
-/// The same to validate, which goes to and fro in what was loaded: the larger folder does not fit
-/// into the processor's caches any more. Comparing every source with every other would cost a hundred.
+/// Validating ten times as many sources, which needs random access: the larger folder exceeds the
+/// processor's caches. Comparing every source with every other one would cost a factor of a
+/// hundred.
 const VALIDATE_BOUND: f64 = 20.0;
 
-/// What ten times as many measures of one source may cost to validate; comparing each with every
-/// other would cost a hundred.
+/// Validating ten times as many measures of one source; comparing each with every other one would
+/// cost a factor of a hundred.
 const MEASURES_BOUND: f64 = 20.0;
 
 const MEASURE: [&str; 8] = [
@@ -30,13 +31,12 @@ const MEASURE: [&str; 8] = [
     "scale",
 ];
 
-/// Loading, validating and compiling over generated folders.
 pub(crate) fn scale(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let printed = process::output(&mut process::cargo(bench.repository, &MEASURE))?;
     outcomes(&printed)
 }
 
-/// The ratios in what the measuring program prints: one JSON line per folder.
+/// Parses the output of the measuring program: one JSON line per folder.
 pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
     let sizes: Vec<Value> = printed
         .lines()

@@ -1,4 +1,4 @@
-//! How long a user waits for a command that does little, and an editor for the MCP server.
+//! Measures how long a user waits for a small command, and an editor for the MCP server.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -17,14 +17,14 @@ use crate::process;
 
 const RUNS: usize = 21;
 
-/// A command line and how many times a process that does nothing it may cost.
+/// Command lines, with the maximum as a multiple of a process that does nothing.
 const COMMANDS: [(&[&str], f64); 3] = [
     (&["--version"], 3.0),
     (&["status", "--fast"], 8.0),
     (&["connection", "list"], 8.0),
 ];
 
-/// More than this in KiB is too much for a server that waits.
+/// Maximum memory of a waiting server, in KiB.
 const MCP_MEMORY: f64 = 25.0 * 1024.0;
 const MCP_BOUND: f64 = 5.0;
 
@@ -34,7 +34,6 @@ const INITIALIZE: &str = concat!(
     "\n"
 );
 
-/// A project with one SQLite connection, and no git repository around it.
 pub(crate) fn project(bench: &Bench<'_>, name: &str) -> Result<PathBuf> {
     let folder = bench.folder.join(name);
     std::fs::create_dir_all(&folder).context("the project folder cannot be made")?;
@@ -44,7 +43,8 @@ pub(crate) fn project(bench: &Bench<'_>, name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// A command of the program under test inside a project, away from the user's own settings.
+/// Builds a command of the program under test inside a project, isolated from the user's own
+/// settings.
 pub(crate) fn ktx(bench: &Bench<'_>, project: &Path, arguments: &[&str]) -> Command {
     let mut command = process::command(bench.repository, &bench.ktx);
     command
@@ -54,7 +54,7 @@ pub(crate) fn ktx(bench: &Bench<'_>, project: &Path, arguments: &[&str]) -> Comm
     command
 }
 
-/// Short commands against a process that does nothing, in turns.
+/// Measures short commands against a process that does nothing, in turns.
 pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "start")?;
     let mut outcomes = Vec::new();
@@ -95,7 +95,8 @@ pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// From the start of `ktx mcp stdio` to its answer to `initialize`, and its memory then.
+/// Measures the time from the start of `ktx mcp stdio` to its answer to `initialize`, and its
+/// memory at that point.
 pub(crate) fn mcp(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "mcp")?;
     let (mut measured, mut yardstick, mut memory) = (Vec::new(), Vec::new(), Vec::new());

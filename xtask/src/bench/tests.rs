@@ -1,4 +1,4 @@
-//! Figures, ratios and what is printed.
+//! Figures, ratios and printed lines.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn a_line_shows_both_figures_the_ratio_and_the_bound() {
     assert!(!outcome(3.01).holds());
 }
 
-/// The manual has every benchmark, in the order in which they run.
+/// The manual lists every benchmark in the order of the runs.
 #[test]
 fn the_page_lists_every_benchmark() {
     let page = Repository::locate()
@@ -111,4 +111,31 @@ fn growth_is_the_ratio_of_two_folders() {
     );
     let missing = semantic::outcomes("{}").unwrap_err().to_string();
     assert_eq!(missing, "100 sources were not measured");
+}
+
+#[test]
+fn sessions_are_judged_by_their_costs() {
+    let printed = r#"{"idle":{"ms":900.0,"kib":4.0,"descriptors":0,"threads":0},
+        "events":{"events":100000,"ours_ms":800.0,"bare_ms":500.0,"processor_ms":600.0},
+        "resume":{"ours_ms":50.0,"bare_ms":10.0},"durable":{"ours_ms":1.0,"bare_ms":5.0}}"#;
+    let judged: Vec<String> = sessions::outcomes_of(printed)
+        .unwrap()
+        .iter()
+        .map(|outcome| format!("{} {} {}", outcome.name, outcome.ratio(), outcome.holds()))
+        .collect();
+    assert_eq!(
+        judged,
+        [
+            "an event through a session, against 10 µs 0.8 true",
+            "an event, processor time, against 5 µs 1.2 false",
+            "events through a session against a bare loop 1.6 true",
+            "resume of 10000 events against reading them 5 false",
+            "a durable record of 16 logs against one of a single log 0.2 true",
+            "a waiting agent, against 16 KiB 0.25 true",
+            "opening 1000 agents, against 2000 ms 0.45 true",
+            "descriptors and threads of 1000 waiting agents 0 true",
+        ]
+    );
+    let missing = sessions::outcomes_of("{}").unwrap_err().to_string();
+    assert_eq!(missing, "`events` of `events` was not measured");
 }

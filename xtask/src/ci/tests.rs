@@ -1,4 +1,4 @@
-//! The order of the steps and the table at the end.
+//! The order of the steps and the final table.
 
 use super::*;
 

@@ -20,8 +20,8 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
     Ok(vec![path])
 }
 
-/// Packs a folder under another name. The same files give the same bytes: names are sorted, and owners
-/// and times are left out.
+/// Packs a folder under another name. The same files result in the same bytes: names are sorted,
+/// owners and times omitted.
 fn pack(folder: &Path, name: &str, into: &Path) -> Result<()> {
     let file =
         File::create(into).with_context(|| format!("`{}` cannot be made", into.display()))?;
@@ -57,7 +57,7 @@ fn append(archive: &mut Builder<impl Write>, path: &Path, name: &Path) -> Result
     Ok(())
 }
 
-/// As the README says: unpack it, and the program is there.
+/// Installs as the README says: unpacks the archive.
 pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     for file in files {
         let mut tar = process::command(release.repository, "tar");

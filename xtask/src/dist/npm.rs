@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use super::{Release, copy_file, write_file};
 use crate::process;
 
-/// What a user installs; it depends on the packages of all machines, and npm takes the one that fits.
+/// The package that a user installs. It depends on the packages of all machines, and npm installs
+/// the matching one.
 const NAME: &str = "@ktx-dev/ktx";
 
-/// The machines that releases are built for, as npm names them.
+/// The supported machines, with npm's names.
 const MACHINES: [[&str; 2]; 4] = [
     ["linux", "x64"],
     ["linux", "arm64"],
@@ -83,7 +84,6 @@ fn launcher_manifest(release: &Release<'_>) -> Value {
     })
 }
 
-/// Packs a folder with npm itself, and moves the file beside the other artifacts.
 fn pack(release: &Release<'_>, folder: &Path, scratch: &Path) -> Result<PathBuf> {
     let mut pack = process::command(release.repository, "npm");
     pack.args([

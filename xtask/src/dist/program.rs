@@ -1,4 +1,4 @@
-//! The machine that a build is for, as each kind of package names it.
+//! The machine that a build is for, with the name that each kind of package uses.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::repository::Repository;
 /// A system and a processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Platform {
-    /// As rustc names it: `x86_64-unknown-linux-gnu`.
+    /// rustc's name, such as `x86_64-unknown-linux-gnu`.
     pub(super) triple: String,
     system: System,
     processor: Processor,
@@ -19,7 +19,7 @@ pub(super) struct Platform {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum System {
-    /// With the oldest glibc 2.x that the program runs on.
+    /// With the minor version of the oldest supported glibc 2.
     Linux {
         glibc_minor: u32,
     },
@@ -33,7 +33,7 @@ enum Processor {
 }
 
 impl Platform {
-    /// This machine, with the C library that the built `binary` needs.
+    /// Returns this machine, with the C library that the built `binary` needs.
     pub(super) fn of_host(repository: &Repository, binary: &Path) -> Result<Self> {
         let facts = process::output(process::command(repository, "rustc").arg("-vV"))?;
         let triple = facts
@@ -113,13 +113,13 @@ impl Platform {
     }
 }
 
-/// What a Debian package says about the machine that it is for.
+/// The fields of a Debian package that depend on the machine.
 pub(super) struct DebianFields {
     pub(super) architecture: &'static str,
     pub(super) depends: String,
 }
 
-/// The newest version of glibc's symbols that a program asks for.
+/// Returns the newest glibc symbol version that a program needs.
 fn glibc_minor(program: &[u8]) -> Result<u32> {
     Regex::new(r"GLIBC_2\.(\d{1,3})")?
         .captures_iter(program)

@@ -1,4 +1,4 @@
-//! Installs a package as a user would, and runs the program that the user gets.
+//! Installs a package like a user and runs the installed program.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result, bail};
 use super::{Package, Release, create_folder};
 use crate::{environment, process};
 
-/// What the demo prints when the compiled query gives the right numbers.
+/// The demo prints this if the compiled query returns the right numbers.
 const PROOF: &str = "the compiled query equals the direct count in every region";
 
-/// Installs the files of a package into an empty folder and runs the program that is there.
+/// Installs the files of a package into an empty folder and runs the installed program.
 pub(super) fn run(release: &Release<'_>, package: &Package, files: &[PathBuf]) -> Result<()> {
     let scratch = tempfile::tempdir().context("no temporary folder")?;
     let place = scratch.path().join("installed");
@@ -30,7 +30,8 @@ pub(super) fn run(release: &Release<'_>, package: &Package, files: &[PathBuf]) -
     Ok(())
 }
 
-/// What the installed program prints in `folder`, with no variable of this shell but `PATH`.
+/// Returns the output of the installed program in `folder`, with no environment variable but
+/// `PATH`.
 fn printed(
     release: &Release<'_>,
     program: &Path,

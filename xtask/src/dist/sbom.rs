@@ -1,4 +1,4 @@
-//! The bill of materials (`CycloneDX` 1.5): every package that is linked into the program.
+//! The bill of materials (`CycloneDX` 1.5): every package that the program links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::Release;
 use crate::process;
 
-/// The document as JSON text. It holds no time and no serial number: the same lock file gives the same text.
+/// Returns the document as JSON. It contains no time and no serial number, so the same lock file
+/// results in the same text.
 pub(super) fn document(release: &Release<'_>) -> Result<String> {
     let arguments = [
         "metadata",
@@ -59,7 +60,8 @@ pub(super) fn bill(metadata: &Value) -> Result<Value> {
     }))
 }
 
-/// The packages that each one links: its dependencies but those of its build script and its tests.
+/// Maps each package to the packages that it links: its dependencies without those of build scripts
+/// and tests.
 fn linked_edges(metadata: &Value) -> BTreeMap<&str, Vec<&str>> {
     list(&metadata["resolve"]["nodes"])
         .filter_map(|node| {
@@ -83,7 +85,7 @@ fn component(package: &Value) -> Value {
         "purl": url,
     });
     if let Some(license) = package["license"].as_str() {
-        // Cargo still takes the old `A/B`; the bill wants an SPDX expression.
+        // Cargo still accepts the old `A/B`; the bill needs an SPDX expression.
         component["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
     }
     component

@@ -1,4 +1,4 @@
-//! The files beside the program: pages of the root, completions, man pages.
+//! Collects the files that ship with the program: pages of the root, completions, man pages.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::{Release, copy_file, create_folder, write_file};
 use crate::process;
 use crate::repository::read_folder;
 
-/// Pages that every package carries.
+/// Pages in every package.
 pub(super) const PAGES: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 
-/// A shell, and where Debian's policy puts its completion script below `/usr/share`.
+/// A shell, and the path of its completion script below `/usr/share` in Debian.
 pub(super) struct Shell {
     pub(super) name: &'static str,
     pub(super) system_path: &'static str,
@@ -36,7 +36,7 @@ pub(super) const SHELLS: [Shell; 3] = [
     },
 ];
 
-/// Fills `folder` with the program and everything that belongs beside it.
+/// Fills `folder` with the program and the files that ship with it.
 pub(super) fn fill(release: &Release<'_>, folder: &Path) -> Result<()> {
     copy_file(&release.binary, &folder.join("ktx"))?;
     for page in PAGES {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::mcp::{manifest, registry_entry};
 use super::program::Platform;
 use super::sbom::bill;
 
@@ -72,4 +73,38 @@ fn the_bill_lists_what_is_linked_and_nothing_else() {
         ],
     });
     assert_eq!(bill(&metadata).unwrap(), expected);
+}
+
+#[test]
+fn clients_of_mcp_start_the_program_in_a_project() {
+    let linux = Platform::new("x86_64-unknown-linux-gnu", b"\0GLIBC_2.34\0").unwrap();
+    let manifest = manifest("1.2.3", &linux);
+    assert_eq!(
+        json!([
+            manifest["version"],
+            manifest["server"],
+            manifest["compatibility"]
+        ]),
+        json!([
+            "1.2.3",
+            {
+                "type": "binary",
+                "entry_point": "server/ktx",
+                "mcp_config": {
+                    "command": "${__dirname}/server/ktx",
+                    "args": ["--project-dir", "${user_config.project}", "mcp", "stdio"],
+                },
+            },
+            { "platforms": ["linux"] },
+        ])
+    );
+    let package = &registry_entry("1.2.3")["packages"][0];
+    assert_eq!(
+        json!([
+            package["identifier"],
+            package["version"],
+            package["transport"]
+        ]),
+        json!(["@ktx-dev/ktx", "1.2.3", { "type": "stdio" }])
+    );
 }

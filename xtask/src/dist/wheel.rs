@@ -1,4 +1,4 @@
-//! The Python wheel: a package without Python code whose one script is the program.
+//! The Python wheel: no Python code, one script, which is the program.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,25 +14,25 @@ use super::{Release, write_file};
 use crate::process;
 use crate::repository::read_folder;
 
-/// The name on the index; `ktx` there is another project.
+/// The name on the index, where `ktx` is another project.
 const NAME: &str = "ktx_context";
 
-/// One file of the wheel.
-struct Member {
-    path: String,
-    bytes: Vec<u8>,
-    mode: u32,
+/// A file of a zip archive.
+pub(super) struct Member {
+    pub(super) path: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) mode: u32,
 }
 
 pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
     let version = &release.version;
     let tag = format!("py3-none-{}", release.platform.wheel_tag());
     let path = release.folder.join(format!("{NAME}-{version}-{tag}.whl"));
-    write(release, &path, &members(release, &tag)?)?;
+    pack(release, &path, &members(release, &tag)?)?;
     Ok(vec![path])
 }
 
-/// The files, with the list of their checksums last, as the wheel format wants it.
+/// Returns the files. The list of their checksums is last, as the format requires.
 fn members(release: &Release<'_>, tag: &str) -> Result<Vec<Member>> {
     let version = &release.version;
     let info = format!("{NAME}-{version}.dist-info");
@@ -91,12 +91,12 @@ fn record_line(member: &Member) -> String {
     format!("{},sha256={digest},{}\n", member.path, member.bytes.len())
 }
 
-/// The first moment that a zip archive can name, 1980-01-01, in seconds since 1970: the same files give
-/// the same archive.
+/// The earliest time in a zip archive, 1980-01-01, in seconds since 1970. A constant time makes the
+/// archive reproducible.
 const FIRST_MOMENT: u64 = 315_532_800;
 
-/// Packs the files with Python's own archiver, which keeps their permissions.
-fn write(release: &Release<'_>, path: &Path, members: &[Member]) -> Result<()> {
+/// Packs the files with Python's own archiver, which keeps permissions.
+pub(super) fn pack(release: &Release<'_>, path: &Path, members: &[Member]) -> Result<()> {
     let scratch = tempfile::tempdir().context("no temporary folder")?;
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_MOMENT);
     for member in members {

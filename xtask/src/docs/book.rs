@@ -1,11 +1,10 @@
-//! Pages against each other: the summary, the targets of links.
+//! Checks pages against each other: the summary and the targets of links.
 
 use std::collections::BTreeSet;
 
 use super::markdown::{Outline, outline};
 use crate::audit::registry_host;
 
-/// One page with what its text holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) path: String,
@@ -57,7 +56,6 @@ pub(crate) fn check_summary(pages: &[Page], book: &str) -> Vec<String> {
     problems
 }
 
-/// Checks fences, links and hosts of one page.
 pub(crate) fn check_page(
     page: &Page,
     pages: &[Page],
@@ -83,7 +81,7 @@ pub(crate) fn check_page(
     for (index, line) in page.text.lines().enumerate() {
         if let Some(host) = registry_host(line) {
             problems.push(format!(
-                "{path}:{}: registry host: `{host}` stands here; name the package instead",
+                "{path}:{}: registry host: the page names `{host}`; name the package instead",
                 index + 1
             ));
         }
@@ -124,14 +122,13 @@ fn check_link(
         .then(|| format!("`{link}`: no heading has that fragment; correct it"))
 }
 
-/// A target inside the repository.
 #[derive(Debug)]
 struct Target {
     path: String,
     fragment: Option<String>,
 }
 
-/// Resolves a relative link; `None` for an address with a scheme or a path out of the repository.
+/// Resolves a relative link; `None` for a URL or a path outside the repository.
 fn resolve(page: &str, link: &str) -> Option<Target> {
     if has_scheme(link) {
         return None;

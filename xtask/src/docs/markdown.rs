@@ -1,15 +1,15 @@
-//! As much Markdown as the checks need: fences, headings, links, with their lines.
+//! The subset of Markdown that the checks need: fences, headings and links, with their lines.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What a page holds, by lines counted from 1.
+/// The parts of a page; lines are numbered from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) links: Vec<(usize, String)>,
-    /// Fragments that a link may name, in order.
+    /// Fragments that a link can name, in order.
     pub(crate) anchors: Vec<String>,
     /// Lines that open a fence without a language.
     pub(crate) bare_fences: Vec<usize>,
@@ -33,7 +33,6 @@ static HTML: LazyLock<Option<Regex>> =
 static EXPLICIT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\s*\{\s*#([\w-]+)[^}]*\}\s*$").ok());
 
-/// Reads one page.
 pub(crate) fn outline(text: &str) -> Outline {
     let mut outline = Outline::default();
     let mut fence: Option<Fence> = None;
@@ -66,7 +65,7 @@ pub(crate) fn outline(text: &str) -> Outline {
     outline
 }
 
-/// The mark, its length and the info text of a line that opens a fence.
+/// Parses the opening line of a fence: its character, its length and its info text.
 fn opens(line: &str) -> Option<(char, usize, &str)> {
     let trimmed = line.trim_start().trim_start_matches("> ");
     let mark = trimmed
@@ -91,7 +90,8 @@ fn heading(line: &str) -> Option<&str> {
         .then(|| title.trim().trim_end_matches('#').trim_end())
 }
 
-/// The fragment that mdBook and the forges give a heading; a repeated one gets a number.
+/// Returns the fragment that mdBook and code forges give a heading; a repeated heading gets a
+/// number.
 fn anchor(title: &str, seen: &mut BTreeMap<String, usize>) -> String {
     if let Some(explicit) = EXPLICIT
         .as_ref()
@@ -120,7 +120,7 @@ fn anchor(title: &str, seen: &mut BTreeMap<String, usize>) -> String {
     }
 }
 
-/// A heading without the targets of its links.
+/// Returns a heading without its link targets.
 fn plain(title: &str) -> String {
     INLINE.as_ref().map_or_else(
         || title.to_owned(),
@@ -158,7 +158,7 @@ fn read_links(line: &str, number: usize, outline: &mut Outline) {
     }
 }
 
-/// Whether every pattern of this module is a regular expression.
+/// Whether every pattern of this module compiles.
 #[cfg(test)]
 pub(crate) fn patterns_compile() -> bool {
     [&INLINE, &REFERENCE, &CODE, &HTML, &EXPLICIT]

@@ -1,8 +1,8 @@
-//! The checks of pages, each with a page that breaks it and one that keeps it.
+//! The checks of pages, each with a page that breaks it and one that passes.
 
 use super::*;
 
-/// The root pages, an empty book, and these files on top.
+/// Checks the root pages, an empty book, and these files.
 #[track_caller]
 fn check_pages(extra: &[(&str, &str)], expected: &[&str]) {
     let mut files: Vec<TextFile> = Vec::new();
@@ -118,7 +118,7 @@ fn registry_hosts_and_missing_pages_are_found() {
     check_pages(
         &[("README.md", &format!("from {host}\n"))],
         &[&format!(
-            "README.md:1: registry host: `{host}` stands here; name the package instead"
+            "README.md:1: registry host: the page names `{host}`; name the package instead"
         )],
     );
 }

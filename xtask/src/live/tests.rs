@@ -6,7 +6,7 @@
 
 use super::*;
 
-/// KODE-24: without its file a provider is not asked, and one message says what to do.
+/// KODE-24: a provider without its file is not called, and the message names the next step.
 #[test]
 fn without_its_file_a_provider_is_not_asked() {
     let folder = tempfile::tempdir().unwrap();
@@ -19,11 +19,11 @@ fn without_its_file_a_provider_is_not_asked() {
     let error = read(folder.path(), "../x").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`../x` is no name of a provider, such as `anthropic`"
+        "`../x` is not the name of a provider, such as `anthropic`"
     );
 }
 
-/// KODE-24: one file per provider, and nothing of another one.
+/// KODE-24: one file per provider, without variables of another one.
 #[test]
 fn the_file_of_a_provider_is_its_environment() {
     let folder = tempfile::tempdir().unwrap();

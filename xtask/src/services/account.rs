@@ -1,4 +1,4 @@
-//! Under which account a server runs: database servers refuse to run as root.
+//! The account that runs a server: database servers refuse to run as root.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,17 +10,17 @@ use super::is_root;
 use crate::repository::Repository;
 use crate::{environment, process};
 
-/// An account of the machine and how its processes are ended.
+/// An account of the machine, and the signal that ends its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
-    /// User and group; `None` is the account that runs xtask.
+    /// User and group; `None` for the account that runs xtask.
     other: Option<(u32, u32)>,
-    /// The signal that its processes get when xtask dies, as `setpriv` spells it.
+    /// The signal that its processes receive when xtask dies, in the spelling of `setpriv`.
     farewell: &'static str,
 }
 
 impl Account {
-    /// The account called `name` when xtask runs as root, else the present one.
+    /// Returns the account called `name` if xtask runs as root, otherwise the current one.
     pub(crate) fn named(
         repository: &Repository,
         name: &str,
@@ -41,7 +41,6 @@ impl Account {
         })
     }
 
-    /// The account that runs xtask.
     pub(crate) fn present(farewell: &'static str) -> Self {
         Self {
             other: None,
@@ -49,7 +48,7 @@ impl Account {
         }
     }
 
-    /// A command that runs as this account and gets its signal when xtask dies.
+    /// Builds a command that runs as this account and receives its signal when xtask dies.
     pub(crate) fn command(&self, repository: &Repository, program: impl AsRef<OsStr>) -> Command {
         let mut words: Vec<String> = Vec::new();
         if let Some((user, group)) = self.other {
@@ -67,7 +66,7 @@ impl Account {
         command
     }
 
-    /// Makes a folder that this account owns.
+    /// Creates a folder that this account owns.
     pub(crate) fn folder(&self, path: &Path) -> Result<()> {
         let place = || format!("`{}` cannot be made", path.display());
         std::fs::create_dir_all(path).with_context(place)?;

@@ -1,4 +1,4 @@
-//! An emulator of BigQuery on loopback, for the length of one run.
+//! Runs an emulator of BigQuery on loopback.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::server::{Launch, Server, free_port};
 use crate::process;
 use crate::repository::Repository;
 
-/// Starts the emulator; what it holds lives in its memory.
+/// Starts the emulator, which keeps its data in memory.
 pub(crate) fn start(repository: &Repository, folder: &Path, python: &str) -> Result<Server> {
     let programs = Path::new(python)
         .parent()
-        .context("a Python lies in a folder")?;
+        .context("Python has no parent folder")?;
     let home = programs.with_file_name("home");
     let (port, other_port) = (free_port()?, free_port()?);
     let mut serve = process::command(repository, programs.join("bqemulator"));

@@ -1,4 +1,4 @@
-//! `MariaDB` in a folder of its own, on loopback, for the length of one run.
+//! Runs `MariaDB` in a temporary folder on loopback.
 #![expect(
     clippy::disallowed_methods,
     reason = "the start file of a server that xtask owns"
@@ -19,12 +19,11 @@ use crate::{environment, process};
 
 const PASSWORD: &str = "ktx-test";
 
-/// `mariadbd` is not in the path of ordinary accounts.
+/// `mariadbd` is not on the `PATH` of ordinary accounts.
 pub(crate) fn program() -> Option<PathBuf> {
     environment::find_program("mariadbd", &[PathBuf::from("/usr/sbin")])
 }
 
-/// Makes a data folder and starts a server on it.
 pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -> Result<Server> {
     let program = program().context("`mariadbd` is not installed")?;
     let home = folder.join("mariadb");
@@ -76,7 +75,8 @@ pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -
     )
 }
 
-/// Runs before the first connection: an administrator by password, an empty database.
+/// Statements that run before the first connection: create an administrator with a password, and an
+/// empty database.
 fn first_statements() -> String {
     format!(
         "CREATE DATABASE IF NOT EXISTS test CHARACTER SET utf8mb4;\n\
@@ -86,7 +86,7 @@ fn first_statements() -> String {
     )
 }
 
-/// The server speaks first; any byte means that it takes connections.
+/// The server speaks first; any byte means that it accepts connections.
 fn greets(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let limit = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! System packages: what is missing is installed where we are root and `apt-get` is there.
+//! Installs missing system packages, if xtask runs as root and `apt-get` exists.
 
 use std::path::Path;
 
@@ -8,13 +8,14 @@ use super::{is_root, mariadb, postgres};
 use crate::repository::Repository;
 use crate::{environment, process, terminal};
 
-/// A package and how one sees that it is not needed.
+/// A package, and the check whether it is needed.
 struct Need {
     package: &'static str,
     is_met: fn(&Repository) -> bool,
 }
 
-/// In this order: some builds of `nodejs` bring `npm` along and exclude the package of that name.
+/// The order matters: some builds of `nodejs` include `npm` and conflict with the package of that
+/// name.
 const NEEDS: [Need; 6] = [
     Need {
         package: "postgresql",
@@ -42,8 +43,8 @@ const NEEDS: [Need; 6] = [
     },
 ];
 
-/// Installs the package of every need that is not met. A failure is reported and leaves the
-/// services to say what they miss.
+/// Installs the missing packages. A failure is printed, and each service then reports what it
+/// misses.
 pub(crate) fn install_missing(repository: &Repository, log: &Path) {
     let missing = NEEDS.iter().any(|need| !(need.is_met)(repository));
     if !missing || !is_root(repository) || !has("apt-get") {

@@ -1,4 +1,4 @@
-//! `PostgreSQL` in a folder of its own, on loopback, for the length of one run.
+//! Runs `PostgreSQL` in a temporary folder on loopback.
 #![expect(
     clippy::disallowed_methods,
     reason = "the password file of a server that xtask owns"
@@ -17,10 +17,10 @@ use crate::{environment, process};
 const USER: &str = "ktx_admin";
 const PASSWORD: &str = "ktx-test";
 
-/// Where Debian and its children keep the programs of each release.
+/// The folder of the programs of each release in Debian and its derivatives.
 const RELEASES: &str = "/usr/lib/postgresql";
 
-/// The folder that holds `initdb` and `postgres`, the newest release first.
+/// Returns the folder of `initdb` and `postgres`, of the newest release.
 pub(crate) fn programs() -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = read_folder(Path::new(RELEASES)).unwrap_or_default();
     folders.sort_by_key(|path| std::cmp::Reverse(release(path)));
@@ -36,7 +36,6 @@ fn release(path: &Path) -> u32 {
         .unwrap_or_default()
 }
 
-/// Makes a cluster and starts a server on it.
 pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -> Result<Server> {
     let programs = programs().context("`initdb` is not installed")?;
     let home = folder.join("postgres");
@@ -68,7 +67,7 @@ pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -
         Launch {
             name: "PostgreSQL",
             url: format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/postgres"),
-            // A fast shutdown: open sessions are ended.
+            // A fast shutdown, which ends open sessions.
             signal: Signal::INT,
             log,
             is_ready: &|| is_ready(&std::fs::read_to_string(&status).unwrap_or_default()),
@@ -76,7 +75,7 @@ pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -
     )
 }
 
-/// Nothing here has to survive a crash.
+/// Durability is off, because the data need not survive a crash.
 fn settings(port: u16) -> [String; 9] {
     [
         format!("port={port}"),
@@ -91,7 +90,7 @@ fn settings(port: u16) -> [String; 9] {
     ]
 }
 
-/// The eighth line of `postmaster.pid` is the server's state; the file is what `pg_ctl` reads too.
+/// The eighth line of `postmaster.pid` is the server's state; `pg_ctl` reads the same file.
 pub(crate) fn is_ready(status: &str) -> bool {
     status
         .lines()

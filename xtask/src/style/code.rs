@@ -8,17 +8,17 @@ use super::{Figure, percent, percentile, product};
 use crate::audit::source::{Purpose, Source};
 use crate::repository::TextFile;
 
-/// What is counted over all product files.
+/// Counts over all product files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
-    /// Lines that ship, by file.
+    /// Shipped lines by file.
     files: Vec<usize>,
     /// Lines of each function, by file and name.
     functions: Vec<(usize, String)>,
     test_lines: usize,
     tuples: Vec<String>,
     flags: Vec<String>,
-    /// Where each name of a type is defined.
+    /// The places that define each type name.
     types: BTreeMap<String, Vec<String>>,
     comment_words: usize,
     short_docs: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Reads every Rust file; one that is not valid Rust is named and not counted.
+    /// Reads every Rust file. A file that is not valid Rust is listed and not counted.
     pub(crate) fn read(files: &[TextFile]) -> Self {
         let mut code = Self::default();
         for source in product(files) {
@@ -78,12 +78,11 @@ impl Code {
         }
     }
 
-    /// Files that could not be read as Rust.
+    /// Files that are not valid Rust.
     pub(crate) fn unreadable(&self) -> &[String] {
         &self.unreadable
     }
 
-    /// The rows of the table.
     pub(crate) fn figures(&self) -> Vec<Figure> {
         let lengths: Vec<usize> = self.functions.iter().map(|(lines, _)| *lines).collect();
         let source: usize = self.files.iter().sum();
@@ -173,14 +172,14 @@ impl Code {
         ]
     }
 
-    /// Names that are defined three times or more, with the places, the most frequent first.
+    /// Names with three definitions or more, with their places, the most frequent first.
     fn homonyms(&self) -> Vec<(&String, &Vec<String>)> {
         let mut found: Vec<_> = self.types.iter().filter(|(_, at)| at.len() >= 3).collect();
         found.sort_by_key(|(_, at)| std::cmp::Reverse(at.len()));
         found
     }
 
-    /// What the figures count: so many examples of each.
+    /// Lists the places of each figure, at most this many per figure.
     pub(crate) fn details(&self, examples: usize) -> Vec<String> {
         let mut lines = vec!["\nlongest functions".to_owned()];
         let longest = self.functions.iter().rev().take(examples);
@@ -209,7 +208,7 @@ fn filled_lines(text: &str) -> usize {
     text.lines().filter(|line| !line.trim().is_empty()).count()
 }
 
-/// Collects from one syntax tree what is outside of tests.
+/// Collects the figures of one syntax tree, without its tests.
 struct Visitor<'a> {
     path: &'a str,
     code: &'a mut Code,

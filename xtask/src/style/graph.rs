@@ -1,4 +1,4 @@
-//! Figures over crates and packages: how many, how deep, how many twice.
+//! Figures over crates and packages: number, depth, duplicates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,6 @@ use super::Figure;
 use crate::audit::manifests::{Kind, Package};
 use crate::repository::Repository;
 
-/// The crates of the workspace and the packages of the lock file.
 pub(crate) struct Graph {
     /// The crates that each crate ships with.
     crates: BTreeMap<String, BTreeSet<String>>,
@@ -18,7 +17,6 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Asks cargo for the crates and reads the lock file.
     pub(crate) fn read(repository: &Repository) -> Result<Self> {
         let packages = Package::all(&repository.own_packages()?, repository.root())?;
         let lock = repository.root().join("Cargo.lock");
@@ -29,7 +27,6 @@ impl Graph {
         })
     }
 
-    /// The rows of the table.
     pub(crate) fn figures(&self) -> Vec<Figure> {
         let figure = |name, anchor, target, ours: usize| Figure {
             name,
@@ -87,10 +84,10 @@ fn edges(packages: &[Package]) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// Crates on the longest way down.
+/// The number of crates on the longest chain.
 pub(super) fn longest_chain(crates: &BTreeMap<String, BTreeSet<String>>) -> usize {
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
-    // Each round settles at least the next floor; a circle, which cargo refuses, settles nothing.
+    // Each round settles at least one more floor; a circle, which cargo refuses, settles none.
     for _ in crates {
         for (name, below) in crates {
             let depth = below

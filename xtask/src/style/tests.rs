@@ -1,4 +1,4 @@
-//! Each figure over a text that shows it.
+//! Each figure, over a text that shows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +108,7 @@ fn phrases_are_found_in_comments_messages_and_pages() {
     assert_eq!(error, "`list.txt` is missing");
 }
 
-/// Every phrase of the real list compiles and has its cure.
+/// Every phrase of the real list compiles and has an alternative.
 #[test]
 fn the_list_of_phrases_is_whole() {
     let repository = Repository::locate().unwrap();

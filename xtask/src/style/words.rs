@@ -5,7 +5,6 @@ use regex::Regex;
 
 use crate::repository::TextFile;
 
-/// One phrase and the places where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     phrase: String,
@@ -15,7 +14,7 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
-    /// The count, what to write instead, and so many places.
+    /// Formats the count, the alternative, and this many places.
     pub(crate) fn line(&self, examples: usize) -> String {
         let Self {
             phrase,
@@ -31,8 +30,8 @@ impl Hit {
     }
 }
 
-/// Looks for every phrase of the list `list` in Rust files and Markdown pages, the list itself and the
-/// changelog aside; phrases that are nowhere are left out, the most frequent come first.
+/// Finds every phrase of the list `list` in Rust files and Markdown pages, except in the list
+/// itself and the changelog. Returns the most frequent first, without phrases that do not occur.
 pub(crate) fn hits(files: &[TextFile], list: &str) -> Result<Vec<Hit>> {
     let phrases = files.iter().find(|file| file.path == list);
     let phrases = phrases.with_context(|| format!("`{list}` is missing"))?;

@@ -38,7 +38,7 @@ fn uses_the_profile_for_unattended_runs() {
     );
 }
 
-/// A build takes the packages of a run and none of its options, which the runner would refuse.
+/// A build gets the packages of a run, but none of its options, which the runner would refuse.
 #[test]
 fn a_build_takes_only_the_packages() {
     let build = |filters: &[&str]| Runner::Nextest(Profile::Local).build(filters).join(" ");

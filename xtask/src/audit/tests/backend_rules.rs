@@ -1,8 +1,10 @@
-//! Every name of a backend and every way out, refused at a call site and allowed at home (KTX-07).
+//! Every backend name and every effect is refused at a call site and allowed in its own crate
+//! (KTX-07).
 
 use super::audit_all;
 
-/// One rule: lines that break it, one for each of its alternatives, and where they are at home.
+/// One rule: lines that break it, one for each alternative of its pattern, and the places that may
+/// contain them.
 struct Case {
     rule: &'static str,
     lines: &'static [&'static str],
@@ -130,7 +132,7 @@ const CASES: [Case; 7] = [
     },
 ];
 
-/// Whether the rule speaks up about this line in this place.
+/// Whether the rule reports this line in this place.
 fn is_found(rule: &str, place: &str, line: &str) -> bool {
     let text = format!("//! A part.\n\n{line}\n");
     let path = match place {
@@ -142,7 +144,7 @@ fn is_found(rule: &str, place: &str, line: &str) -> bool {
     findings.contains(&format!(":3: {rule}: "))
 }
 
-/// KTX-07: every alternative of every rule is found at a call site, and in each home it is not.
+/// KTX-07: every alternative of every rule is reported at a call site and in none of its homes.
 #[test]
 fn every_alternative_is_red_at_a_call_site_and_green_at_home() {
     for case in &CASES {
@@ -161,7 +163,7 @@ fn every_alternative_is_red_at_a_call_site_and_green_at_home() {
     }
 }
 
-/// KTX-07: the table above names every home, and no line of it stands for two alternatives.
+/// KTX-07: the table above names every home, and each of its lines covers one alternative.
 #[test]
 fn the_table_is_complete() {
     for (rule, pattern, homes) in crate::audit::backends::rules() {
@@ -173,7 +175,7 @@ fn the_table_is_complete() {
     }
 }
 
-/// C-01: neither way past permission checks is named in the adapter, however it is spelled.
+/// C-01: the audit finds both permission bypasses in the adapter, however they are spelled.
 #[test]
 fn both_permission_bypasses_are_found() {
     let rule = "permission bypass";

@@ -87,7 +87,7 @@ fn every_package_stands_on_a_floor_and_is_named_after_its_folder() {
         &[stray],
         &[
             "crates/scan/Cargo.toml: name: the package is called `scanner`; call it `ktx-scan`",
-            "crates/scan/Cargo.toml: floor: `scanner` stands on no floor; \
+            "crates/scan/Cargo.toml: floor: `scanner` has no floor; \
              add `floor = N` under `[package.metadata.ktx]`",
         ],
     );
@@ -147,7 +147,7 @@ fn a_manifest_inherits_what_the_workspace_says() {
 
 #[test]
 fn versions_and_features_stand_in_the_workspace() {
-    let cure = "its version and features stand in `[workspace.dependencies]`";
+    let cure = "put its version and features into `[workspace.dependencies]`";
     for own in [
         "serde = '1'",
         "serde = { workspace = true, features = ['derive'] }",
@@ -179,7 +179,7 @@ fn versions_and_features_stand_in_the_workspace() {
             "crates/scan/Cargo.toml",
             &format!("{GOOD}[features]\na = []\n")
         ),
-        "crates/scan/Cargo.toml: features: `[features]` stands here; \
+        "crates/scan/Cargo.toml: features: the manifest has `[features]`; \
          one build, one behaviour: decide at run time"
     );
 }

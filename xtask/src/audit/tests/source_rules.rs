@@ -8,7 +8,7 @@ use crate::audit::source::Source;
 
 const PARENT: (&str, &str) = ("crates/scan/src/lib.rs", "//! Scans.\n\nmod part;\n");
 
-/// A product file of `crates/scan` with this body, and its parent.
+/// A product file of `crates/scan` with this body, and the file that declares it.
 fn scan(body: &str) -> String {
     audit_all(&[
         PARENT,
@@ -137,7 +137,7 @@ fn only_owners_spawn() {
     check(
         "fn f() { tokio::process::Command::new(\"git\"); }",
         "crates/scan/src/part.rs:3: spawns: `tokio::process::Command::new`; children belong to \
-         `claude-code-adapter`, `project-store` and `mcp-server`",
+         `claude-code-adapter`, `project-store`, `mcp-client` and `mcp-server`",
     );
     check("fn f() { clap::Command::new(\"ktx\"); }", "");
     check("#[cfg(test)]\nfn f() { Command::new(\"git\"); }", "");
@@ -182,7 +182,7 @@ fn http_stays_in_the_adapters_and_connectors() {
     check(
         "use reqwest::Client;",
         "crates/scan/src/part.rs:3: speaks HTTP: `reqwest`; HTTP belongs to adapters, \
-         connectors, context sources and embeddings",
+         connectors, context sources, embeddings and the MCP client",
     );
     let uses = "//! HTTP.\nuse reqwest::Client;\n";
     assert_eq!(audit("crates/provider-adapters/src/lib.rs", uses), "");
@@ -245,14 +245,14 @@ fn no_call_site_names_a_provider_a_program_or_a_model() {
     assert_eq!(audit("crates/claude-code-adapter/src/lib.rs", spawns), "");
 }
 
-/// KTX-06: the runtime is built in one place and injected; nobody else knows which backend runs.
+/// KTX-06: the runtime is built in one place and injected; no other code knows which backend runs.
 #[test]
 fn only_compose_names_a_backend_or_an_adapter() {
     let code = "use ktx_connectors::open;\nconst A: Backend = Backend::ClaudeCode;\n";
     check(
         code,
         "crates/scan/src/part.rs:3: adapter outside compose.rs: `ktx_connectors`; \
-         take the port; only `compose.rs` builds what stands behind it\n\
+         take the port; only `compose.rs` builds its implementation\n\
          crates/scan/src/part.rs:4: backend named: `ClaudeCode`; \
          ask `LlmRuntime::describe`; only `compose.rs` knows which backend runs",
     );
@@ -264,7 +264,7 @@ fn only_compose_names_a_backend_or_an_adapter() {
     );
 }
 
-/// C-01: the adapter does not name the ways past permission checks, in no comment either.
+/// C-01: the adapter does not name the permission bypasses, not even in a comment.
 #[test]
 fn the_adapter_does_not_name_permission_bypasses() {
     assert_eq!(
@@ -272,8 +272,8 @@ fn the_adapter_does_not_name_permission_bypasses() {
             "crates/claude-code-adapter/src/lib.rs",
             "//! Never bypassPermissions.\n"
         ),
-        "crates/claude-code-adapter/src/lib.rs:1: permission bypass: `bypasspermissions` stands \
-         here; the adapter answers every permission question itself"
+        "crates/claude-code-adapter/src/lib.rs:1: permission bypass: the file names \
+         `bypasspermissions`; the adapter answers every permission question itself"
     );
     assert_eq!(
         audit(
@@ -390,7 +390,7 @@ fn every_pattern_compiles() {
     );
 }
 
-/// KTX-01: a call that is not on the list, one that is gone and one far from its role are failures.
+/// KTX-01: an unlisted call, a missing call and a call far from its role are failures.
 #[test]
 fn calls_are_compared_with_the_list() {
     let manifest = (
@@ -435,4 +435,8 @@ fn calls_are_compared_with_the_list() {
              name the `ModelRole` beside the call"
         ]
     );
+    let set = "//! Scans.\nfn f() {\n    runtime.generate_text(Request {\n        \
+               role: self.settings.role,\n    })\n}\n";
+    let listed = "crates/scan/src/lib.rs: generate_text (from the settings)\n";
+    assert_eq!(found(listed, set), Vec::<String>::new());
 }

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 
 use super::*;
 
-/// Two requests on one connection: the session of the first answer is named in the second request, and a
-/// body is read whether its length or its chunks end it.
+/// Two requests on one connection: the second one names the session of the first answer. The end of
+/// a body is found by its length and by its chunks.
 #[test]
 fn a_session_keeps_its_connection() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -25,7 +25,12 @@ fn a_session_keeps_its_connection() {
         }
         requests
     });
-    let mut client = Client::connect(address.clone(), "t0".to_owned()).unwrap();
+    let mut client = Client::connect(&Place {
+        address: address.clone(),
+        token: "t0".to_owned(),
+        process: 0,
+    })
+    .unwrap();
     assert_eq!(client.exchange("{1}").unwrap(), "first");
     assert_eq!(client.exchange("{2}").unwrap(), "second");
     assert_eq!(

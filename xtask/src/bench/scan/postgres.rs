@@ -1,4 +1,4 @@
-//! The structure of a thousand PostgreSQL tables against the bare catalog queries.
+//! Compares the structure scan of a thousand PostgreSQL tables with the bare catalog queries.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -13,10 +13,11 @@ use crate::bench::{Bench, Outcome};
 use crate::process;
 use crate::services::Postgres;
 
-/// How many statements make the tables; each of them keeps its locks until its end.
+/// The number of statements that create the tables: a statement holds its locks until its end.
 const STEPS: u32 = 4;
 
-/// Makes a quarter of 1 000 tables of 12 columns, each with a key into the table before it, and comments.
+/// Creates a quarter of 1,000 tables with 12 columns and comments, each with a foreign key to the
+/// previous table.
 const MAKE: &str = "DO $$
 DECLARE parent text;
 BEGIN
@@ -30,7 +31,7 @@ BEGIN
   END LOOP;
 END $$";
 
-/// Relations, columns and keys with their comments, in the order of their names.
+/// Relations, columns and keys with their comments, ordered by name.
 const QUERIES: [&str; 3] = [
     "SELECT n.nspname, c.relname, c.relkind, c.reltuples, obj_description(c.oid, 'pg_class')
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -51,7 +52,8 @@ const QUERIES: [&str; 3] = [
      WHERE n.nspname = 'public' AND k.contype IN ('p', 'f') ORDER BY 1, 2, 3, at.place",
 ];
 
-/// A scan that writes nothing against one client that sends the queries and prints to nowhere.
+/// Compares a scan that writes nothing with one client that sends the queries and discards the
+/// output.
 pub(super) fn structure(bench: &Bench<'_>) -> Result<Outcome> {
     let server = Postgres::start(bench.repository)?;
     for step in 0..STEPS {
