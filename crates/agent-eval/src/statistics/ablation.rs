@@ -41,13 +41,21 @@ pub struct Pair {
     pub arm: Side,
 }
 
+impl Pair {
+    /// 1 if only the base passes most of its repeats, -1 if only the arm does, else 0.
+    fn majority_gain(&self) -> f64 {
+        let passes = |side: &Side| f64::from(u8::from(side.tally.is_mostly_passed()));
+        passes(&self.base) - passes(&self.arm)
+    }
+}
+
 /// What a comparison says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AblationVerdict {
-    /// The interval of the gain is above 0, and more cases are better than chance explains.
+    /// The interval of the gain is above 0, and the p-value of more cases won than lost is below 0.05.
     Helps,
-    /// The interval is below 0, and more cases are worse than chance explains.
+    /// The interval is below 0, and the p-value of more cases lost than won is below 0.05.
     Hurts,
     /// Neither.
     CannotBeTold,
@@ -72,7 +80,7 @@ pub struct AblationResult {
     pub worse: usize,
     /// What that says.
     pub verdict: AblationVerdict,
-    /// About how many cases are needed; absent when the verdict is clear or no difference was seen.
+    /// About how many cases are needed; absent when the verdict is clear, or the majorities show no difference.
     pub cases_needed: Option<usize>,
     /// Dollars that the base costs more for a case; absent when a cost is not known.
     pub cost_difference_usd: Option<f64>,
@@ -103,21 +111,20 @@ pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
     let gain = mean(&gains);
     let better = gains.iter().filter(|gain| **gain > 0.0).count();
     let worse = gains.iter().filter(|gain| **gain < 0.0).count();
+    let majorities: Vec<f64> = whole.iter().map(|pair| pair.majority_gain()).collect();
+    let base_only = majorities.iter().filter(|gain| **gain > 0.0).count();
+    let arm_only = majorities.iter().filter(|gain| **gain < 0.0).count();
+    let p_value = mcnemar(base_only, arm_only);
     // The bootstrap draws only what was seen: with a few cases that all agree, its interval has no width.
-    let is_chance = mcnemar(better, worse) >= SIGNIFICANCE;
-    let verdict = if !is_chance && interval.low > 0.0 {
+    let verdict = if p_value >= SIGNIFICANCE {
+        AblationVerdict::CannotBeTold
+    } else if interval.low > 0.0 && base_only > arm_only {
         AblationVerdict::Helps
-    } else if !is_chance && interval.high < 0.0 {
+    } else if interval.high < 0.0 && base_only < arm_only {
         AblationVerdict::Hurts
     } else {
         AblationVerdict::CannotBeTold
     };
-    let (mut base_only, mut arm_only) = (0, 0);
-    for pair in &whole {
-        let (base, arm) = (&pair.base.tally, &pair.arm.tally);
-        base_only += usize::from(base.is_mostly_passed() && !arm.is_mostly_passed());
-        arm_only += usize::from(!base.is_mostly_passed() && arm.is_mostly_passed());
-    }
     let costs: Option<Vec<f64>> = whole
         .iter()
         .map(|pair| Some(pair.base.cost_usd? - pair.arm.cost_usd?))
@@ -131,12 +138,12 @@ pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
         left_out: pairs.iter().filter(is_asked).count() - whole.len(),
         gain,
         interval,
-        p_value: mcnemar(base_only, arm_only),
+        p_value,
         better,
         worse,
         verdict,
         cases_needed: (verdict == AblationVerdict::CannotBeTold)
-            .then(|| cases_needed(&gains))
+            .then(|| cases_needed_of(&gains, &majorities))
             .flatten(),
         cost_difference_usd: costs.map(|costs| mean(&costs)),
         token_difference: difference(|side| side.tokens),
@@ -164,6 +171,14 @@ pub fn mcnemar(one: usize, other: usize) -> f64 {
 
 /// The chance at which a difference counts.
 const SIGNIFICANCE: f64 = 0.05;
+
+/// Both the mean and the majorities have to be clear; more cases make neither clear if they contradict each other.
+fn cases_needed_of(gains: &[f64], majorities: &[f64]) -> Option<usize> {
+    if mean(gains) * mean(majorities) <= 0.0 {
+        return None;
+    }
+    Some(cases_needed(gains)?.max(cases_needed(majorities)?))
+}
 
 /// ((1.96+0.84)·s/d)² with the deviation s and the mean d of the differences: 80 % power at 5 %. With as many cases as
 /// that, at least six differ: 2/2⁵ is no proof yet.
@@ -193,7 +208,10 @@ impl fmt::Display for AblationResult {
                 write!(out, "cannot be told with {}", counted(self.cases, "case"))?;
                 match self.cases_needed {
                     Some(needed) => write!(out, ": about {needed} are needed")?,
-                    None => out.write_str(": no difference was seen")?,
+                    None if self.better + self.worse == 0 || self.gain.abs() < f64::EPSILON => {
+                        out.write_str(": no difference was seen")?;
+                    }
+                    None => out.write_str(": the majorities of the repeats do not show it")?,
                 }
             }
             AblationVerdict::Helps | AblationVerdict::Hurts => {

@@ -242,12 +242,12 @@ fn arms_are_counted_and_compared() {
             "cases": 3,
             "left_out": 1,
             "verdict": "cannot_be_told",
-            "cases_needed": 6,
+            "cases_needed": 9,
             "cost_difference_usd": 0.0,
             "cost_per_gain_usd": 0.0,
             "token_difference": 0.0,
             "second_difference": 0.0,
-            "line": "cannot be told with 3 cases: about 6 are needed; 1 case with errors left out"
+            "line": "cannot be told with 3 cases: about 9 are needed; 1 case with errors left out"
           }
         ]
       }
@@ -349,7 +349,7 @@ fn markdown_shows_texts_as_they_are() {
 
     ## Does the layer help?
 
-    - full against bare: cannot be told with 3 cases: about 6 are needed; 1 case with errors left out (p = 0.5000)
+    - full against bare: cannot be told with 3 cases: about 9 are needed; 1 case with errors left out (p = 0.5000)
 
     ## Cases
 
@@ -394,7 +394,7 @@ fn html_runs_nothing() {
     </table>
     <h2>Does the layer help?</h2>
     <ul>
-    <li>full against bare: cannot be told with 3 cases: about 6 are needed; 1 case with errors left out (p = 0.5000)</li>
+    <li>full against bare: cannot be told with 3 cases: about 9 are needed; 1 case with errors left out (p = 0.5000)</li>
     </ul>
     <h2>Cases</h2>
     <table>

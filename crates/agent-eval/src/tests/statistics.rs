@@ -156,3 +156,41 @@ fn an_ablation_helps_hurts_or_cannot_be_told() {
     assert_eq!(unclear.cases_needed, Some(505));
     assert_eq!(compare_arms(&[]), None);
 }
+
+/// A verdict stands beside its p-value: repeats that change no majority prove nothing.
+#[test]
+fn a_verdict_follows_the_printed_p_value() {
+    let pair = |base, arm| {
+        let side = |passes| Side {
+            tally: tally(passes, 4),
+            ..Side::default()
+        };
+        Pair {
+            base: side(base),
+            arm: side(arm),
+        }
+    };
+    let told = |groups: &[(usize, Pair)]| {
+        let pairs: Vec<Pair> = groups
+            .iter()
+            .flat_map(|(count, pair)| vec![*pair; *count])
+            .collect();
+        let result = compare_arms(&pairs).unwrap();
+        format!("p = {:.4}: {result}", result.p_value)
+    };
+    let lines = [
+        // Eight cases are better, and no majority of their repeats is another one.
+        told(&[(8, pair(2, 0))]),
+        // The same with two majorities.
+        told(&[(8, pair(2, 0)), (2, pair(4, 0))]),
+        // The mean speaks for the base, the majorities against it.
+        told(&[(30, pair(2, 0)), (8, pair(2, 3))]),
+        told(&[(8, pair(3, 1))]),
+    ];
+    assert_snapshot!(lines.join("\n"), @r"
+    p = 1.0000: cannot be told with 8 cases: the majorities of the repeats do not show it
+    p = 0.5000: cannot be told with 10 cases: about 35 are needed
+    p = 0.0078: cannot be told with 38 cases: the majorities of the repeats do not show it
+    p = 0.0078: the layer helps: +50 points (95 %: +50…+50), 8 cases better, 0 worse
+    ");
+}
