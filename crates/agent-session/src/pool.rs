@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use ktx_diagnostics::Failure;
 use ktx_llm_runtime::LlmRuntime;
-use ktx_session_log::{LogError, SessionId};
+use ktx_session_log::SessionId;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::RunId;
 use tokio::sync::Semaphore;
@@ -153,13 +153,24 @@ struct PoolState {
 
 enum Member {
     Idle,
-    Waiting(CancellationToken),
-    Running {
-        session: Arc<Session>,
-        stop: CancellationToken,
-        /// Whether something has come that the turn may not have seen.
-        again: bool,
-    },
+    Waiting(Task),
+    Running { session: Arc<Session>, task: Task },
+}
+
+/// The work on a session.
+#[derive(Clone, Default)]
+struct Task {
+    stop: CancellationToken,
+    /// Whether something has come that the turn may not have seen, or that came after it was stopped.
+    again: bool,
+}
+
+impl Task {
+    /// Stops the turn. What comes from now on begins another one.
+    fn interrupt(&mut self) {
+        self.again = false;
+        self.stop.cancel();
+    }
 }
 
 impl std::fmt::Debug for Pool {
@@ -221,14 +232,9 @@ impl Pool {
     ) -> Result<(SessionId, Joined), PoolError> {
         let pool = &self.0;
         let _alone = pool.opening.lock().await;
-        let known = match &id {
-            Some(id) => match pool.sessions.read(id) {
-                Ok(report) => Some(report),
-                Err(SessionError::Log(LogError::NotFound { .. })) => None,
-                Err(error) => return Err(error.into()),
-            },
-            None => None,
-        };
+        let is_known = |id: &&SessionId| pool.sessions.store().exists(id);
+        let known = id.as_ref().filter(is_known);
+        let known = known.map(|id| pool.sessions.read(id)).transpose()?;
         if let Some(report) = known {
             let recorded = &report.history.agent().name;
             // A file may have another name than its agent.
@@ -349,12 +355,9 @@ impl Pool {
     pub async fn interrupt(&self, id: &SessionId, name: &str) -> Result<(), PoolError> {
         let pool = &self.0;
         let _alone = pool.opening.lock().await;
-        match pool.members().get(id) {
-            Some(Member::Waiting(stop) | Member::Running { stop, .. }) => {
-                stop.cancel();
-                return Ok(());
-            }
-            Some(Member::Idle) | None => {}
+        if let Some(task) = pool.members().get_mut(id).and_then(Member::task) {
+            task.interrupt();
+            return Ok(());
         }
         pool.sessions.interrupt(id, name)?;
         Ok(())
@@ -423,10 +426,8 @@ impl Pool {
             .await
             .is_err()
         {
-            for member in pool.members().values() {
-                if let Member::Waiting(stop) | Member::Running { stop, .. } = member {
-                    stop.cancel();
-                }
+            for task in pool.members().values_mut().filter_map(Member::task) {
+                task.interrupt();
             }
             pool.tasks.wait().await;
         }
@@ -437,16 +438,13 @@ impl Pool {
     fn work_on(&self, id: &SessionId) {
         let pool = &self.0;
         let mut members = pool.members();
-        match members.get_mut(id) {
-            Some(Member::Idle) | None => {}
-            Some(Member::Waiting(_)) => return,
-            Some(Member::Running { again, .. }) => {
-                *again = true;
-                return;
-            }
+        if let Some(task) = members.get_mut(id).and_then(Member::task) {
+            task.again = true;
+            return;
         }
-        let stop = CancellationToken::new();
-        members.insert(id.clone(), Member::Waiting(stop.clone()));
+        let task = Task::default();
+        let stop = task.stop.clone();
+        members.insert(id.clone(), Member::Waiting(task));
         let (pool, id) = (Arc::clone(pool), id.clone());
         self.0
             .tasks
@@ -455,6 +453,13 @@ impl Pool {
 }
 
 impl Member {
+    const fn task(&mut self) -> Option<&mut Task> {
+        match self {
+            Self::Idle => None,
+            Self::Waiting(task) | Self::Running { task, .. } => Some(task),
+        }
+    }
+
     const fn activity(&self) -> Activity {
         match self {
             Self::Idle => Activity::Idle,

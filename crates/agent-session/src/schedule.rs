@@ -24,7 +24,7 @@ pub use plan::{CatchUp, ON_TIME, Skipped, WhySkipped};
 const LONGEST_NAME: usize = 43;
 
 /// How far in the future the last decided moment may lie. The clock was wrong if it is later: then the entry counts from
-/// now on, because otherwise it would stay silent until then. No moment fires twice, since its session has its name.
+/// now on, because otherwise it would stay silent until then. No moment fires twice, since the journal keeps each.
 const AHEAD: SignedDuration = SignedDuration::from_mins(5);
 
 /// The name of the lock of the process that asks what is due.
@@ -200,7 +200,9 @@ impl Scheduler {
                     session: firing.session.clone(),
                 });
             }
-            let moments = (entry.firings)(known.until, now);
+            let mut moments = (entry.firings)(known.until, now);
+            // The clock may have been set back behind them.
+            moments.retain(|moment| !known.has_fired(*moment));
             let span = last.map(|last| last.span);
             let planned = plan::plan(&moments, now, span, entry.catch_up);
             for (why, moments) in planned.skipped {
@@ -250,8 +252,7 @@ impl Scheduler {
         };
         let history = &report.history;
         // A parked turn waits for a person, not for its time.
-        let is_left =
-            history.end().is_none() && (history.turn() > 0 || !history.queued().is_empty());
+        let is_left = history.is_left() && (history.turn() > 0 || !history.queued().is_empty());
         if is_left {
             return LastRun {
                 is_left: true,

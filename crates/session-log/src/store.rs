@@ -123,6 +123,11 @@ impl SessionStore {
         Ok(dated.into_iter().max().map(|(_, id)| id))
     }
 
+    /// Whether there is a session of this id.
+    pub fn exists(&self, id: &SessionId) -> bool {
+        has_records(&self.path(id))
+    }
+
     /// Whether a process has the session open for writing.
     pub fn is_open(&self, id: &SessionId) -> bool {
         lock::is_held(&self.folder_of(id).join("lock"))

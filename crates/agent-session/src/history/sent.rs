@@ -1,6 +1,7 @@
 //! Messages that were sent and wait for their turn.
 
 use super::History;
+use crate::event::Cause;
 
 /// A message that was sent with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +24,17 @@ impl History {
         self.keys.get(key)
     }
 
-    /// Whether a server has taken a message whose turn has no end. If no process has the session open, the server was
+    /// Whether a server has taken a message whose turn is not over. If no process has the session open, the server was
     /// killed.
     pub fn is_promised(&self) -> bool {
-        let is_open = self.promised == self.turn && self.end.is_none();
+        let is_open = self.promised == self.turn && self.is_left();
         self.promised > 0 && (is_open || !self.queued.is_empty())
+    }
+
+    /// Whether the last turn has no end, or was decided about since it was parked. A process that continues it has the
+    /// session open.
+    pub(crate) fn is_left(&self) -> bool {
+        self.end
+            .is_none_or(|end| end.cause == Some(Cause::Parked) && self.waiting_calls().is_empty())
     }
 }

@@ -8,7 +8,7 @@ use ktx_session_log::SessionId;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{LOOKS, Member, PoolError, PoolState};
+use super::{LOOKS, Member, PoolError, PoolState, Task};
 use crate::agent::Agent;
 use crate::approvals::OnAsk;
 use crate::event::{Cause, Phase, Severity, Strategy, TurnEnd};
@@ -27,54 +27,110 @@ enum Ended {
     Failed,
 }
 
+/// What messages do that wait when a turn has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Queued {
+    Begins,
+    Stays,
+}
+
 impl PoolState {
     /// Runs turns as long as messages wait. The log is open only meanwhile.
-    pub(super) async fn work(self: Arc<Self>, id: &SessionId, stop: CancellationToken) {
-        let permit = self.room.acquire().with_cancellation_token(&stop).await;
-        let Some(Ok(_permit)) = permit else {
-            self.rest(id);
-            return self.count(Ended::Interrupted);
-        };
+    pub(super) async fn work(self: Arc<Self>, id: &SessionId, mut stop: CancellationToken) {
         loop {
-            let session = {
-                let _alone = self.opening.lock().await;
-                let session = self.sessions.resume(id.clone(), Strategy::Crash);
-                let session = match session {
-                    Ok(session) => Arc::new(session),
-                    Err(error) => {
-                        tracing::warn!(%error, session = %id, "a session cannot be continued");
-                        self.rest(id);
-                        return self.count(Ended::Failed);
-                    }
-                };
-                let running = Member::Running {
-                    session: Arc::clone(&session),
-                    stop: stop.clone(),
-                    again: false,
-                };
-                self.members().insert(id.clone(), running);
-                session
+            let permit = self.room.acquire().with_cancellation_token(&stop).await;
+            let next = match permit {
+                Some(Ok(_permit)) => self.turns(id, &stop).await,
+                _ => {
+                    self.count(Ended::Interrupted);
+                    let _alone = self.opening.lock().await;
+                    self.next_task(id, Queued::Stays)
+                }
             };
-            let ended = self.turn(&session, &stop).await;
+            match next {
+                Some(next) => stop = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Runs turns until nothing waits or somebody stops one. Returns what stops the next ones, if something has come
+    /// since.
+    async fn turns(&self, id: &SessionId, stop: &CancellationToken) -> Option<CancellationToken> {
+        loop {
+            let opened = {
+                let _alone = self.opening.lock().await;
+                self.open(id)
+            };
+            let session = match opened {
+                Ok(session) => session,
+                Err(error) => {
+                    tracing::warn!(%error, session = %id, "a session cannot be continued");
+                    self.rest(id);
+                    self.count(Ended::Failed);
+                    return None;
+                }
+            };
+            let ended = self.turn(&session, stop).await;
             self.count(ended);
             released(&session).await;
             let _alone = self.opening.lock().await;
             let history = session.history();
-            let has_more = !self.closing.is_cancelled()
-                && !stop.is_cancelled()
-                && (self.has_news(id) || ended == Ended::Completed && !history.queued().is_empty());
             drop(session);
-            if !has_more {
+            let queued = match ended {
+                Ended::Completed if !history.queued().is_empty() => Queued::Begins,
+                _ => Queued::Stays,
+            };
+            let Some(next) = self.next_task(id, queued) else {
                 // A schedule makes a session each time: they would fill the pool.
                 let cause = history.end().and_then(|end| end.cause);
                 if history.trigger().is_some() && cause != Some(Cause::Parked) {
                     self.members().remove(id);
                 }
-                return self.rest(id);
+                return None;
+            };
+            if stop.is_cancelled() {
+                return Some(next);
             }
-            self.members()
-                .insert(id.clone(), Member::Waiting(stop.clone()));
         }
+    }
+
+    /// Opens the log for a turn.
+    fn open(&self, id: &SessionId) -> Result<Arc<Session>, SessionError> {
+        let session = Arc::new(self.sessions.resume(id.clone(), Strategy::Crash)?);
+        if let Some(member) = self.members().get_mut(id)
+            && let Some(task) = member.task()
+        {
+            // This turn sees what has come so far.
+            task.again = false;
+            let task = task.clone();
+            let session = Arc::clone(&session);
+            *member = Member::Running { session, task };
+        }
+        Ok(session)
+    }
+
+    /// Lets a session wait for its next turn, and returns what stops that; if none is needed, it is a name again.
+    fn next_task(&self, id: &SessionId, queued: Queued) -> Option<CancellationToken> {
+        let mut members = self.members();
+        let member = members.get_mut(id)?;
+        let task = member.task()?;
+        let is_stopped = task.stop.is_cancelled();
+        let has_more = task.again || (queued == Queued::Begins && !is_stopped);
+        if !has_more || self.closing.is_cancelled() {
+            *member = Member::Idle;
+            return None;
+        }
+        let stop = if is_stopped {
+            CancellationToken::new()
+        } else {
+            task.stop.clone()
+        };
+        *member = Member::Waiting(Task {
+            stop: stop.clone(),
+            again: false,
+        });
+        Some(stop)
     }
 
     async fn turn(&self, session: &Arc<Session>, stop: &CancellationToken) -> Ended {
@@ -137,12 +193,6 @@ impl PoolState {
         ready.release.await;
         result?;
         Ok(())
-    }
-
-    /// Whether something has come during a turn.
-    fn has_news(&self, id: &SessionId) -> bool {
-        let members = self.members();
-        matches!(members.get(id), Some(Member::Running { again: true, .. }))
     }
 
     /// Makes a session a name again, unless it was removed.

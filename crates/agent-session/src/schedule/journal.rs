@@ -1,6 +1,6 @@
 //! The log of firings: what fired, what was skipped, up to which moment everything is known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use ktx_project_store::Holder;
@@ -37,6 +37,15 @@ pub struct Entry {
     pub last: Option<LastFiring>,
     /// Firings that did not happen.
     pub skipped: usize,
+    /// The moments of all firings.
+    fired: BTreeSet<Timestamp>,
+}
+
+impl Entry {
+    /// Whether this moment has had its firing.
+    pub(super) fn has_fired(&self, moment: Timestamp) -> bool {
+        self.fired.contains(&moment)
+    }
 }
 
 /// A record of the log.
@@ -174,7 +183,9 @@ impl Firings {
                 scheduled,
                 session,
             } => {
-                self.of(agent, name, scheduled).last = Some(LastFiring { scheduled, session });
+                let entry = self.of(agent, name, scheduled);
+                entry.fired.insert(scheduled);
+                entry.last = Some(LastFiring { scheduled, session });
             }
             Event::ScheduleSkipped {
                 agent,
@@ -196,6 +207,7 @@ impl Firings {
             until,
             last: None,
             skipped: 0,
+            fired: BTreeSet::new(),
         });
         entry.until = entry.until.max(until);
         entry

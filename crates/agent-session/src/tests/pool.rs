@@ -227,3 +227,58 @@ async fn an_accepted_message_is_a_promise() {
     let history = sessions.read(&id("one")).unwrap().history;
     assert_eq!(history.last_answer(), "Hello.");
 }
+
+/// A decision is on the disk, and the server dies before the turn has gone on: the next one continues it.
+#[tokio::test]
+async fn a_decided_turn_is_still_a_promise() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(SessionStore::new(folder.path()));
+    let script = vec![calls(&["save"], "never"), says("I saved it.")];
+    let pool = pool(&sessions, script, tools(Arc::new(Says("saved"))), 5);
+    pool.join(None, Some(id("one")), "").await.unwrap();
+    pool.send(&id("one"), "Save it.", None).await.unwrap();
+    pool.settle().await;
+    let is_promised = || sessions.read(&id("one")).unwrap().history.is_promised();
+    assert!(!is_promised(), "a person has to decide first");
+    // The process that takes the decision goes no further.
+    sessions.decide(&id("one"), allowed(), "a").unwrap();
+    assert!(is_promised());
+    pool.resume_all(&[id("one")]).unwrap();
+    pool.settle().await;
+    assert!(!is_promised());
+    let history = sessions.read(&id("one")).unwrap().history;
+    assert_eq!(history.last_answer(), "I saved it.");
+}
+
+/// A message that comes after an interrupt begins the next turn, also if the turn has not begun or not ended yet; what
+/// was queued before waits for it.
+#[tokio::test]
+async fn a_message_after_an_interrupt_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(SessionStore::new(folder.path()));
+    let waits = tool("look", WriteEffect::ReadOnly, Arc::new(Waits));
+    let tools = ToolSet::new(vec![waits]).unwrap();
+    let script = vec![calls(&["look"], "never"), says("Hello.")];
+    let pool = pool(&sessions, script, tools, 5);
+    pool.join(None, Some(id("one")), "").await.unwrap();
+    pool.send(&id("one"), "Look.", None).await.unwrap();
+    while sessions
+        .read(&id("one"))
+        .unwrap()
+        .history
+        .open_calls()
+        .next()
+        .is_none()
+    {
+        tokio::task::yield_now().await;
+    }
+    pool.interrupt(&id("one"), "a").await.unwrap();
+    pool.send(&id("one"), "Hello?", None).await.unwrap();
+    pool.settle().await;
+    let history = sessions.read(&id("one")).unwrap().history;
+    assert_eq!(history.last_answer(), "Hello.");
+    assert!(history.queued().is_empty());
+    // Nothing comes after this one.
+    pool.interrupt(&id("one"), "b").await.unwrap();
+    pool.settle().await;
+}

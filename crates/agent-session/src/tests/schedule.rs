@@ -67,6 +67,23 @@ fn a_clock_that_was_wrong_silences_nothing() {
     assert_eq!(sessions.store().list().unwrap().len(), before);
 }
 
+/// KODE-66: each moment fires once, ever: also when the clock comes by a second time and the session was removed.
+#[test]
+fn a_clock_that_is_set_back_fires_no_moment_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(SessionStore::new(folder.path().join("sessions")));
+    let scheduler = Scheduler::new(sessions.clone(), SessionStore::new(folder.path()));
+    tick(&scheduler, 1_001);
+    for now in [1_010, 1_020] {
+        assert_eq!(fired(&tick(&scheduler, now)), [now]);
+        sessions.delete(&tick_session(&scheduler)).unwrap();
+    }
+    for now in [1_005, 1_010, 1_020] {
+        assert!(fired(&tick(&scheduler, now)).is_empty(), "{now}");
+    }
+    assert_eq!(fired(&tick(&scheduler, 1_030)), [1_030]);
+}
+
 /// The session of the last firing.
 fn tick_session(scheduler: &Scheduler) -> ktx_session_log::SessionId {
     let entries = scheduler.journal().unwrap();

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use ktx_agent_session::{ASK_AGENT, CallState, CallView, Event, SessionReport, Sessions};
+use ktx_agent_session::{
+    ASK_AGENT, CallState, CallView, Event, MOST_LEVELS, SessionReport, Sessions,
+};
 use ktx_session_log::{Indexed, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +18,7 @@ use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
 /// The version of the rows of the index. Another one makes every row again.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// One session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -142,9 +144,22 @@ pub(in crate::commands::agent) fn promised(
     project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<Vec<SessionId>> {
-    let listed = overviews(sessions, project, printer)?.into_iter();
-    let left = listed.filter(|it| it.overview.promised && !sessions.store().is_open(&it.id));
-    Ok(left.map(|it| it.id).collect())
+    let listed = overviews(sessions, project, printer)?;
+    let left = listed.iter().filter(|it| {
+        it.overview.promised
+            && !sessions.store().is_open(&it.id)
+            && !waits_for_person(it, &listed, MOST_LEVELS)
+    });
+    Ok(left.map(|it| it.id.clone()).collect())
+}
+
+/// Whether an agent that the session's agent has asked, in `levels` levels, waits for a decision.
+fn waits_for_person(session: &Listed, listed: &[Listed], levels: u32) -> bool {
+    let is_asked = |other: &&Listed| other.overview.parent.as_ref() == Some(&session.id);
+    let waits = |other: &Listed| {
+        !other.overview.waiting.is_empty() || waits_for_person(other, listed, levels - 1)
+    };
+    levels > 0 && session.overview.waits_elsewhere && listed.iter().filter(is_asked).any(waits)
 }
 
 fn waiting(report: &SessionReport) -> Vec<WaitingCall> {
