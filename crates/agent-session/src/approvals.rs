@@ -209,15 +209,14 @@ impl Approvals {
                 }
             }
         }
-        let history = session.history();
-        let decision = history.decision(&call.id);
-        match decision.map(|record| record.decision) {
+        let decision = session.look(|history| history.decision(&call.id).cloned());
+        match decision.as_ref().map(|record| record.decision) {
             Some(Decision::Allow) => {
                 call.state = CallState::Approved;
                 open.call = Some(call);
                 Ok(())
             }
-            _ => Err(Refusal::Decided(decision.and_then(|it| it.note.clone()))),
+            _ => Err(Refusal::Decided(decision.and_then(|it| it.note))),
         }
     }
 
@@ -243,7 +242,7 @@ impl Approvals {
                 std::future::pending().await
             }
             OnAsk::Ask(approver) => {
-                let agent = session.history().agent().clone();
+                let agent = session.look(|history| history.agent().clone());
                 let is_asked = matches!(agent.parent, Some(Parent::Call { .. }));
                 let subagent = is_asked.then_some(agent.name.as_str());
                 let asked = tokio::time::timeout(PARK_AFTER, approver.decide(call, subagent));
@@ -267,7 +266,8 @@ fn require(session: &Session, call: &Call) -> Result<(), SessionError> {
 
 /// Waits until the log has a decision about the call.
 async fn decided(session: &Session, call: &str) {
-    until(session, || session.history().decision(call).is_some()).await;
+    let is_decided = || session.look(|history| history.decision(call).is_some());
+    until(session, is_decided).await;
 }
 
 /// Waits until it is too late for a decision about the call.
@@ -290,11 +290,9 @@ async fn expired(session: &Session, call: &Call) {
 
 /// Waits until every other open call waits for a decision, too.
 pub(crate) async fn others_settled(session: &Session) {
-    until(session, || {
-        let history = session.history();
-        history.open_calls().all(|call| session.waits(call))
-    })
-    .await;
+    let have_settled =
+        || session.look(|history| history.open_calls().all(|call| session.waits(call)));
+    until(session, have_settled).await;
 }
 
 async fn until(session: &Session, holds: impl Fn() -> bool) {

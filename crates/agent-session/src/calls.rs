@@ -17,6 +17,7 @@ use crate::agent::Agent;
 use crate::approvals::{Approvals, Halt, Refusal, others_settled};
 use crate::delegation::{ASK_AGENT, Asked, Others};
 use crate::event::{Breakpoint, Call, CallState, Effect, Event};
+use crate::history::History;
 use crate::reminders::{Reminders, escaped};
 use crate::session::{Session, SessionError, denied};
 
@@ -336,7 +337,7 @@ impl ToolHandler for Recorded {
             None => calls.run(&mut open, self.handler.as_ref(), context).await?,
         };
         if let Some(reminders) = &self.calls.reminders {
-            let steps = session.history().step();
+            let steps = session.look(History::step);
             let due = reminders.due(session, steps).map_err(not_recorded)?;
             output
                 .markdown

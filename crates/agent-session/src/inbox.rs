@@ -130,7 +130,7 @@ fn take_letter(
     letter: Letter,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
-    if session.history().has_taken(&letter.name) {
+    if session.look(|history| history.has_taken(&letter.name)) {
         // Its process died before it had removed the letter.
         return Ok(inbox.remove(&letter.name).map_err(LogError::from)?);
     }

@@ -68,7 +68,7 @@ impl Reminders {
         }
         *last = steps;
         session.tell_of_tasks()?;
-        let content = todo::reminder(session.history().tasks());
+        let content = session.look(|history| todo::reminder(history.tasks()));
         session.tell_reminder(TODO, &content).map(Some)
     }
 }

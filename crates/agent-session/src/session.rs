@@ -13,9 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use ktx_llm_runtime::{Message, MessageRole};
 use ktx_project_store::Failpoints;
-use ktx_session_log::{Durability, Entry, Inbox, LogError, SessionId, SessionLog};
-use serde_json::{Map, Value};
-use tokio::sync::watch;
+use ktx_session_log::{Durability, Entry, Inbox, LogError, Record, SessionId, SessionLog};
+use serde::ser::Error as _;
+use serde_json::Value;
+use tokio::sync::{broadcast, watch};
 
 use crate::agent::Agent;
 use crate::event::{
@@ -30,6 +31,9 @@ pub use subscription::{Channels, Subscription, envelope};
 
 /// Who decides about calls that no one has decided about in time.
 const EXPIRY: &str = "the expiry of its approval";
+
+/// Records that a subscriber may be behind before it reads the log again.
+const MOST_UNHEARD: usize = 1_024;
 
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -58,6 +62,8 @@ pub struct Session {
     sealed: Vec<Call>,
     /// The last record, for subscribers.
     written: watch::Sender<u64>,
+    /// The records as they are written; none before the first subscriber.
+    heard: Mutex<Option<broadcast::Sender<Arc<Record>>>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -87,6 +93,7 @@ impl Session {
             elsewhere: Mutex::default(),
             sealed: Vec::new(),
             written,
+            heard: Mutex::default(),
         }
     }
 
@@ -108,6 +115,11 @@ impl Session {
     /// Returns what the records so far amount to.
     pub fn history(&self) -> History {
         self.lock().clone()
+    }
+
+    /// Looks at what the records so far amount to, without a copy.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&History) -> T) -> T {
+        at(&self.lock())
     }
 
     /// Returns the conversation so far.
@@ -135,6 +147,21 @@ impl Session {
 
     pub(crate) const fn log(&self) -> &SessionLog {
         &self.log
+    }
+
+    /// Hears the records that are written from now on.
+    pub(crate) fn hear(&self) -> broadcast::Receiver<Arc<Record>> {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = heard.get_or_insert_with(|| broadcast::Sender::new(MOST_UNHEARD));
+        sender.subscribe()
+    }
+
+    fn tell_subscribers(&self, record: Record) {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = heard.as_ref().filter(|it| it.receiver_count() > 0) {
+            // The last subscriber may just have left.
+            drop(sender.send(Arc::new(record)));
+        }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
@@ -380,8 +407,10 @@ impl Session {
             Some(redact) => redacted(value, redact),
             None => value,
         };
-        let fields: Map<String, Value> =
-            serde_json::from_value(value).map_err(|source| self.not_an_event(source))?;
+        let Value::Object(fields) = value else {
+            let source = serde_json::Error::custom("an event is an object");
+            return Err(self.not_an_event(source));
+        };
         let mut history = self.lock();
         let turn = history.turn() + u32::from(begins_turn(event));
         let step = history.step();
@@ -394,18 +423,20 @@ impl Session {
             step: (step > 0).then_some(step),
             event: fields,
         };
-        let appended = self.log.append(entry, durability);
+        let appended = self.log.append_record(entry, durability);
         let seq = match &appended {
-            Ok(seq) => *seq,
+            Ok(record) => record.seq,
             // It has its place and waits for room (KODE-46).
             Err(LogError::Write { .. }) => self.log.last(),
-            Err(_) => return Ok((appended?, at)),
+            Err(_) => return Ok((appended?.seq, at)),
         };
         history = self.lock();
         history.take(seq, event);
         drop(history);
-        self.written.send_replace(seq);
-        appended?;
+        let kept = appended.map(|record| self.tell_subscribers(record));
+        // Two records of one moment may come here in the other order.
+        self.written.send_modify(|last| *last = seq.max(*last));
+        kept?;
         Ok((seq, at))
     }
 

@@ -165,7 +165,7 @@ struct TodoTool {
 impl ToolHandler for TodoTool {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         if matches!(self.kind, Kind::Read) {
-            let tasks = self.session.history().tasks().to_vec();
+            let tasks = self.session.look(|history| history.tasks().to_vec());
             return Ok(ToolOutput::text(if tasks.is_empty() {
                 "the list is empty".to_owned()
             } else {

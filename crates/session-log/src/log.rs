@@ -93,8 +93,11 @@ impl SessionLog {
             move_torn(&path, torn, options().open(&kept)).map_err(failed)?;
             file.set_len(torn.offset).map_err(failed)?;
         }
-        sync_folder(folder).map_err(failed)?;
         let seq = reader.seq();
+        if seq == 0 {
+            // Later processes find a name that is on the disk.
+            sync_folder(folder).map_err(failed)?;
+        }
         let state = State {
             last: seq,
             written: seq,
@@ -116,6 +119,15 @@ impl SessionLog {
     /// [`LogError::Write`]: the record has its place, waits in memory, and is written with the next one or by
     /// [`Self::flush`]. [`LogError::Full`]: too many wait, and this one was not taken.
     pub fn append(&self, entry: Entry, durability: Durability) -> Result<u64, LogError> {
+        self.append_record(entry, durability)
+            .map(|record| record.seq)
+    }
+
+    /// As [`Self::append`]; returns the record as a reader of the log reads it.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub fn append_record(&self, entry: Entry, durability: Durability) -> Result<Record, LogError> {
         let mut state = self.lock();
         if state.waiting_records >= MOST_WAITING && !state.is_writing {
             state = self.write(state)?;
@@ -128,14 +140,15 @@ impl SessionLog {
         }
         let seq = state.last + 1;
         let start = state.waiting.len();
-        if let Err(error) = Record::new(seq, entry).encode(&mut state.waiting) {
+        let record = Record::new(seq, entry);
+        if let Err(error) = record.encode(&mut state.waiting) {
             state.waiting.truncate(start);
             return Err(self.write_error(error.into()));
         }
         state.last = seq;
         state.waiting_records += 1;
         self.settle(state, seq, durability)?;
-        Ok(seq)
+        Ok(record)
     }
 
     /// Brings every record to the disk.
@@ -154,6 +167,17 @@ impl SessionLog {
     /// [`LogError::Read`].
     pub fn reader(&self) -> Result<LogReader, LogError> {
         LogReader::open(&self.path)
+    }
+
+    /// Reads the records that come from now on, and those before that are not in the file yet.
+    ///
+    /// # Errors
+    /// [`LogError::Read`].
+    pub fn tail(&self) -> Result<LogReader, LogError> {
+        let state = self.lock();
+        let (length, written) = (state.length, state.written);
+        drop(state);
+        LogReader::open_at(&self.path, length, written)
     }
 
     /// Returns the sequence number of the last record; 0 if there is none.

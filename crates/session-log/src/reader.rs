@@ -50,6 +50,16 @@ impl LogReader {
         })
     }
 
+    /// Opens the log at `path` behind its record `seq`, which ends at `offset`.
+    pub(crate) fn open_at(path: &Path, offset: u64, seq: u64) -> Result<Self, LogError> {
+        let mut reader = Self::open(path)?;
+        let sought = reader.file.seek(SeekFrom::Start(offset));
+        sought.map_err(|source| reader.read_error(source))?;
+        reader.offset = offset;
+        reader.seq = seq;
+        Ok(reader)
+    }
+
     /// Returns the next record, or `None` at the end. After the end it can be called again: it returns what a writer
     /// has appended since.
     ///

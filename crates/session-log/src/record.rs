@@ -88,7 +88,7 @@ impl Record {
         let checksum = line.get(start..).map_or(0, crc32fast::hash);
         line.pop();
         line.extend_from_slice(BEFORE_CHECKSUM);
-        line.extend_from_slice(format!("{checksum:08x}").as_bytes());
+        line.extend_from_slice(&digits_of(checksum));
         line.extend_from_slice(b"\"}\n");
         Ok(())
     }
@@ -103,10 +103,19 @@ impl Record {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(body);
         hasher.update(b"}");
-        if format!("{:08x}", hasher.finalize()).as_bytes() != digits {
+        if digits_of(hasher.finalize()) != digits {
             return Err("its checksum does not fit");
         }
         // The checksum is one member more, which the record does not know and passes over.
         serde_json::from_slice(line).map_err(|_| "it is not a record")
     }
+}
+
+/// A checksum in hexadecimal.
+fn digits_of(checksum: u32) -> [u8; DIGITS] {
+    const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+    let [a, b, c, d] = checksum.to_be_bytes();
+    let digit = |half: u8| HEXADECIMAL[usize::from(half & 15)];
+    let halves = [a >> 4, a, b >> 4, b, c >> 4, c, d >> 4, d];
+    halves.map(digit)
 }

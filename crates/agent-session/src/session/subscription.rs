@@ -1,7 +1,10 @@
 //! Following the events of a session (KODE-43, KODE-44).
 
+use std::sync::Arc;
+
 use ktx_session_log::{Channel, LogReader, Record, SessionId};
 use serde_json::{Value, json};
+use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::watch;
 
 use super::{Session, SessionError};
@@ -41,12 +44,15 @@ impl Channels {
     }
 }
 
-/// Reads the log of a session and waits for more. A slow reader delays no one and loses no record.
+/// Hears the records of a session as they are written, and reads those that it has not heard in its log. A slow
+/// subscriber delays no one and loses no record.
 #[derive(Debug)]
 pub struct Subscription {
-    reader: LogReader,
+    heard: broadcast::Receiver<Arc<Record>>,
     written: watch::Receiver<u64>,
+    reader: LogReader,
     channels: Channels,
+    /// The last record that was heard or read.
     since: u64,
 }
 
@@ -56,13 +62,20 @@ impl Subscription {
         channels: Channels,
         since: u64,
     ) -> Result<Self, SessionError> {
+        let heard = session.hear();
+        let reader = session.log().tail()?;
         let last = session.last();
         if since > last {
             return Err(SessionError::Bookmark { since, last });
         }
         Ok(Self {
-            reader: session.log().reader()?,
+            heard,
             written: session.watch(),
+            reader: if reader.seq() <= since {
+                reader
+            } else {
+                session.log().reader()?
+            },
             channels,
             since,
         })
@@ -73,9 +86,35 @@ impl Subscription {
     /// # Errors
     /// [`SessionError::Log`].
     pub fn next_written(&mut self) -> Result<Option<Record>, SessionError> {
+        while let Some(record) = self.next_of_all()? {
+            self.since = record.seq;
+            if self.channels.has(&record) {
+                return Ok(Some(Arc::unwrap_or_clone(record)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_of_all(&mut self) -> Result<Option<Arc<Record>>, SessionError> {
+        loop {
+            match self.heard.try_recv() {
+                Ok(record) if record.seq <= self.since => {}
+                Ok(record) if record.seq == self.since + 1 => return Ok(Some(record)),
+                // It was not heard in its place.
+                Ok(_) => return self.read(),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => {
+                    let is_behind = *self.written.borrow() > self.since;
+                    return if is_behind { self.read() } else { Ok(None) };
+                }
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Arc<Record>>, SessionError> {
         while let Some(record) = self.reader.next_record()? {
-            if record.seq > self.since && self.channels.has(&record) {
-                return Ok(Some(record));
+            if record.seq > self.since {
+                return Ok(Some(Arc::new(record)));
             }
         }
         Ok(None)

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::chunks::{Chunks, Stream};
 use crate::event::{Breakpoint, CallState, Effect, Event, MessageTokens, Origin};
 use crate::execution::Seen;
-use crate::history::text_of;
+use crate::history::{History, text_of};
 use crate::reminders::Reminders;
 use crate::session::{Session, SessionError};
 
@@ -57,7 +57,7 @@ struct State {
 impl Follower {
     pub(super) fn new(session: &Arc<Session>, stop: CancellationToken, between: Between) -> Self {
         let state = State {
-            told_step: session.history().step().saturating_sub(1),
+            told_step: session.look(History::step).saturating_sub(1),
             ..State::default()
         };
         Self {
@@ -130,7 +130,7 @@ impl Follower {
     }
 
     fn complete_step(&self, state: &mut State) {
-        let step = self.session.history().step();
+        let step = self.session.look(History::step);
         if step > state.told_step {
             state.told_step = step;
             self.tell(state, [Event::StepComplete { step }]);
@@ -165,7 +165,7 @@ impl Follower {
     /// Records the messages that the model gets before its next step.
     fn said_between(&self) -> Result<StepPlan, SessionError> {
         let mut messages = Vec::new();
-        let steps = self.session.history().step().saturating_sub(1);
+        let steps = self.session.look(History::step).saturating_sub(1);
         if let Some(reminders) = &self.between.reminders
             && let Some(note) = reminders.due(&self.session, steps)?
         {
@@ -192,14 +192,14 @@ impl Follower {
                 content,
                 is_error,
             } = block
-                && !self.session.history().knows(tool_use_id)
+                && !self.session.look(|history| history.knows(tool_use_id))
             {
                 self.answered_elsewhere(tool_use_id, content, *is_error)?;
             }
         }
         state.has_answer = false;
         self.session.say(message.clone(), Origin::Tools)?;
-        if self.session.history().is_answered() {
+        if self.session.look(History::is_answered) {
             self.session.reach(Breakpoint::PostTool)?;
             self.complete_step(state);
             self.session.reach(Breakpoint::PreModel)?;
@@ -215,7 +215,7 @@ impl Follower {
         content: &str,
         is_error: bool,
     ) -> Result<(), SessionError> {
-        let Some(wanted) = self.session.history().wanted(tool_use) else {
+        let Some(wanted) = self.session.look(|history| history.wanted(tool_use)) else {
             return Ok(());
         };
         let session = &self.session;

@@ -20,6 +20,7 @@ use crate::compaction::Compressor;
 use crate::delegation::Others;
 use crate::event::{Breakpoint, Call, CallState, Cause, Event, Phase, Severity, TurnEnd};
 use crate::execution::{ExecutionResult, Seen};
+use crate::history::History;
 use crate::manuals;
 use crate::reminders::Reminders;
 use crate::session::{Session, SessionError};
@@ -55,7 +56,7 @@ impl<'a> Work<'a> {
         );
         let approvals = Arc::new(approvals.with_previews(turn.previews.clone()));
         let reminders = turn.agent.todo.map(|every| {
-            let step = session.history().step();
+            let step = session.look(History::step);
             Arc::new(Reminders::new(every, step))
         });
         let abilities = runtime.abilities(ModelRole::Default);
@@ -120,11 +121,12 @@ impl<'a> Work<'a> {
         }
         self.session.close_step()?;
         self.session.tell_manuals(&manuals::names(&self.tools))?;
-        if self.session.history().answer().is_none() {
+        let answer = || self.session.look(History::answer);
+        if answer().is_none() {
             self.session.remind_of_files(&self.tools)?;
             self.session.join_queued(self.turn.agent.max_messages)?;
         }
-        let result = match self.session.history().answer() {
+        let result = match answer() {
             // An earlier process was stopped before it had put the answer into its form.
             Some(answer) => self.answered_before(answer),
             None => self.ask_until_answered().await?,
@@ -144,7 +146,9 @@ impl<'a> Work<'a> {
 
     /// Begins calls that were allowed since an earlier process, and asks about those that still wait.
     async fn settle_left_calls(&self) -> Settled {
-        let left: Vec<Call> = self.session.history().open_calls().cloned().collect();
+        let left: Vec<Call> = self
+            .session
+            .look(|history| history.open_calls().cloned().collect());
         let (allowed, waiting): (Vec<Call>, Vec<Call>) = left
             .into_iter()
             .partition(|call| call.state == CallState::Approved);
@@ -156,11 +160,11 @@ impl<'a> Work<'a> {
             if call.state == CallState::ApprovalRequired {
                 self.calls.ask_again(call.clone(), &self.stop).await;
             }
-            let now = self.session.history();
-            if let Some(call) = now.call(&call.id)
+            let now = self.session.look(|history| history.call(&call.id).cloned());
+            if let Some(call) = now
                 && call.state == CallState::Approved
             {
-                settled = settled.and(self.begin_left(call.clone()).await);
+                settled = settled.and(self.begin_left(call).await);
             }
         }
         settled
@@ -263,7 +267,7 @@ impl<'a> Work<'a> {
 
     /// The calls that wait for a decision, those of other agents included.
     fn waiting_calls(&self) -> Vec<WaitingCall> {
-        let own = self.session.history().waiting_calls().into_iter();
+        let own = self.session.look(History::waiting_calls).into_iter();
         let mut waiting: Vec<WaitingCall> = own.map(WaitingCall::own).collect();
         waiting.extend(self.others.iter().flat_map(|others| others.waiting()));
         waiting
