@@ -43,6 +43,8 @@ pub struct Delegate {
     pub runtime: Arc<dyn LlmRuntime>,
     /// Knows what calls of the tools would change.
     pub previews: Option<Arc<dyn Previews>>,
+    /// How it reaches the agents that it asks in turn; as the agent that asks if absent.
+    pub delegates: Option<Arc<dyn Delegates>>,
     /// Frees what the tools hold.
     pub release: Pin<Box<dyn Future<Output = ()> + Send>>,
 }

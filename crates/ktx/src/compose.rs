@@ -160,7 +160,7 @@ impl Builder<'_> {
         let events = tracing::traced_events(prices::price_source(project), events);
         let listeners = Listeners::before(events);
         let events: Arc<dyn EventSink> = Arc::new(listeners.clone());
-        let budget = || budget::budget(invocation, project, sink.recorder(), self.spending);
+        let budget = || budget::budget(invocation, project, sink.as_ref(), self.spending);
         let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
             Backend::None => return Ok(None),
             Backend::ClaudeCode => {

@@ -1,9 +1,14 @@
 //! Budgets: no turn begins that would exceed one.
 //!
 //! Every turn reserves its expected usage until its real usage is in the meter, so concurrent turns
-//! cannot exceed a limit together, those of other budgets over the meter included. Under the budget of a project it also reserves the most that it
-//! may use in the ledger, which other processes read. A refused turn is an error of kind `Budget`.
+//! cannot exceed a limit together, those of other budgets over the meter included. Under the budget
+//! of a project it also reserves the most that it may use in the ledger, which other processes read.
+//! A refused turn is an error of kind `Budget`.
 //! Finished work is kept; the same command resumes where it stopped.
+
+mod plan;
+mod share;
+mod turn;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,11 +17,15 @@ use async_trait::async_trait;
 use ktx_llm_runtime::{LlmError, PlannedTurn, TokenUsage, TurnGate, TurnPermit, estimated_tokens};
 use ktx_vocabulary::ModelRole;
 
-use crate::ceiling::{CeilingLoad, Fit};
-use crate::day_budget::{self, CallSize};
+use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
+use crate::day_budget::CallSize;
 use crate::meter::{Held, MeterSums};
 use crate::refusal::{of_run, refusal, time_used, unpriced_day, unpriced_run, unrecorded, used_up};
 use crate::{Amount, Ceiling, DayBudget, Meter, Money};
+use plan::Plan;
+use turn::TurnReservation;
+
+pub use share::Share;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -41,16 +50,6 @@ impl Limits {
 
 type ListPrice = Arc<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
 
-/// Expected output tokens of a first turn.
-const FIRST_OUTPUT: u64 = 500;
-
-/// Longest output of a turn if the backend does not report it: what `claude` requests.
-const LONGEST_OUTPUT: u64 = 32_000;
-
-/// Input tokens that a backend adds to a first turn, such as its own instructions, unless the turn
-/// is made over HTTP.
-const FIRST_HIDDEN_INPUT: u64 = 20_000;
-
 /// The budget of one run, or of one of its agents. Clones share the reservations.
 #[derive(Clone)]
 pub struct Budget {
@@ -62,20 +61,11 @@ struct BudgetState {
     /// Limits shared with other processes.
     day: Option<DayBudget>,
     meter: Arc<Meter>,
+    /// The limits of the agents that the turns are for, besides those of the run.
+    shares: Vec<Share>,
     price: ListPrice,
     began: Instant,
     plan: Mutex<Plan>,
-}
-
-/// The running turns of a budget, and estimates learned from earlier ones.
-#[derive(Debug, Default)]
-struct Plan {
-    /// What its loops have reserved.
-    by_loops: Amount,
-    open_ended: u32,
-    /// Highest excess of input tokens over the estimate from the request text.
-    hidden_input: u64,
-    output: Option<u64>,
 }
 
 /// How long a reservation lasts.
@@ -128,6 +118,7 @@ impl Budget {
                 limits,
                 day,
                 meter,
+                shares: Vec::new(),
                 price: Arc::new(price),
                 began: Instant::now(),
                 plan: Mutex::default(),
@@ -135,15 +126,26 @@ impl Budget {
         }
     }
 
+    /// The same limits, and those of the agent that the turns are for and of the agents that have asked for it.
+    #[must_use]
+    pub fn for_agent(&self, shares: Vec<Share>) -> Self {
+        self.over(shares)
+    }
+
     /// The same limits for turns of which a running loop of this budget may wait: what it has reserved is never waited
     /// for.
     pub(crate) fn beside(&self) -> Self {
+        self.over(self.inner.shares.clone())
+    }
+
+    fn over(&self, shares: Vec<Share>) -> Self {
         let BudgetState {
             limits,
             day,
             meter,
             price,
             began,
+            shares: _,
             plan: _,
         } = &*self.inner;
         Self {
@@ -151,6 +153,7 @@ impl Budget {
                 limits: *limits,
                 day: day.clone(),
                 meter: Arc::clone(meter),
+                shares,
                 price: Arc::clone(price),
                 began: *began,
                 plan: Mutex::default(),
@@ -172,20 +175,13 @@ impl Budget {
         if let Some(unit) = ceiling.exceeded(sum) {
             return Err(used_up(unit, &ceiling, spent.amount));
         }
+        for share in &self.inner.shares {
+            share.check()?;
+        }
         self.inner
             .day
             .as_ref()
             .map_or(Ok(()), |day| day.check(next))
-    }
-
-    /// Like [`TurnGate::admit`], but does not wait for turns of the same run: their reservations
-    /// count as used.
-    pub(crate) fn admit_now(&self, turn: PlannedTurn) -> Result<TurnReservation, LlmError> {
-        match self.verdict(turn, Span::Loop) {
-            TurnAdmission::Now(reserved) => Ok(reserved),
-            TurnAdmission::Never(error) => Err(error),
-            TurnAdmission::Later => Err(refusal(RESERVED)),
-        }
     }
 
     /// Like [`TurnGate::admit`], for as long as `span` says.
@@ -222,9 +218,17 @@ impl Budget {
             Ok(None) => TurnAdmission::Later,
             Ok(Some(size)) => {
                 let open_ended = u32::from(turn.max_output.is_none());
-                held.all += size.expected;
+                let reserve = |held: &mut Held| {
+                    held.all += size.expected;
+                    if span == Span::Loop {
+                        held.by_loops += size.expected;
+                    }
+                };
+                reserve(&mut held);
+                for share in &self.inner.shares {
+                    reserve(&mut share.meter().held());
+                }
                 if span == Span::Loop {
-                    held.by_loops += size.expected;
                     plan.by_loops += size.expected;
                 }
                 plan.open_ended += open_ended;
@@ -244,6 +248,12 @@ impl Budget {
 impl BudgetState {
     fn plan(&self) -> MutexGuard<'_, Plan> {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether loops of other budgets run, one of which may have asked for a turn of this one.
+    fn is_beside_loops(&self) -> bool {
+        let own = self.plan().by_loops;
+        self.meter.held().by_loops.beyond(own) != Amount::default()
     }
 
     fn sound(&self) -> Result<MeterSums, LlmError> {
@@ -271,30 +281,33 @@ impl BudgetState {
     ) -> Result<Option<CallSize>, LlmError> {
         let spent = self.sound()?;
         let size = self.size(plan, held, turn, &spent)?;
-        let ceiling = self.limits.ceiling();
-        let load = CeilingLoad {
-            spent: spent.amount,
-            ours: held.all,
-            theirs: Amount::default(),
-        };
         // While the length of answers is unknown, one turn at a time measures it.
-        let measures = ceiling.is_set()
+        let measures = self.has_ceiling()
             && turn.max_output.is_none()
             && plan.output.is_none()
             && plan.open_ended > 0;
-        // Loops of other budgets may be those that have asked for this turn.
-        let of_others = CeilingLoad {
-            ours: held.by_loops.beyond(plan.by_loops),
-            ..load
+        let load = MeterLoad {
+            spent: spent.amount,
+            held: held.all,
+            by_others: held.by_loops.beyond(plan.by_loops),
         };
-        match ceiling.fit(&load, size.expected) {
-            Fit::Never(unit) | Fit::AfterTheirs(unit) => Err(used_up(unit, &ceiling, spent.amount)),
-            Fit::AfterOurs if ceiling.fit(&of_others, size.expected) == Fit::AfterOurs => {
-                Err(refusal(RESERVED))
-            }
-            Fit::AfterOurs => Ok(None),
-            Fit::Now => Ok((!measures).then_some(size)),
+        let ceiling = self.limits.ceiling();
+        let mut has_room = load.has_room(&ceiling, size.expected, used_up)?;
+        for share in &self.shares {
+            has_room &= share.has_room(plan, size.expected)?;
         }
+        Ok((has_room && !measures).then_some(size))
+    }
+
+    fn has_ceiling(&self) -> bool {
+        let mut shares = self.shares.iter();
+        self.limits.ceiling().is_set() || shares.any(|share| share.ceiling().is_set())
+    }
+
+    /// The limit of money that applies first; none if there is none.
+    fn cost_limit(&self) -> Option<Money> {
+        let shares = self.shares.iter().filter_map(|share| share.ceiling().cost);
+        self.limits.cost.into_iter().chain(shares).min()
     }
 
     fn size(
@@ -317,13 +330,14 @@ impl BudgetState {
             },
         };
         let day = self.day.as_ref().and_then(DayBudget::money);
-        if self.limits.cost.is_none() && day.is_none() {
+        let of_run = self.cost_limit();
+        if of_run.is_none() && day.is_none() {
             return Ok(size);
         }
         let price = |usage: &TokenUsage| {
             (self.price)(turn.role, usage).ok_or_else(|| {
                 let reason = format!("the model of the role `{}` has no list price", turn.role);
-                match self.limits.cost {
+                match of_run {
                     Some(limit) => unpriced_run(&reason, limit),
                     None => unpriced_day(&reason, day.unwrap_or_default()),
                 }
@@ -335,37 +349,34 @@ impl BudgetState {
     }
 }
 
-impl Plan {
-    /// A high estimate: input counts at the most expensive rate.
-    fn expected(&self, bytes: usize, max_output: Option<u64>, held: &Held) -> TokenUsage {
-        let first = || held.output.unwrap_or_default().max(FIRST_OUTPUT);
-        let open = self.output.unwrap_or_else(first);
-        TokenUsage {
-            cache_write_1h: estimated_tokens(bytes).saturating_add(self.hidden_input),
-            // The request's own limit counts, however short the answers were so far.
-            output: max_output.unwrap_or(open),
-            ..TokenUsage::default()
-        }
-    }
+/// What a meter has counted, and what it may still count.
+struct MeterLoad {
+    spent: Amount,
+    held: Amount,
+    /// The part that loops of other budgets hold. They may be those that have asked for this turn.
+    by_others: Amount,
+}
 
-    fn like_before(&self, bytes: usize, spent: &MeterSums, held: &Held) -> Amount {
-        let tokens = self.expected(bytes, None, held).total();
-        Amount {
-            tokens,
-            cost: spent.mean(tokens),
-        }
-    }
-
-    fn bound(&self, turn: &PlannedTurn) -> TokenUsage {
-        let hidden = match turn.output_bound {
-            Some(_) => self.hidden_input,
-            None => self.hidden_input.max(FIRST_HIDDEN_INPUT),
+impl MeterLoad {
+    /// Whether the next turn fits now; if not, it may wait until others end. Fails if it must not.
+    fn has_room(
+        &self,
+        ceiling: &Ceiling,
+        next: Amount,
+        used_up: impl Fn(BudgetUnit, &Ceiling, Amount) -> LlmError,
+    ) -> Result<bool, LlmError> {
+        let load = |ours| CeilingLoad {
+            spent: self.spent,
+            ours,
+            theirs: Amount::default(),
         };
-        let longest = turn.output_bound.unwrap_or(LONGEST_OUTPUT);
-        TokenUsage {
-            cache_write_1h: estimated_tokens(turn.bytes).saturating_add(hidden),
-            output: turn.max_output.unwrap_or(longest),
-            ..TokenUsage::default()
+        match ceiling.fit(&load(self.held), next) {
+            Fit::Now => Ok(true),
+            Fit::Never(unit) | Fit::AfterTheirs(unit) => Err(used_up(unit, ceiling, self.spent)),
+            Fit::AfterOurs if ceiling.fit(&load(self.by_others), next) == Fit::AfterOurs => {
+                Err(refusal(RESERVED))
+            }
+            Fit::AfterOurs => Ok(false),
         }
     }
 }
@@ -378,57 +389,6 @@ impl MeterSums {
             .picodollars()
             .checked_div(i128::from(self.priced_tokens));
         Money::from_picodollars(per_token.unwrap_or_default() * i128::from(tokens))
-    }
-}
-
-pub(crate) struct TurnReservation {
-    of_day: Option<day_budget::DayReservation>,
-    budget: Budget,
-    size: CallSize,
-    span: Span,
-    open_ended: u32,
-    visible_input: u64,
-}
-
-impl TurnReservation {
-    /// Reserves the turn under the limits shared with other processes as well.
-    pub(crate) async fn of_day(mut self) -> Result<Box<dyn TurnPermit>, LlmError> {
-        if let Some(day) = &self.budget.inner.day {
-            self.of_day = Some(day.admit(self.size).await?);
-        }
-        Ok(Box::new(self))
-    }
-}
-
-impl TurnPermit for TurnReservation {
-    fn settle(self: Box<Self>, usage: TokenUsage) {
-        let mut plan = self.budget.inner.plan();
-        let hidden = usage.input_total().saturating_sub(self.visible_input);
-        plan.hidden_input = plan.hidden_input.max(hidden);
-        if self.open_ended > 0 {
-            plan.output = Some(plan.output.unwrap_or_default().max(usage.output));
-            let mut held = self.budget.inner.meter.held();
-            held.output = held.output.max(plan.output);
-        }
-    }
-}
-
-impl Drop for TurnReservation {
-    fn drop(&mut self) {
-        // Before the notification, so that the next turn finds the room in the ledger, too.
-        drop(self.of_day.take());
-        let BudgetState { meter, .. } = &*self.budget.inner;
-        let mut plan = self.budget.inner.plan();
-        let mut held = meter.held();
-        held.all = held.all.beyond(self.size.expected);
-        if self.span == Span::Loop {
-            held.by_loops = held.by_loops.beyond(self.size.expected);
-            plan.by_loops = plan.by_loops.beyond(self.size.expected);
-        }
-        plan.open_ended = plan.open_ended.saturating_sub(self.open_ended);
-        drop(held);
-        drop(plan);
-        meter.ended().notify_waiters();
     }
 }
 
@@ -456,6 +416,9 @@ impl TurnGate for Budget {
                 return Err(used_up(unit, &ceiling, spent.amount));
             }
             Fit::Now | Fit::AfterOurs => {}
+        }
+        for share in &self.inner.shares {
+            share.begin(next)?;
         }
         self.inner
             .day

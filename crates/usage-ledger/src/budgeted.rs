@@ -39,6 +39,11 @@ impl Budgeted {
         Self { inner, budget }
     }
 
+    #[cfg(test)]
+    pub(crate) const fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     async fn admitted(
         &self,
         role: ModelRole,
@@ -126,14 +131,10 @@ impl LlmRuntime for Budgeted {
         let turn = planned(request.role, request.system.len() + bytes);
         let run_id = request.label.run_id.clone();
         let (writer, handle) = run_channel(run_id.clone(), request.ingress_request_id.clone());
-        let admitted = self.budget.admit_now(turn);
         let this = self.clone();
         tokio::spawn(async move {
-            let permit = match admitted {
-                Ok(reserved) => reserved.of_day().await,
-                Err(error) => Err(error),
-            };
-            match permit {
+            let admitted = this.admitted_turn(turn, Span::Loop, &request.cancel);
+            match admitted.await {
                 Ok(permit) => {
                     let watch = Watch::new(&this.budget, &request.cancel);
                     request.cancel = watch.token();

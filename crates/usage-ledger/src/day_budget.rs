@@ -43,7 +43,8 @@ impl std::fmt::Debug for DayBudget {
 
 impl DayBudget {
     /// The budget of the project whose usage the recorder writes. A call waits up to `patience` for
-    /// calls of other processes that have reserved the rest.
+    /// calls that have reserved the rest and may not end by themselves: those of other processes, and
+    /// loops of this one, one of which may have asked for the call.
     pub fn new(
         ceiling: Ceiling,
         recorder: Arc<UsageRecorder>,
@@ -62,15 +63,23 @@ impl DayBudget {
         self.ceiling.cost
     }
 
-    /// Reserves what a call may use, at once or after others have ended, or refuses it.
-    pub(crate) async fn admit(&self, size: CallSize) -> Result<DayReservation, LlmError> {
+    /// Reserves what a call may use, at once or after others have ended, or refuses it. A call that a loop of this
+    /// process may have asked for does not outwait it.
+    pub(crate) async fn admit(
+        &self,
+        size: CallSize,
+        may_be_asked_by_a_loop: impl Fn() -> bool,
+    ) -> Result<DayReservation, LlmError> {
         let began = Instant::now();
         loop {
+            let is_patient = began.elapsed() < self.patience;
             match self.try_admit(size).await? {
                 DayAdmission::Reserved(reserved) => return Ok(reserved),
-                DayAdmission::AfterOurs => {}
-                DayAdmission::AfterTheirs(_) if began.elapsed() < self.patience => {}
-                DayAdmission::AfterTheirs(error) | DayAdmission::Never(error) => return Err(error),
+                DayAdmission::AfterOurs(_) if is_patient || !may_be_asked_by_a_loop() => {}
+                DayAdmission::AfterTheirs(_) if is_patient => {}
+                DayAdmission::AfterOurs(error)
+                | DayAdmission::AfterTheirs(error)
+                | DayAdmission::Never(error) => return Err(error),
             }
             tokio::time::sleep(POLL).await;
         }
@@ -113,7 +122,9 @@ impl DayBudget {
                     }
                     match self.ceiling.fit(&load(usage), size.expected) {
                         Fit::Now => Ok(size.bound),
-                        Fit::AfterOurs => Err(DayAdmission::AfterOurs),
+                        fit @ Fit::AfterOurs => {
+                            Err(DayAdmission::AfterOurs(self.refusal(fit, usage, &day)))
+                        }
                         fit @ Fit::AfterTheirs(_) => {
                             Err(DayAdmission::AfterTheirs(self.refusal(fit, usage, &day)))
                         }
@@ -164,8 +175,8 @@ impl DayBudget {
 
 enum DayAdmission {
     Reserved(DayReservation),
-    /// The call may be made if calls of this process use less than they reserved.
-    AfterOurs,
+    /// Holds the error, unless calls of this process use less than they reserved.
+    AfterOurs(LlmError),
     /// Holds the error, unless calls of other processes end in time.
     AfterTheirs(LlmError),
     Never(LlmError),

@@ -28,7 +28,7 @@ mod table;
 mod window;
 
 pub use account_limits::{Account, AccountLimit, LimitBook, LimitStatus, clock};
-pub use budget::{Budget, Limits};
+pub use budget::{Budget, Limits, Share};
 pub use budgeted::Budgeted;
 pub use ceiling::{Amount, Ceiling};
 pub use cost::{Cost, Money, Regional, RequestTraits};

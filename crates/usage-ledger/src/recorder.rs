@@ -104,6 +104,11 @@ impl UsageRecorder {
         });
     }
 
+    /// Returns what a message costs at today's list prices; none if that is not known.
+    pub fn cost_of(&self, fact: &UsageFact) -> Option<Cost> {
+        self.priced(fact).1
+    }
+
     /// Records a backend's own cost, which is in no sum.
     pub fn reported(&self, cost: ReportedCost) {
         let at = (self.clock)();

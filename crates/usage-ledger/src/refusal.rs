@@ -22,6 +22,35 @@ pub(crate) fn used_up(unit: BudgetUnit, ceiling: &Ceiling, spent: Amount) -> Llm
     refusal(&format!("{} are used", of_limit(unit, ceiling, spent)))
 }
 
+/// The agent's own limit is used up.
+pub(crate) fn of_agent(
+    agent: &str,
+    unit: BudgetUnit,
+    ceiling: &Ceiling,
+    spent: Amount,
+) -> LlmError {
+    let message = format!(
+        "the next model call would exceed the budget of the agent `{agent}`: {} are used",
+        of_limit(unit, ceiling, spent)
+    );
+    let key = match unit {
+        BudgetUnit::Tokens => "limits.max_tokens",
+        BudgetUnit::Dollars => "limits.max_usd",
+    };
+    LlmError::new(LlmErrorKind::Budget, message)
+        .hint(format!("raise `{key}` in the file of the agent `{agent}`"))
+}
+
+pub(crate) fn unpriced_agent(agent: &str, reason: &str, limit: Money) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Budget,
+        format!("the budget of {limit} of the agent `{agent}` cannot be held: {reason}"),
+    )
+    .hint(format!(
+        "use `limits.max_tokens` in place of `limits.max_usd` in the file of the agent `{agent}`"
+    ))
+}
+
 pub(crate) fn time_used(limit: Duration) -> String {
     match limit.as_secs() / 60 {
         1 => "1 minute is over".to_owned(),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Delegate, Delegation, Others};
+use super::{Asked, Delegate, Delegates, Delegation, Others};
 use crate::agent::Agent;
 use crate::event::{Call, Event, Parent, Strategy, SubagentState};
 use crate::execution::ExecutionResult;
@@ -70,6 +70,7 @@ impl Child {
             tools,
             runtime,
             previews,
+            delegates,
             release,
         } = delegate;
         let asked = match self.open(&id, &agent) {
@@ -77,7 +78,7 @@ impl Child {
             Ok(opened) => {
                 let turn = Turn {
                     previews,
-                    ..self.turn(agent, tools)
+                    ..self.turn(agent, tools, delegates)
                 };
                 self.take(opened, runtime.as_ref(), turn, &task).await
             }
@@ -127,7 +128,7 @@ impl Child {
         })
     }
 
-    fn turn(&self, agent: Agent, tools: ToolSet) -> Turn {
+    fn turn(&self, agent: Agent, tools: ToolSet, delegates: Option<Arc<dyn Delegates>>) -> Turn {
         let others = &self.others;
         Turn {
             agent,
@@ -138,8 +139,9 @@ impl Child {
             run_id: others.run_id.clone(),
             cancel: others.stop.child_token(),
             delegation: Some(Delegation {
+                sessions: others.delegation.sessions.clone(),
+                delegates: delegates.unwrap_or_else(|| Arc::clone(&others.delegation.delegates)),
                 level: others.delegation.level + 1,
-                ..others.delegation.clone()
             }),
             previews: None,
             room: None,

@@ -56,6 +56,7 @@ impl Delegates for Crew {
             tools: self.tools.clone(),
             runtime: Arc::clone(&self.runtime),
             previews: None,
+            delegates: None,
             release: Box::pin(async {}),
         })
     }

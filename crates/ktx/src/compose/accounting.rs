@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ktx_diagnostics::Code;
 use ktx_llm_runtime::{EventSink, LlmErrorKind, RuntimeEvent};
-use ktx_usage_ledger::{LimitBook, Notify, UsageRecorder, clock};
+use ktx_usage_ledger::{LimitBook, Notify, Share, UsageRecorder, clock};
 
 use super::ledger_path;
 use super::limits::book;
@@ -17,6 +17,11 @@ use crate::report::seen_from;
 /// Events whose usage is recorded, so that a budget can count it.
 pub(crate) trait RecordingSink: EventSink {
     fn recorder(&self) -> &Arc<UsageRecorder>;
+
+    /// The limits of the agents whose usage this is, besides those of the command.
+    fn shares(&self) -> Vec<Share> {
+        Vec::new()
+    }
 }
 
 pub(crate) struct LedgerSink {

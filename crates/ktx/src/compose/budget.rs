@@ -6,10 +6,11 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::TokenUsage;
-use ktx_usage_ledger::{Budget, Ceiling, Day, DayBudget, DayStatus, Limits, Money, UsageRecorder};
+use ktx_usage_ledger::{Budget, Ceiling, Day, DayBudget, DayStatus, Limits, Money};
 use ktx_vocabulary::ModelRole;
 use serde::Serialize;
 
+use super::accounting::RecordingSink;
 use super::ledger_path;
 use super::prices::{list_price, prices};
 use super::tracing::asked_model;
@@ -65,11 +66,13 @@ impl Spending<'_> {
 pub(super) fn budget(
     invocation: &Invocation,
     project: &OpenProject,
-    recorder: &Arc<UsageRecorder>,
+    sink: &dyn RecordingSink,
     Spending { limits, roles }: Spending<'_>,
 ) -> Outcome<Option<Budget>> {
+    let (recorder, shares) = (sink.recorder(), sink.shares());
     let ceiling = ceiling(project);
-    if !limits.any() && !ceiling.is_set() {
+    let has_share = shares.iter().any(|share| share.ceiling().is_set());
+    if !limits.any() && !ceiling.is_set() && !has_share {
         return Ok(None);
     }
     let day = ceiling.is_set().then(|| {
@@ -77,8 +80,10 @@ pub(super) fn budget(
         DayBudget::new(ceiling, recorder, TimeZone::system(), PATIENCE)
     });
     let meter = recorder.meter();
-    if limits.cost.is_none() && ceiling.cost.is_none() {
-        return Ok(Some(Budget::shared(limits, day, meter, |_, _| None)));
+    let has_cost_share = shares.iter().any(|share| share.ceiling().cost.is_some());
+    if limits.cost.is_none() && ceiling.cost.is_none() && !has_cost_share {
+        let budget = Budget::shared(limits, day, meter, |_, _| None);
+        return Ok(Some(budget.for_agent(shares)));
     }
     let table = prices(project)?;
     let backend = project.config.llm.backend;
@@ -101,6 +106,7 @@ pub(super) fn budget(
     if let Some(model) = unpriced {
         let (limit, instead) = match limits.cost {
             Some(_) => ("--max-usd", "--max-tokens"),
+            None if has_cost_share => ("limits.max_usd", "limits.max_tokens"),
             None => ("llm.budget.usd_per_day", "llm.budget.tokens_per_day"),
         };
         return Err(Failure::new(
@@ -110,15 +116,11 @@ pub(super) fn budget(
         .hint(format!("use `{instead}`"))
         .hint("or give its price under `llm.pricing` in ktx.yaml, or import a price table that has it: `ktx llm pricing --help`"));
     }
-    Ok(Some(Budget::shared(
-        limits,
-        day,
-        meter,
-        move |role, usage| {
-            let cost = price(&model(role)?, usage)?;
-            Some(cost.amount)
-        },
-    )))
+    let budget = Budget::shared(limits, day, meter, move |role, usage| {
+        let cost = price(&model(role)?, usage)?;
+        Some(cost.amount)
+    });
+    Ok(Some(budget.for_agent(shares)))
 }
 
 pub(crate) fn day_status(

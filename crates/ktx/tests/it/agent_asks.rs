@@ -1,5 +1,8 @@
 //! Agents that ask other agents.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -269,4 +272,88 @@ fn a_tested_agent_asks_another_one() {
     "no-wiki": "failed"
     "bare": "failed"
     "#);
+}
+
+/// A model that asks both reviewers in one step. Each reviewer reads 50,000 tokens, and goes on when both have begun.
+fn two_at_once() -> Loopback {
+    let begun = AtomicUsize::new(0);
+    Loopback::start(move |request: &Request, number| {
+        let asked = request.json();
+        let messages = asked["messages"].as_array().cloned().unwrap_or_default();
+        let is_lead = messages[0].to_string().contains("How much revenue?");
+        let search = json!({ "type": "tool_use", "id": "t1", "name": "wiki_search", "input": { "query": "revenue" } });
+        let ask = |id: &str| json!({ "type": "tool_use", "id": id, "name": "ask_agent", "input": asks() });
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        if is_lead && messages.len() == 1 {
+            let one = streamed(number, &ask("t1"));
+            let other = streamed(number, &ask("t2")).replace("\"index\":0", "\"index\":1");
+            let block = |events: &str| {
+                let from = events.find("event: content_block_start").expect("a block");
+                let until = events.find("event: message_delta").expect("an end");
+                from..until
+            };
+            let (first, second) = (block(&one), block(&other));
+            let (head, tail) = one.split_at(first.end);
+            return Answer::stream(format!("{head}{}{tail}", &other[second]));
+        }
+        let block = match (is_lead, messages.len()) {
+            (true, _) => text("Revenue is 15, reviewed."),
+            (false, 1) => search,
+            (false, _) => text("15 is right."),
+        };
+        if !is_lead && messages.len() == 1 {
+            begun.fetch_add(1, Ordering::SeqCst);
+            while begun.load(Ordering::SeqCst) % 2 == 1 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        let tokens = if is_lead { 100 } else { 50_000 };
+        let told = format!("\"input_tokens\":{tokens}");
+        Answer::stream(streamed(number, &block).replace("\"input_tokens\":100", &told))
+    })
+    .expect("a provider")
+}
+
+/// KODE-70: an agent's own limit counts what it uses itself, not what another agent uses that is asked at the same time.
+#[test]
+fn each_asked_agent_has_its_own_limit() {
+    let provider = two_at_once();
+    let sandbox = configured(shop(CONFIG), &provider, "");
+    let reviewer = REVIEWER.replace("allow: []", "allow: [wiki_search]");
+    let limited = |tokens: u32| format!("{reviewer}limits: {{max_tokens: {tokens}}}\n");
+    write(&sandbox, "agents/lead.yaml", LEAD);
+    write(&sandbox, "agents/reviewer.yaml", &limited(150_000));
+    commit(&sandbox, "two agents");
+    let answered = run(
+        &sandbox,
+        "agent run --agent lead --session talk --create -m 'How much revenue?'",
+    );
+    assert_eq!(answered.stdout, "Revenue is 15, reviewed.\n", "{answered}");
+    for id in ["talk-call-1", "talk-call-2"] {
+        let shown = run(&sandbox, &format!("agent sessions show {id}"));
+        assert!(shown.stdout.ends_with("15 is right.\n"), "{shown}");
+    }
+    let metrics = "[{metric: contains, values: [reviewed]}, {metric: tools, threshold: 0}]";
+    let cases =
+        format!("cases: [{{name: revenue, input: How much revenue?, evaluations: {metrics}}}]\n");
+    write(&sandbox, "cases.yaml", &cases);
+    let tested = run(&sandbox, "agent test cases.yaml --agent lead --json");
+    assert_eq!(tested.code, Some(0), "{tested}");
+
+    // Its own second message would exceed its limit.
+    write(&sandbox, "agents/reviewer.yaml", &limited(90_000));
+    run(
+        &sandbox,
+        "agent run --agent lead --session more --create -m 'How much revenue?'",
+    );
+    let shown = run(&sandbox, "agent sessions show more").stdout;
+    let refused: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.contains("budget"))
+        .collect();
+    let told = refused.join("\n");
+    insta::assert_snapshot!(told, @r"
+    ✗ `reviewer` has no answer: the next model call would exceed the budget of the agent `reviewer`: 50027 …
+    ✗ `reviewer` has no answer: the next model call would exceed the budget of the agent `reviewer`: 50027 …
+    ");
 }

@@ -87,6 +87,12 @@ fn turn(bytes: usize) -> PlannedTurn {
     }
 }
 
+/// Whether a turn is neither admitted nor refused now.
+async fn waits(budget: &Budget, turn: PlannedTurn) -> bool {
+    let admitted = tokio::time::timeout(std::time::Duration::ZERO, budget.admit(turn));
+    admitted.await.is_err()
+}
+
 fn words<T>(outcome: Result<T, LlmError>) -> Result<(), String> {
     outcome.map(|_| ()).map_err(|error| {
         assert_eq!(error.kind, LlmErrorKind::Budget);
@@ -194,7 +200,7 @@ async fn a_limit_of_the_answer_is_reserved_whole() {
         together.admit(bounded).await.unwrap(),
         together.admit(bounded).await.unwrap(),
     ];
-    assert!(together.admit_now(bounded).is_err());
+    assert!(waits(&together, bounded).await);
     drop(held);
 }
 
@@ -231,13 +237,7 @@ async fn a_probe_counts_against_the_budget() {
 async fn a_turn_that_fails_gives_its_share_back() {
     let budget = Budget::new(tokens(1_000), Arc::default(), cent);
     let first = budget.admit(turn(300)).await.unwrap();
-    assert_eq!(
-        words(budget.admit_now(turn(300))),
-        Err(
-            "the next model call would exceed the budget: other calls have reserved the rest"
-                .to_owned()
-        )
-    );
+    assert!(waits(&budget, turn(300)).await);
     let (second, ()) = tokio::join!(budget.admit(turn(300)), async { drop(first) });
     assert!(second.is_ok());
 }
@@ -425,6 +425,51 @@ fn look() -> ToolSet {
     ToolSet::new(vec![tool]).unwrap()
 }
 
+fn run(runtime: &Budgeted, cancel: &CancellationToken) -> RunHandle {
+    runtime.start_run(RunRequest {
+        role: ModelRole::Default,
+        system: String::new(),
+        messages: Vec::new(),
+        tools: look(),
+        step_budget: 9,
+        deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+        hook: None,
+        settings: ktx_llm_runtime::CallSettings::default(),
+        cancel: cancel.clone(),
+        label: label(),
+        ingress_request_id: None,
+        trace_id: None,
+    })
+}
+
+/// While the length of answers is unknown, one run at a time measures it.
+#[tokio::test]
+async fn runs_under_one_budget_wait_for_each_other() {
+    let (runtime, began) = late(1_000_000);
+    let cancel = CancellationToken::new();
+    let runs = [run(&runtime, &cancel), run(&runtime, &cancel)];
+    for run in runs {
+        assert_eq!(run.finish().await.result.unwrap(), "done");
+    }
+    assert_eq!(began.load(Ordering::Relaxed), 6);
+}
+
+/// A run that waits for others can be stopped.
+#[tokio::test]
+async fn a_run_that_waits_is_stopped() {
+    let (runtime, began) = late(1_000_000);
+    let permit = runtime.budget().admit(turn(20)).await.unwrap();
+    let cancel = CancellationToken::new();
+    let waiting = run(&runtime, &cancel);
+    cancel.cancel();
+    let error = waiting.finish().await.result.unwrap_err();
+    assert_eq!(
+        (error.kind, began.load(Ordering::Relaxed)),
+        (LlmErrorKind::Cancelled, 0)
+    );
+    drop(permit);
+}
+
 /// No turn after the one that used up the budget is billed, in a loop and in a run.
 #[tokio::test]
 async fn turns_stop_as_soon_as_their_cost_is_known() {
@@ -452,24 +497,9 @@ async fn turns_stop_as_soon_as_their_cost_is_known() {
     );
     assert_eq!(began.load(Ordering::Relaxed), 1);
 
-    let run = |runtime: &Budgeted| {
-        runtime.start_run(RunRequest {
-            role: ModelRole::Default,
-            system: String::new(),
-            messages: Vec::new(),
-            tools: look(),
-            step_budget: 9,
-            deltas: ktx_llm_runtime::Deltas::AsTheyCome,
-            hook: None,
-            settings: ktx_llm_runtime::CallSettings::default(),
-            cancel: CancellationToken::new(),
-            label: label(),
-            ingress_request_id: None,
-            trace_id: None,
-        })
-    };
+    let cancel = CancellationToken::new();
     let (runtime, began) = late(1_200);
-    let mut handle = run(&runtime);
+    let mut handle = run(&runtime, &cancel);
     let mut events = Vec::new();
     while let Some(event) = handle.next_event().await {
         events.push(match event {
@@ -493,5 +523,8 @@ async fn turns_stop_as_soon_as_their_cost_is_known() {
     );
 
     let (runtime, _) = late(1_000_000);
-    assert_eq!(run(&runtime).finish().await.result.unwrap(), "done");
+    assert_eq!(
+        run(&runtime, &cancel).finish().await.result.unwrap(),
+        "done"
+    );
 }

@@ -12,6 +12,7 @@ use ktx_llm_runtime::{
 use ktx_vocabulary::ModelRole;
 
 use super::fact;
+use crate::budget::Span;
 use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
 use crate::{
     Amount, Budget, Ceiling, Cost, Day, DayBudget, DayStatus, Ledger, Limits, Money, Owner,
@@ -484,6 +485,37 @@ async fn calls_of_one_process_wait_for_each_other() {
     assert!(soon.is_err());
     drop(first);
     assert!(second.await.is_ok());
+}
+
+/// A loop of another agent may be the one that waits for this call.
+#[tokio::test]
+async fn a_call_does_not_outwait_the_loop_that_may_have_asked_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = recorder(folder.path());
+    let ceiling = Ceiling {
+        tokens: Some(2_000),
+        cost: None,
+    };
+    let (asking, asked) = (shared(ceiling, &recorder), shared(ceiling, &recorder));
+    let looping = asking
+        .admit_for(turn(Some(1_900)), Span::Loop)
+        .await
+        .unwrap();
+    let refused = tokio::time::timeout(Duration::from_mins(1), asked.admit(turn(Some(1_900))));
+    assert_eq!(
+        error_texts(refused.await.unwrap()),
+        [
+            "the next model call would exceed the budget of the day: 0 of 2000 tokens are used, calls in flight may use 2000 more tokens; the day ends at 2026-11-22 00:00",
+            "run the same command again when the calls in flight have ended, or raise `llm.budget.tokens_per_day` in ktx.yaml",
+        ]
+    );
+    // A loop of the same budget ends by itself.
+    let own = asking.admit(turn(Some(1_900)));
+    let mut own = std::pin::pin!(own);
+    let soon = tokio::time::timeout(Duration::from_millis(50), &mut own).await;
+    assert!(soon.is_err());
+    drop(looping);
+    assert!(own.await.is_ok());
 }
 
 /// A call reserves what `claude` may use if the backend does not report a length.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Span;
-use crate::{Budget, Budgeted, Limits, Meter};
+use crate::{Amount, Budget, Budgeted, Ceiling, Limits, Meter, Money, Share};
 
 /// A turn whose answer has at most this many tokens.
 fn turn(longest: u64) -> PlannedTurn {
@@ -95,10 +95,74 @@ async fn an_estimate_is_shared() {
     };
     first.admit(open).await.unwrap().settle(usage);
     let reserved = second.admit(open).await.unwrap();
-    let third = over(&meter).admit_now(open).map(|_| ());
-    assert_eq!(third.unwrap_err().kind, LlmErrorKind::Budget);
+    let third = over(&meter);
+    let waiting = tokio::time::timeout(Duration::ZERO, third.admit(open)).await;
+    assert!(waiting.is_err());
     drop(reserved);
     assert!(second.admit(open).await.is_ok());
+}
+
+/// An agent's own limit counts what it and the agents that it asks use, and nothing else of the run.
+#[tokio::test]
+async fn an_agent_has_its_own_share_of_a_run() {
+    let meter: Arc<Meter> = Arc::default();
+    let run = over(&meter);
+    let tokens = |limit| Ceiling {
+        tokens: Some(limit),
+        cost: None,
+    };
+    let spend = |meters: &[&Arc<Meter>], tokens| {
+        let mut fact = super::fact("msg_1", "claude-new");
+        fact.usage = TokenUsage {
+            output: tokens,
+            ..TokenUsage::default()
+        };
+        for meter in meters {
+            meter.add(&fact, None);
+        }
+    };
+    let text = |refused: Result<_, ktx_llm_runtime::LlmError>| {
+        let error = refused.map(|_| ()).unwrap_err();
+        [error.message, error.hint.unwrap_or_default()]
+    };
+    let reviewer = Share::new("reviewer", tokens(3_000));
+    let reader = Share::new("reader", tokens(5_000));
+    let of_reviewer = run.for_agent(vec![reviewer.clone()]);
+    let of_reader = run.for_agent(vec![reviewer.clone(), reader.clone()]);
+    // What others have used is not the reviewer's.
+    spend(&[&meter], 4_000);
+    assert!(of_reviewer.admit(turn(2_900)).await.is_ok());
+    // What those that it asks have used is.
+    spend(&[&meter, reviewer.meter(), reader.meter()], 2_000);
+    assert_eq!(
+        reader.meter().amount(),
+        Amount {
+            tokens: 2_000,
+            cost: Money::default()
+        }
+    );
+    let refused = [
+        "the next model call would exceed the budget of the agent `reviewer`: 2000 of 3000 tokens are used".to_owned(),
+        "raise `limits.max_tokens` in the file of the agent `reviewer`".to_owned(),
+    ];
+    assert_eq!(text(of_reviewer.admit(turn(1_100)).await), refused);
+    assert_eq!(text(of_reader.admit(turn(1_100)).await), refused);
+    // A running loop stops once others have used up the share.
+    let running = of_reader.admit_for(turn(900), Span::Loop).await.unwrap();
+    assert_eq!(of_reader.look(), Ok(()));
+    // What the loop holds is not waited for by those that it may have asked.
+    let held = of_reviewer.admit(turn(900)).await;
+    assert_eq!(
+        text(held)[0],
+        "the next model call would exceed the budget: other calls have reserved the rest"
+    );
+    spend(&[&meter, reviewer.meter()], 1_000);
+    assert_eq!(
+        of_reader.look().unwrap_err().message,
+        "the next model call would exceed the budget of the agent `reviewer`: 3000 of 3000 tokens are used"
+    );
+    drop(running);
+    assert!(run.admit(turn(2_900)).await.is_ok());
 }
 
 /// A tool that asks the model while a run waits for the tool does not wait for the run.

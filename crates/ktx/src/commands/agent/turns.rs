@@ -19,7 +19,7 @@ use super::agents::{Colleagues, Toolbox, with_model};
 use super::display::{Display, Telling};
 use super::failures::{answer_failure, backend_failure};
 use crate::cli::WhenAsked;
-use crate::compose::{self, LedgerSink, Spending};
+use crate::compose::{self, LedgerSink, RecordingSink, Spending};
 use crate::invocation::{CommandContext, OpenProject};
 use crate::report::Outcome;
 use crate::totals::read_report;
@@ -66,7 +66,7 @@ pub(super) fn delegation(
             dir: context.project.dir.clone(),
             printer: context.printer.clone(),
             limits,
-            sink: Arc::clone(sink),
+            sink: Arc::clone(sink) as Arc<dyn RecordingSink>,
         }),
         level: 0,
     }

@@ -9,12 +9,12 @@ use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::LlmRuntime;
 use ktx_session_log::SessionId;
 use ktx_tool_descriptors::ToolSet;
-use ktx_usage_ledger::{Limits, Meter, Money};
+use ktx_usage_ledger::Limits;
 use ktx_vocabulary::ModelRole;
 
+use super::share::{AgentSink, limits_beside};
 use super::{Place, Toolbox, from_file, use_model, with_model};
-use crate::commands::agent::turns::lower_limits;
-use crate::compose::{self, LedgerSink, RecordingSink as _, Spending};
+use crate::compose::{self, RecordingSink, Spending};
 use crate::invocation::{CommandContext, Invocation, OpenProject, load};
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
@@ -27,7 +27,8 @@ pub(in crate::commands::agent) struct Colleagues {
     pub(in crate::commands::agent) printer: Printer,
     /// The limits of the command.
     pub(in crate::commands::agent) limits: Limits,
-    pub(in crate::commands::agent) sink: Arc<LedgerSink>,
+    /// Counts what the asking agent uses.
+    pub(in crate::commands::agent) sink: Arc<dyn RecordingSink>,
 }
 
 #[async_trait]
@@ -48,11 +49,11 @@ pub(in crate::commands::agent) struct Equipped {
 }
 
 /// Opens the model and the tools of an agent; starts its servers.
-pub(in crate::commands::agent) async fn equipped(
+pub(in crate::commands::agent) async fn equipped<S: RecordingSink + 'static>(
     agent: &Agent,
     context: CommandContext<'_>,
     limits: Limits,
-    sink: &Arc<LedgerSink>,
+    sink: &Arc<S>,
 ) -> Outcome<Equipped> {
     let CommandContext {
         invocation,
@@ -114,33 +115,22 @@ impl Colleagues {
             project: &project,
             printer: &self.printer,
         };
-        let meter = self.sink.recorder().meter();
-        let limits = left_for(self.limits, &agent, &meter);
-        let equipped = equipped(&agent, context, limits, &self.sink).await?;
+        let limits = limits_beside(self.limits, &agent);
+        let sink = AgentSink::new(&agent, Arc::clone(&self.sink));
+        let equipped = equipped(&agent, context, limits, &sink).await?;
         Ok(Delegate {
+            delegates: Some(Arc::new(Self {
+                invocation: self.invocation.clone(),
+                dir: self.dir.clone(),
+                printer: self.printer.clone(),
+                limits,
+                sink,
+            })),
             agent,
             tools: equipped.tools.clone(),
             runtime: Arc::clone(&equipped.runtime),
             previews: equipped.previews.clone(),
             release: Box::pin(equipped.release()),
         })
-    }
-}
-
-/// The limits of a command, and those of one of its agents from what is spent by now.
-pub(in crate::commands::agent) fn left_for(limits: Limits, agent: &Agent, meter: &Meter) -> Limits {
-    let spent = meter.amount();
-    let own = lower_limits(Limits::default(), agent);
-    let sum = |limit: Money| {
-        let mut sum = spent.cost;
-        sum += limit;
-        sum
-    };
-    let cost = limits.cost.into_iter().chain(own.cost.map(sum)).min();
-    let tokens = own.tokens.map(|tokens| tokens.saturating_add(spent.tokens));
-    Limits {
-        cost,
-        tokens: limits.tokens.into_iter().chain(tokens).min(),
-        time: limits.time.into_iter().chain(own.time).min(),
     }
 }

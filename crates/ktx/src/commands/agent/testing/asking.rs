@@ -26,6 +26,7 @@ use super::colleagues::TestColleagues;
 use super::gold::told;
 use super::usage::TestSink;
 use crate::commands::agent::session_store;
+use crate::compose::RecordingSink;
 use crate::invocation::{CommandContext, Invocation};
 
 /// The stage for accounting the calls of cases.
@@ -131,7 +132,7 @@ impl SessionRunner<'_> {
                 dir: self.context.project.dir.clone(),
                 printer: self.context.printer.clone(),
                 limits: self.limits,
-                sink: Arc::clone(&self.usage),
+                sink: Arc::clone(&self.usage) as Arc<dyn RecordingSink>,
                 plan,
             }),
             level: 0,

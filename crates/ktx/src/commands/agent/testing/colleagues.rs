@@ -1,4 +1,4 @@
-//! The agents that the tested agent asks: each sees what the arm sees, and counts for its budget.
+//! The agents that the tested agent asks: each sees what the arm sees, and counts for the budget of the test run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,9 +11,8 @@ use ktx_usage_ledger::Limits;
 
 use super::arms::{Arm, ArmPlan};
 use super::execution::open_model;
-use super::usage::TestSink;
-use crate::commands::agent::agents::{self, Place, left_for};
-use crate::compose::RecordingSink as _;
+use crate::commands::agent::agents::{self, AgentSink, Place, limits_beside};
+use crate::compose::RecordingSink;
 use crate::invocation::{CommandContext, Invocation, OpenProject, load};
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
@@ -27,7 +26,8 @@ pub(super) struct TestColleagues {
     pub(super) printer: Printer,
     /// The limits of the test run.
     pub(super) limits: Limits,
-    pub(super) sink: Arc<TestSink>,
+    /// Counts what the asking agent uses.
+    pub(super) sink: Arc<dyn RecordingSink>,
     /// What the arm withholds.
     pub(super) plan: ArmPlan,
 }
@@ -54,10 +54,11 @@ impl TestColleagues {
             None => agents::load(name, place)?,
         };
         agents::use_model(&mut project, &agent);
-        let limits = left_for(self.limits, &agent, &self.sink.recorder().meter());
+        let limits = limits_beside(self.limits, &agent);
+        let sink = AgentSink::new(&agent, Arc::clone(&self.sink));
         let open = |project: &OpenProject| {
             let what = "an agent needs a model";
-            open_model(&self.invocation, project, &self.sink, limits, what)
+            open_model(&self.invocation, project, &sink, limits, what)
         };
         let context = CommandContext {
             invocation: &self.invocation,
@@ -78,6 +79,14 @@ impl TestColleagues {
         let tools = arm.toolbox.offered(context, &request).await?;
         let settled = Arc::clone(&runtime);
         Ok(Delegate {
+            delegates: Some(Arc::new(Self {
+                invocation: self.invocation.clone(),
+                dir: self.dir.clone(),
+                printer: self.printer.clone(),
+                limits,
+                sink,
+                plan: self.plan.clone(),
+            })),
             agent: arm.agent.clone(),
             tools,
             runtime,

@@ -27,7 +27,7 @@ use super::usage::TestSink;
 use crate::cli::TestRunner;
 use crate::commands::agent::failures::backend_failure;
 use crate::commands::agent::{agents, session_store};
-use crate::compose::{self, LedgerSink, Spending};
+use crate::compose::{self, LedgerSink, RecordingSink, Spending};
 use crate::context;
 use crate::invocation::{CommandContext, Invocation, OpenProject, load};
 use crate::report::Outcome;
@@ -243,10 +243,10 @@ impl Execution<'_> {
     }
 }
 
-pub(super) fn open_model(
+pub(super) fn open_model<S: RecordingSink + 'static>(
     invocation: &Invocation,
     project: &OpenProject,
-    sink: &Arc<TestSink>,
+    sink: &Arc<S>,
     limits: Limits,
     what: &str,
 ) -> Outcome<Arc<dyn LlmRuntime>> {

@@ -1,0 +1,89 @@
+//! The limits of one agent within a run.
+
+use std::sync::Arc;
+
+use ktx_llm_runtime::LlmError;
+
+use super::MeterLoad;
+use super::plan::Plan;
+use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
+use crate::refusal::{of_agent, unpriced_agent};
+use crate::{Amount, Ceiling, Meter};
+
+/// What one agent may use, together with the agents that it asks. Nobody else counts for it.
+#[derive(Debug, Clone)]
+pub struct Share {
+    /// For display.
+    agent: String,
+    ceiling: Ceiling,
+    meter: Arc<Meter>,
+}
+
+impl Share {
+    /// The share of an agent that has used nothing. Whoever receives its usage facts feeds the meter.
+    pub fn new(agent: &str, ceiling: Ceiling) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            ceiling,
+            meter: Arc::default(),
+        }
+    }
+
+    pub const fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
+    pub const fn ceiling(&self) -> &Ceiling {
+        &self.ceiling
+    }
+
+    /// Whether the agent's next turn fits now; if not, it may wait until others end.
+    pub(super) fn has_room(&self, plan: &Plan, next: Amount) -> Result<bool, LlmError> {
+        let held = self.meter.held();
+        let load = MeterLoad {
+            spent: self.spent()?,
+            held: held.all,
+            by_others: held.by_loops.beyond(plan.by_loops),
+        };
+        load.has_room(&self.ceiling, next, |unit, _, spent| {
+            self.used_up(unit, spent)
+        })
+    }
+
+    /// Fails once what runs exceeds the limit.
+    pub(super) fn check(&self) -> Result<(), LlmError> {
+        let held = self.meter.held().all;
+        let spent = self.spent()?;
+        let mut sum = spent;
+        sum += held;
+        match self.ceiling.exceeded(sum) {
+            Some(unit) => Err(self.used_up(unit, spent)),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if no room is left for a turn that is among those that were admitted.
+    pub(super) fn begin(&self, next: Amount) -> Result<(), LlmError> {
+        let spent = self.spent()?;
+        let load = CeilingLoad {
+            spent,
+            ..CeilingLoad::default()
+        };
+        match self.ceiling.fit(&load, next) {
+            Fit::Never(unit) | Fit::AfterTheirs(unit) => Err(self.used_up(unit, spent)),
+            Fit::Now | Fit::AfterOurs => Ok(()),
+        }
+    }
+
+    fn spent(&self) -> Result<Amount, LlmError> {
+        let spent = self.meter.spent();
+        match (self.ceiling.cost, &spent.unpriced) {
+            (Some(limit), Some(reason)) => Err(unpriced_agent(&self.agent, reason, limit)),
+            _ => Ok(spent.amount),
+        }
+    }
+
+    fn used_up(&self, unit: BudgetUnit, spent: Amount) -> LlmError {
+        of_agent(&self.agent, unit, &self.ceiling, spent)
+    }
+}
