@@ -30,7 +30,10 @@ pub use report::{
     Header, LayerInfo, MetricResult, PlannedCase, Report, Totals, Usage, Verdict, arm_grid,
     changes, html, junit, markdown, report, side_by_side, verdicts,
 };
-pub use rows::{Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, sql_result};
+pub use rows::{
+    Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, Tolerance, WholeNumbers,
+    sql_result,
+};
 pub use run::{
     AgentRunner, AskEffect, AskError, AttemptRequest, Case, CaseTurn, Conversation, End,
     Evaluation, Gold, GoldRows, JournalEntry, JournalError, Limits, Metric, Oracle, OracleError,

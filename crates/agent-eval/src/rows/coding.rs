@@ -4,26 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::civil::DateTime;
 
+use super::numeral::{Numeral, Tolerance, WholeNumbers};
 use super::table::{Cell, Table};
-
-/// How far two numbers may differ and be equal: the larger one of both.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tolerance {
-    /// As a share of the larger number, below 1.
-    pub relative: f64,
-    pub absolute: f64,
-}
-
-impl Tolerance {
-    pub(crate) fn accepts(self, left: f64, right: f64) -> bool {
-        if left.is_nan() || right.is_nan() {
-            return left.is_nan() && right.is_nan();
-        }
-        let scale = left.abs().max(right.abs());
-        left.total_cmp(&right).is_eq()
-            || scale.is_finite() && (left - right).abs() <= self.absolute.max(self.relative * scale)
-    }
-}
 
 /// A table whose cells are codes, by columns.
 pub(crate) struct Coded {
@@ -54,7 +36,7 @@ impl Coding {
 
 struct Coder<'t> {
     /// All numbers, in order, with their codes.
-    numbers: Vec<f64>,
+    numbers: Vec<Numeral>,
     number_codes: Vec<u32>,
     has_chains: bool,
     texts: HashMap<&'t str, u32>,
@@ -66,15 +48,10 @@ const NULL: u32 = 0;
 const FALSE: u32 = 1;
 const TRUE: u32 = 2;
 
-/// The numbers among some cells, in order. 0 and -0 are one number.
-pub(super) fn ordered_numbers<'t>(cells: impl Iterator<Item = &'t Cell>) -> Vec<f64> {
-    let mut numbers: Vec<f64> = cells
-        .filter_map(|cell| match cell {
-            Cell::Number(number) => Some(number + 0.0),
-            _ => None,
-        })
-        .collect();
-    numbers.sort_unstable_by(f64::total_cmp);
+/// The numbers among some cells, in order.
+pub(super) fn ordered_numbers<'t>(cells: impl Iterator<Item = &'t Cell>) -> Vec<Numeral> {
+    let mut numbers: Vec<Numeral> = cells.filter_map(Cell::numeral).collect();
+    numbers.sort_unstable_by(Numeral::order);
     numbers
 }
 
@@ -82,7 +59,7 @@ impl Coder<'_> {
     fn of(tables: &[&Table], tolerance: Tolerance) -> Self {
         let cells = tables.iter().flat_map(|table| table.rows.iter().flatten());
         let mut numbers = ordered_numbers(cells);
-        numbers.dedup_by(|left, right| left.total_cmp(right).is_eq());
+        numbers.dedup_by(|left, right| left.order(right).is_eq());
         let mut coder = Self {
             number_codes: Vec::with_capacity(numbers.len()),
             has_chains: false,
@@ -96,18 +73,28 @@ impl Coder<'_> {
         coder
     }
 
-    /// Gives neighbors within the tolerance one code.
-    fn link(&mut self, numbers: &[f64], tolerance: Tolerance) {
-        let mut first = 0;
-        for (index, number) in numbers.iter().enumerate() {
-            if index > 0 && !tolerance.accepts(numbers[index - 1], *number) {
-                first = index;
-                self.next += 1;
+    /// Gives neighbors within the tolerance one code. Among numbers that are known exactly, each has its own; a number
+    /// between them that is not links them.
+    fn link(&mut self, numbers: &[Numeral], tolerance: Tolerance) {
+        let is_new = |left: &Numeral, right: &Numeral| tolerance.is_near(*left, *right);
+        for group in numbers.chunk_by(is_new) {
+            let is_exact = tolerance.whole_numbers == WholeNumbers::Exact
+                && group.iter().all(|number| number.is_exact);
+            let mut exact = group.iter().filter(|number| number.is_exact);
+            let ends = [group.first(), group.last()].map(|end| end.copied());
+            if let [Some(first), Some(last)] = ends
+                && !is_exact
+            {
+                let is_apart = tolerance.whole_numbers == WholeNumbers::Exact
+                    && exact.by_ref().take(2).count() == 2;
+                self.has_chains |= is_apart || !tolerance.is_near(first, last);
             }
-            self.has_chains |= !tolerance.accepts(numbers[first], *number);
-            self.number_codes.push(self.next);
+            for _ in group {
+                self.number_codes.push(self.next);
+                self.next += u32::from(is_exact);
+            }
+            self.next += u32::from(!is_exact);
         }
-        self.next += 1;
     }
 }
 
@@ -130,12 +117,8 @@ impl<'t> Coder<'t> {
             Cell::Null => return NULL,
             Cell::Bool(false) => return FALSE,
             Cell::Bool(true) => return TRUE,
-            Cell::Number(number) => {
-                let number = number + 0.0;
-                let place = self.numbers.binary_search_by(|it| it.total_cmp(&number));
-                let place = place.unwrap_or_else(|place| place);
-                return self.number_codes.get(place).copied().unwrap_or(NULL);
-            }
+            Cell::Number(number) => return self.code_of_number(Numeral::of(*number)),
+            Cell::Whole(number) => return self.code_of_number(Numeral::whole(*number)),
             Cell::Text(text) => *self.texts.entry(text.as_str()).or_insert(self.next),
             Cell::Time(time) => *self.times.entry(*time).or_insert(self.next),
         };
@@ -143,6 +126,14 @@ impl<'t> Coder<'t> {
             self.next += 1;
         }
         code
+    }
+}
+
+impl Coder<'_> {
+    fn code_of_number(&self, number: Numeral) -> u32 {
+        let place = self.numbers.binary_search_by(|it| it.order(&number));
+        let place = place.unwrap_or_else(|place| place);
+        self.number_codes.get(place).copied().unwrap_or(NULL)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which column of the agent is which column of the reference.
 
-use super::coding::{Coding, Tolerance, extended, fingerprint, mixed, ordered_numbers};
-use super::table::{Cell, Table};
+use super::coding::{Coding, extended, fingerprint, mixed, ordered_numbers};
+use super::numeral::{Numeral, Tolerance};
+use super::table::Table;
 
 /// How many pairs of columns are tried.
 pub(crate) const MOST_TRIES: usize = 10_000;
@@ -90,7 +91,7 @@ fn candidates(sides: Sides<'_>) -> Vec<Vec<usize>> {
     let fits = |one: usize, two: usize| {
         numbers.as_ref().is_none_or(|(left, right)| {
             let mut pairs = left[one].iter().zip(&right[two]);
-            pairs.all(|(left, right)| sides.tolerance.accepts(*left, *right))
+            pairs.all(|(left, right)| sides.tolerance.is_near(*left, *right))
         })
     };
     let of = |(place, print): (usize, &u128)| {
@@ -105,7 +106,7 @@ fn candidates(sides: Sides<'_>) -> Vec<Vec<usize>> {
 
 /// The numbers of each column in order. If the numbers of two columns can be paired within a tolerance, then in this
 /// order.
-fn sorted_numbers(table: &Table) -> Vec<Vec<f64>> {
+fn sorted_numbers(table: &Table) -> Vec<Vec<Numeral>> {
     let of = |column: usize| ordered_numbers(table.rows.iter().map(|row| &row[column]));
     (0..table.columns.len()).map(of).collect()
 }
@@ -115,10 +116,8 @@ fn sorted_numbers(table: &Table) -> Vec<Vec<f64>> {
 fn contents(sides: Sides<'_>) -> Vec<u64> {
     let of = |(column, codes): (usize, &Vec<u32>)| {
         let rows = codes.iter().zip(&sides.actual.rows);
-        rows.fold(0, |hash, (code, row)| match row[column] {
-            Cell::Number(number) if sides.coding.has_chains => {
-                mixed(extended(hash, *code) ^ (number + 0.0).to_bits())
-            }
+        rows.fold(0, |hash, (code, row)| match row[column].numeral() {
+            Some(number) if sides.coding.has_chains => mixed(extended(hash, *code) ^ number.bits()),
             _ => extended(hash, *code),
         })
     };

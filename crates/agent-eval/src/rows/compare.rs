@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::coding::{Coding, Tolerance};
+use super::coding::Coding;
 use super::columns::{Found, MOST_TRIES, Mapping, Sides, nearest, search};
 use super::fan_out;
+use super::numeral::Tolerance;
 use super::pairing::Pairing;
 use super::table::{Cell, Extent, Table};
 use crate::count::share;
@@ -33,10 +34,8 @@ pub enum RowOrder {
 /// How rows are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SqlResultOptions {
-    /// How far two numbers may differ, as a share of the larger one; below 1.
-    pub relative_tolerance: f64,
     /// How far two numbers may differ.
-    pub absolute_tolerance: f64,
+    pub tolerance: Tolerance,
     /// Whether further columns pass.
     pub extra_columns: ExtraColumns,
     /// Whether the reference may have no rows.
@@ -48,18 +47,14 @@ pub struct SqlResultOptions {
 impl SqlResultOptions {
     /// The options of an evaluation that sets none.
     pub const DEFAULT: Self = Self {
-        relative_tolerance: 1e-6,
-        absolute_tolerance: 1e-9,
+        tolerance: Tolerance::DEFAULT,
         extra_columns: ExtraColumns::Allow,
         allow_empty: false,
         order: RowOrder::Any,
     };
 
-    fn tolerance(&self) -> Tolerance {
-        Tolerance {
-            relative: self.relative_tolerance.clamp(0.0, 0.999_999),
-            absolute: self.absolute_tolerance.max(0.0),
-        }
+    const fn tolerance(&self) -> Tolerance {
+        self.tolerance.bounded()
     }
 }
 
@@ -280,7 +275,7 @@ fn kind(cell: &Cell) -> Option<Kind> {
     match cell {
         Cell::Null => None,
         Cell::Bool(_) => Some(Kind::Bool),
-        Cell::Number(_) => Some(Kind::Number),
+        Cell::Number(_) | Cell::Whole(_) => Some(Kind::Number),
         Cell::Time(_) => Some(Kind::Time),
         Cell::Text(_) => Some(Kind::Text),
     }

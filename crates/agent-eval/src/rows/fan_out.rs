@@ -1,10 +1,12 @@
 //! Numbers that a join multiplied.
 
-use super::coding::{Coding, Tolerance, extended};
+use super::coding::{Coding, extended};
 use super::columns::Mapping;
+use super::numeral::{Numeral, Tolerance};
 use super::table::{Cell, Table};
 
-/// The one whole factor, at least 2, by which every number that differs is larger than that of the reference.
+/// The one whole factor, at least 2, by which every number that differs is larger than that of the reference. None if
+/// a wrong number may have it by chance: every whole number is a multiple of 1, and one number alone proves nothing.
 ///
 /// Columns with equal values on both sides tell which rows belong together; each other column of the reference is held
 /// against the columns of the agent that are left.
@@ -37,16 +39,46 @@ pub(crate) fn factor(
             measures.push(one);
         }
     }
-    let mut factor = None;
+    let mut evidence: Option<Evidence> = None;
     for measure in measures {
         let free = (0..is_free.len()).filter(|column| is_free[*column]);
         let mut fitting =
-            free.filter_map(|column| Some((column, sides.factor_of(measure, column)?)));
-        let (column, found) = fitting.find(|(_, found)| factor.is_none_or(|it| it == *found))?;
-        factor = Some(found);
+            free.filter_map(|column| Some((column, sides.evidence_of(measure, column)?)));
+        let fits = |found: &Evidence| evidence.is_none_or(|it| it.factor == found.factor);
+        let (column, found) = fitting.find(|(_, found)| fits(found))?;
+        evidence = Some(evidence.map_or(found, |before| before.with(found)));
         is_free[column] = false;
     }
-    factor
+    let evidence = evidence?;
+    evidence
+        .is_proof(gold.rows.len())
+        .then_some(evidence.factor)
+}
+
+/// What speaks for a factor.
+#[derive(Debug, Clone, Copy)]
+struct Evidence {
+    factor: u64,
+    /// How many numbers differ by it.
+    numbers: usize,
+    /// Whether one of them is of a number that not every whole number is a multiple of.
+    tells: bool,
+}
+
+impl Evidence {
+    const fn with(self, other: Self) -> Self {
+        Self {
+            numbers: self.numbers + other.numbers,
+            tells: self.tells || other.tells,
+            ..self
+        }
+    }
+
+    const fn is_proof(self, rows: usize) -> bool {
+        let is_repeated = self.numbers > 1;
+        let is_one_of_rows = rows > 1;
+        (is_repeated && self.tells) || (is_one_of_rows && (is_repeated || self.tells))
+    }
 }
 
 fn has_same_values(left: &[u32], right: &[u32]) -> bool {
@@ -74,10 +106,10 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    fn factor_of(&self, measure: usize, column: usize) -> Option<u64> {
+    fn evidence_of(&self, measure: usize, column: usize) -> Option<Evidence> {
         let left = numbers(self.gold, &self.gold_keys, measure)?;
         let right = numbers(self.actual, &self.actual_keys, column)?;
-        let mut factor = None;
+        let mut evidence: Option<Evidence> = None;
         for ((key, one), (other_key, two)) in left.into_iter().zip(right) {
             let (one, two) = match (one, two) {
                 _ if key != other_key => return None,
@@ -88,28 +120,32 @@ impl Sides<'_> {
             if self.tolerance.accepts(one, two) {
                 continue;
             }
-            let found = whole_factor(one, two)?;
-            if factor.is_some_and(|factor| factor != found) {
+            let found = Evidence {
+                factor: whole_factor(one.value, two.value)?,
+                numbers: 1,
+                tells: (one.value.abs() - 1.0).abs() > f64::EPSILON,
+            };
+            if evidence.is_some_and(|before| before.factor != found.factor) {
                 return None;
             }
-            factor = Some(found);
+            evidence = Some(evidence.map_or(found, |before| before.with(found)));
         }
-        factor
+        evidence
     }
 }
 
 /// The keys and numbers of a column in order; `None` when it holds anything but numbers and NULL.
-fn numbers(table: &Table, keys: &[u64], column: usize) -> Option<Vec<(u64, Option<f64>)>> {
+fn numbers(table: &Table, keys: &[u64], column: usize) -> Option<Vec<(u64, Option<Numeral>)>> {
     let mut numbers = Vec::with_capacity(keys.len());
     for (row, key) in table.rows.iter().zip(keys) {
-        numbers.push(match row[column] {
-            Cell::Number(number) => (*key, Some(number)),
+        numbers.push(match &row[column] {
             Cell::Null => (*key, None),
-            _ => return None,
+            cell => (*key, Some(cell.numeral()?)),
         });
     }
     numbers.sort_by(|left, right| {
-        let size = |number: Option<f64>| number.map_or(f64::NEG_INFINITY, f64::abs);
+        let size =
+            |number: Option<Numeral>| number.map_or(f64::NEG_INFINITY, |number| number.value.abs());
         let sizes = size(left.1).total_cmp(&size(right.1));
         left.0.cmp(&right.0).then(sizes)
     });

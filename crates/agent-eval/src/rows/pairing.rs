@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::coding::{Coding, Tolerance, extended};
+use super::coding::{Coding, extended};
 use super::columns::Mapping;
+use super::numeral::Tolerance;
 use super::table::{Cell, Table};
 use crate::matching::maximum_matching;
 
@@ -84,12 +85,13 @@ impl Pairing<'_> {
 
     fn are_equal(&self, one: usize, two: usize) -> bool {
         let (gold, actual) = (&self.gold.rows[one], &self.actual.rows[two]);
-        gold.iter()
-            .zip(&self.mapping.0)
-            .all(|(left, column)| match (left, &actual[*column]) {
-                (Cell::Number(left), Cell::Number(right)) => self.tolerance.accepts(*left, *right),
-                (left, right) => left == right,
-            })
+        gold.iter().zip(&self.mapping.0).all(|(left, column)| {
+            let right = &actual[*column];
+            match (left.numeral(), right.numeral()) {
+                (Some(left), Some(right)) => self.tolerance.accepts(left, right),
+                _ => left == right,
+            }
+        })
     }
 }
 
@@ -102,10 +104,12 @@ fn add(rows: &mut [u64], column: &[u32]) {
 fn by_numbers(one: &[Cell], two: &[Cell], columns: &[usize]) -> Ordering {
     columns
         .iter()
-        .map(|column| match (&one[*column], &two[*column]) {
-            (Cell::Number(left), Cell::Number(right)) => left.total_cmp(right),
-            _ => Ordering::Equal,
-        })
+        .map(
+            |column| match (one[*column].numeral(), two[*column].numeral()) {
+                (Some(left), Some(right)) => left.order(&right),
+                _ => Ordering::Equal,
+            },
+        )
         .find(|order| order.is_ne())
         .unwrap_or(Ordering::Equal)
 }

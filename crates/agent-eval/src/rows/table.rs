@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::numeral::{LARGEST_EXACT, Numeral, nearest_float};
 use crate::EvaluationError;
 
 /// One value of a row.
@@ -18,6 +19,8 @@ pub enum Cell {
     Bool(bool),
     /// Any number.
     Number(f64),
+    /// A whole number beyond those that a float can hold.
+    Whole(i128),
     /// A date, which is its midnight, or a time of a date; with an offset, in UTC.
     Time(DateTime),
     /// Any other text, in NFC.
@@ -33,14 +36,35 @@ impl Cell {
         }
     }
 
+    /// A whole number.
+    pub fn whole(number: i128) -> Self {
+        let float = nearest_float(number);
+        if float.abs() >= LARGEST_EXACT {
+            Self::Whole(number)
+        } else {
+            Self::Number(float)
+        }
+    }
+
+    /// The number that the cell holds.
+    pub(crate) fn numeral(&self) -> Option<Numeral> {
+        match self {
+            Self::Number(number) => Some(Numeral::of(*number)),
+            Self::Whole(number) => Some(Numeral::whole(*number)),
+            Self::Null | Self::Bool(_) | Self::Time(_) | Self::Text(_) => None,
+        }
+    }
+
     /// A value of JSON; lists and objects are the text that spells them.
     pub fn json(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Bool(*value),
-            Value::Number(number) => number
-                .as_f64()
-                .map_or_else(|| Self::text(&number.to_string()), Self::Number),
+            Value::Number(number) => match (number.as_f64(), number.as_i128()) {
+                (Some(float), Some(whole)) if float.abs() >= LARGEST_EXACT => Self::Whole(whole),
+                (Some(float), _) => Self::Number(float),
+                (None, _) => Self::text(&number.to_string()),
+            },
             Value::String(text) => Self::text(text),
             other => Self::Text(other.to_string()),
         }
@@ -52,6 +76,7 @@ impl Cell {
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
             Self::Number(number) => shown_number(*number),
+            Self::Whole(number) => shown_whole(*number),
             Self::Time(time) if time.time() == jiff::civil::Time::midnight() => {
                 Value::String(time.date().to_string())
             }
@@ -71,6 +96,15 @@ impl Serialize for Cell {
 impl<'de> Deserialize<'de> for Cell {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(Self::json(&Value::deserialize(from)?))
+    }
+}
+
+/// JSON has whole numbers of 64 bits.
+fn shown_whole(number: i128) -> Value {
+    match (i64::try_from(number), u64::try_from(number)) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(number)) => number.into(),
+        _ => Value::String(number.to_string()),
     }
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Criteria, EqualityOptions, Expectation, ExpectedCall, ExtraColumns, LetterCase, NumericOptions,
-    RagMeasure, RougeVariant, RowOrder, Table, ToolCall, ToolsMode, Usage,
+    RagMeasure, RougeVariant, RowOrder, Table, Tolerance, ToolCall, ToolsMode, Usage,
 };
 
 /// A case.
@@ -162,10 +162,8 @@ pub enum Metric {
     Numeric(NumericOptions),
     /// The rows are right.
     SqlResult {
-        /// How far two numbers may differ, as a share of the larger one.
-        relative_tolerance: f64,
         /// How far two numbers may differ.
-        absolute_tolerance: f64,
+        tolerance: Tolerance,
         /// Whether further columns pass.
         extra_columns: ExtraColumns,
         /// Whether the reference may have no rows.

@@ -6,9 +6,9 @@ use super::case::{CaseTurn, Evaluation, Metric, Truth, TurnRecord};
 use crate::judge::AssignedJudge;
 use crate::{
     EqualityOptions, EvaluationError, Expectation, ExtraColumns, GoldRows, Grade, Judge, Material,
-    Measure, NumericOptions, SqlResultOptions, ToolsMode, Usage, bleu, contains_any, contains_none,
-    equals, f1_score, grade_measure, grade_sources, grade_tools, judge_context, judge_criteria,
-    judge_refusal, matches, meteor, numeric, rouge, sql_result,
+    Measure, NumericOptions, SqlResultOptions, Tolerance, ToolsMode, Usage, bleu, contains_any,
+    contains_none, equals, f1_score, grade_measure, grade_sources, grade_tools, judge_context,
+    judge_criteria, judge_refusal, matches, meteor, numeric, rouge, sql_result,
 };
 
 /// A truth whose rows are known.
@@ -38,8 +38,7 @@ pub(super) fn inferred(truth: &Truth) -> Evaluation {
         Truth::Text(_) => Metric::Equality(EqualityOptions::INFERRED),
         Truth::Value(_) => Metric::Numeric(NumericOptions::INFERRED),
         Truth::Rows(_) | Truth::Gold(_) => Metric::SqlResult {
-            relative_tolerance: SqlResultOptions::DEFAULT.relative_tolerance,
-            absolute_tolerance: SqlResultOptions::DEFAULT.absolute_tolerance,
+            tolerance: Tolerance::DEFAULT,
             extra_columns: ExtraColumns::Allow,
             allow_empty: false,
             order: None,
@@ -191,8 +190,7 @@ impl Turn<'_> {
             }
             (
                 Metric::SqlResult {
-                    relative_tolerance,
-                    absolute_tolerance,
+                    tolerance,
                     extra_columns,
                     allow_empty,
                     order,
@@ -200,8 +198,7 @@ impl Turn<'_> {
                 KnownTruth::Rows(gold),
             ) => {
                 let options = SqlResultOptions {
-                    relative_tolerance: *relative_tolerance,
-                    absolute_tolerance: *absolute_tolerance,
+                    tolerance: *tolerance,
                     extra_columns: *extra_columns,
                     allow_empty: *allow_empty,
                     order: order.clone().unwrap_or_else(|| gold.order.clone()),

@@ -4,7 +4,10 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::line;
-use crate::{Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, sql_result};
+use crate::{
+    Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, Tolerance, WholeNumbers,
+    sql_result,
+};
 
 const DEFAULT: SqlResultOptions = SqlResultOptions::DEFAULT;
 
@@ -43,7 +46,15 @@ fn cells_are_equal_by_value() {
         (json!(null), json!(null)),
         (json!(1), json!(1.0)),
         (json!(0.0), json!(-0.0)),
-        (json!(1_000_000), json!(1_000_001)),
+        (json!(1_000_000.5), json!(1_000_001)),
+        (
+            json!(9_007_199_254_740_993_u64),
+            json!(9_007_199_254_740_993_u64),
+        ),
+        (
+            json!(9_007_199_254_740_993_u64),
+            json!(9_007_199_254_740_996.0),
+        ),
         (json!(1e-10), json!(0)),
         (json!("2025-09-30"), json!("2025-09-30 00:00:00")),
         (json!("2025-09-30"), json!("2025-09-30T00:00:00.000Z")),
@@ -62,7 +73,16 @@ fn cells_are_equal_by_value() {
         (json!(null), json!("")),
         (json!(true), json!(1)),
         (json!(1), json!("1")),
-        (json!(1_000_000), json!(1_000_002)),
+        (json!(1_000_000), json!(1_000_001)),
+        (json!(1_000_000.5), json!(1_000_002)),
+        (
+            json!(9_007_199_254_740_992_u64),
+            json!(9_007_199_254_740_993_u64),
+        ),
+        (
+            json!(-9_007_199_254_740_994_i64),
+            json!(-9_007_199_254_740_993_i64),
+        ),
         (json!(1e-8), json!(0)),
         (json!("2025-09-30"), json!("2025-09-30 00:00:01")),
         (json!("a"), json!("A")),
@@ -240,6 +260,54 @@ fn multiplied_numbers_are_a_fan_out() {
     "#);
 }
 
+/// A number that is not exact may stand for one of two that are, and each of these only for itself.
+#[test]
+fn whole_numbers_are_exact_beside_others() {
+    let ids = json!([[5_000_000], [5_000_001]]);
+    let lines = [
+        grade(&ids, &ids, &DEFAULT),
+        grade(&ids, &json!([[5_000_001], [5_000_002]]), &DEFAULT),
+        grade(&ids, &json!([[5_000_001.2], [5_000_002.2]]), &DEFAULT),
+        grade(&ids, &json!([[5_000_001], [5_000_001.2]]), &DEFAULT),
+    ];
+    assert_snapshot!(lines.join("\n"), @r#"
+    1.0000 · {"matched":2,"missing":0,"extra":0,"soft":1.0}
+    0.0000 · wrong_rows · the rows differ · {"matched":1,"missing":1,"extra":1,"soft":0.5,"missing_rows":[[5000000]],"extra_rows":[[5000002]]}
+    1.0000 · {"matched":2,"missing":0,"extra":0,"soft":1.0}
+    1.0000 · {"matched":2,"missing":0,"extra":0,"soft":1.0}
+    "#);
+}
+
+/// One number alone is no proof of a join that multiplies, and neither is a multiple of 1.
+#[test]
+fn a_fan_out_needs_evidence() {
+    let class = |gold: Value, actual: Value| {
+        let grade = sql_result(Some(&table(&actual)), &table(&gold), &DEFAULT).unwrap();
+        let class = grade.failure.map(|it| it.as_str());
+        format!("{gold} {actual} {}", class.unwrap_or("passed"))
+    };
+    let lines = [
+        class(json!([[1]]), json!([[7]])),
+        class(json!([[100]]), json!([[200]])),
+        class(json!([[1, 1]]), json!([[7, 7]])),
+        class(json!([[1, 5]]), json!([[7, 35]])),
+        class(json!([["a", 1], ["b", 9]]), json!([["a", 7], ["b", 9]])),
+        class(json!([["a", 1], ["b", 1]]), json!([["a", 7], ["b", 7]])),
+        class(json!([["a", 4], ["b", 9]]), json!([["a", 8], ["b", 9]])),
+        class(json!([["a", 4], ["b", 9]]), json!([["a", 8], ["b", 27]])),
+    ];
+    assert_snapshot!(lines.join("\n"), @r#"
+    [[1]] [[7]] wrong_rows
+    [[100]] [[200]] wrong_rows
+    [[1,1]] [[7,7]] wrong_rows
+    [[1,5]] [[7,35]] fan_out
+    [["a",1],["b",9]] [["a",7],["b",9]] wrong_rows
+    [["a",1],["b",1]] [["a",7],["b",7]] fan_out
+    [["a",4],["b",9]] [["a",8],["b",9]] fan_out
+    [["a",4],["b",9]] [["a",8],["b",27]] wrong_rows
+    "#);
+}
+
 /// Each value is within the tolerance of the next one, the ends are not.
 #[test]
 fn tolerance_pairs_rows_one_to_one() {
@@ -304,7 +372,8 @@ fn the_search_for_columns_is_bounded() {
     "#);
 }
 
-/// Numbers above a million that follow each other are within the tolerance of the next one: all of them share a code.
+/// With a tolerance that was asked for, numbers above a million that follow each other are within that of the next one:
+/// all of them share a code.
 #[test]
 fn turned_columns_of_dense_numbers_are_found() {
     let row = |first: u32, second: u32| -> Vec<Cell> {
@@ -317,14 +386,26 @@ fn turned_columns_of_dense_numbers_are_found() {
         rows,
         extent: Extent::Whole,
     };
+    let options = SqlResultOptions {
+        tolerance: Tolerance {
+            whole_numbers: WholeNumbers::WithinTolerance,
+            ..Tolerance::DEFAULT
+        },
+        ..DEFAULT
+    };
     let gold = side((0..400).map(|it| row(it, it + 100)).collect());
     let turned = side((0..400).rev().map(|it| row(it + 100, it)).collect());
     let shifted = side((0..400).map(|it| row(it + 100, it + 200)).collect());
     let lines = [&gold, &turned, &shifted].map(|actual| {
-        let grade = sql_result(Some(actual), &gold, &DEFAULT).unwrap();
+        let grade = sql_result(Some(actual), &gold, &options).unwrap();
         format!("{} {}", grade.score, grade.details["matched"])
     });
     assert_eq!(lines, ["1 400", "1 400", "0 305"]);
+    let lines = [&gold, &turned, &shifted].map(|actual| {
+        let grade = sql_result(Some(actual), &gold, &DEFAULT).unwrap();
+        format!("{} {}", grade.score, grade.details["matched"])
+    });
+    assert_eq!(lines, ["1 400", "1 400", "0 0"], "ids are themselves");
 }
 
 /// Columns of which each has the same values, equal row by row or each in an order of its own.

@@ -53,8 +53,9 @@ pub enum Metric {
         decimal: DecimalSign,
     },
     SqlResult {
-        rel_tol: f64,
-        abs_tol: f64,
+        /// Whole numbers are exact when both are absent.
+        rel_tol: Option<f64>,
+        abs_tol: Option<f64>,
         extra_columns: ExtraColumns,
         /// Whether the order of rows counts; the reference decides when absent.
         ordered: Option<bool>,

@@ -186,17 +186,15 @@ const NUMERIC: &[Field] = &[
 ];
 
 const SQL_RESULT: &[Field] = &[
-    Field::defaulted(
+    Field::optional(
         "rel_tol",
         AMOUNT,
-        "1e-6",
-        "The relative difference of numbers that are equal.",
+        "The relative difference of numbers that are equal. When absent, 1e-6; without `rel_tol` and `abs_tol`, two whole numbers are equal only if they are the same.",
     ),
-    Field::defaulted(
+    Field::optional(
         "abs_tol",
         AMOUNT,
-        "1e-9",
-        "The absolute difference of numbers that are equal.",
+        "The absolute difference of numbers that are equal. When absent, 1e-9.",
     ),
     Field::defaulted(
         "extra_columns",

@@ -272,7 +272,7 @@ evaluations:
     - {"enabled":true,"metric":"not_contains","case_insensitive":false}
     - {"enabled":true,"metric":"regex","pattern":"[0-9]+"}
     - {"enabled":true,"metric":"numeric","pick":"answer_line","absolute_tolerance":1e-6,"relative_tolerance":0.0,"accept_percent":false,"accept_thousands_separators":false,"decimal":"."}
-    - {"enabled":true,"metric":"sql_result","rel_tol":1e-6,"abs_tol":1e-9,"extra_columns":"allow","allow_empty":false}
+    - {"enabled":true,"metric":"sql_result","extra_columns":"allow","allow_empty":false}
     - {"enabled":true,"metric":"tools"}
     - {"enabled":true,"model":{"name":"other"},"metric":"refusal"}
     - {"enabled":true,"metric":"cost","max":0.1}

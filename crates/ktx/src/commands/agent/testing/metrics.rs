@@ -4,7 +4,8 @@ use std::error::Error;
 
 use ktx_agent_eval::{
     Criteria, DecimalSign, EqualityOptions, Evaluation, ExtraColumns, JudgedPart, LetterCase,
-    Metric, NumberPick, NumericOptions, RagMeasure, RougeVariant, RowOrder,
+    Metric, NumberPick, NumericOptions, RagMeasure, RougeVariant, RowOrder, Tolerance,
+    WholeNumbers,
 };
 use ktx_agent_file as file;
 use ktx_diagnostics::{Code, Failure};
@@ -134,8 +135,14 @@ fn data_metric(metric: &file::Metric) -> Metric {
             ordered,
             allow_empty,
         } => Metric::SqlResult {
-            relative_tolerance: *rel_tol,
-            absolute_tolerance: *abs_tol,
+            tolerance: Tolerance {
+                relative: rel_tol.unwrap_or(Tolerance::DEFAULT.relative),
+                absolute: abs_tol.unwrap_or(Tolerance::DEFAULT.absolute),
+                whole_numbers: match (rel_tol, abs_tol) {
+                    (None, None) => WholeNumbers::Exact,
+                    _ => WholeNumbers::WithinTolerance,
+                },
+            },
             extra_columns: match extra_columns {
                 file::ExtraColumns::Allow => ExtraColumns::Allow,
                 file::ExtraColumns::Forbid => ExtraColumns::Forbid,

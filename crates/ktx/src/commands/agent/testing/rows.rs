@@ -20,9 +20,10 @@ pub(super) fn table(columns: Vec<String>, rows: &[Vec<Value>], extent: Extent) -
 /// A decimal is a number, though JSON spells it as a text.
 pub(super) fn cell(value: &Value) -> Cell {
     match value {
-        Value::String(text) if is_decimal(text) => match text.parse() {
-            Ok(number) => Cell::Number(number),
-            Err(_) => Cell::text(text),
+        Value::String(text) if is_decimal(text) => match (text.parse(), text.parse()) {
+            (Ok(whole), _) => Cell::whole(whole),
+            (_, Ok(number)) => Cell::Number(number),
+            _ => Cell::text(text),
         },
         other => Cell::json(other),
     }
@@ -98,15 +99,24 @@ mod tests {
 
     #[test]
     fn decimals_are_numbers_and_codes_are_texts() {
-        let cells: Vec<Cell> = ["12.50", "-0.5", "007", "1e3", "12.", "2026-01-02"]
-            .into_iter()
-            .map(|text| cell(&json!(text)))
-            .collect();
+        let cells: Vec<Cell> = [
+            "12.50",
+            "-0.5",
+            "9007199254740993",
+            "007",
+            "1e3",
+            "12.",
+            "2026-01-02",
+        ]
+        .into_iter()
+        .map(|text| cell(&json!(text)))
+        .collect();
         assert_eq!(
             cells,
             [
                 Cell::Number(12.5),
                 Cell::Number(-0.5),
+                Cell::whole(9_007_199_254_740_993),
                 Cell::text("007"),
                 Cell::text("1e3"),
                 Cell::text("12."),
