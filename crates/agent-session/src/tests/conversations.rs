@@ -12,7 +12,7 @@ use super::{
     Says, agent, calls, conversation, created, events, id, model, resumed, says, sessions, tool,
     tools, turn,
 };
-use crate::{Channels, ForkPoint, ask, go_on};
+use crate::{Channels, Event, ForkPoint, Subscription, ask, go_on};
 
 /// KODE-40: what people see of a turn, in order.
 #[tokio::test]
@@ -244,6 +244,44 @@ async fn a_subscriber_continues_at_its_bookmark() {
     );
     drop(session);
     assert!(second.next_record().await.unwrap().is_none());
+}
+
+/// KODE-44: what a slow subscriber has not heard, it reads; nothing is lost or told twice.
+#[test]
+fn a_subscriber_that_lags_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(SessionStore::new(folder.path()));
+    let session = created(&sessions);
+    let tell = |from: u32, until: u32| {
+        for number in from..until {
+            let text = number.to_string();
+            session.record(&Event::Status { text }).unwrap();
+        }
+    };
+    tell(0, 5);
+    let monitor = || Channels::new([Channel::Monitor]);
+    let mut from_first = session.subscribe(monitor(), 0).unwrap();
+    let mut from_now = session.subscribe(monitor(), session.last()).unwrap();
+    let read = |heard: &mut Subscription, most: usize| {
+        let mut numbers = Vec::new();
+        while numbers.len() < most
+            && let Some(record) = heard.next_written().unwrap()
+        {
+            numbers.push(record.event["text"].as_str().unwrap().parse().unwrap());
+        }
+        numbers
+    };
+    assert_eq!(read(&mut from_first, 7), Vec::from_iter(0_u32..5));
+    tell(5, 8);
+    assert_eq!(read(&mut from_first, 2), [5, 6]);
+    // More than a subscriber may be behind.
+    tell(8, 3_000);
+    assert_eq!(read(&mut from_first, 9_999), Vec::from_iter(7..3_000));
+    assert_eq!(read(&mut from_now, 9_999), Vec::from_iter(5..3_000));
+    tell(3_000, 3_002);
+    for heard in [&mut from_first, &mut from_now] {
+        assert_eq!(read(heard, 9_999), [3_000, 3_001]);
+    }
 }
 
 /// A session knows which agent it was opened with.

@@ -99,6 +99,10 @@ pub struct TestEarlierArgs {
     /// Judge the recorded answers of a run with the current cases, without asking the agent
     #[arg(long, value_name = "RUN", conflicts_with_all = EARLIER, conflicts_with_all = ["resume", "retry_errors"])]
     pub grade: Option<String>,
+    /// Take verdicts from earlier runs in which the agent, the case, the arm, the context layer and the model were the
+    /// same, and ask only the others
+    #[arg(long, conflicts_with_all = ["resume", "retry_errors", "grade"])]
+    pub reuse: bool,
 }
 
 /// Flags that an earlier run has its own values of.

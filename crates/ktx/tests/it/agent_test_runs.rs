@@ -289,3 +289,54 @@ fn the_local_session_answers_cases() {
     full: 2 cases: 2 passed; accuracy 100 % (95 %: 34…100); 471 tokens for an unknown price
     ");
 }
+
+/// A verdict that was made before is not made again; a case that has changed is asked.
+#[test]
+fn a_run_reuses_earlier_verdicts() {
+    let provider = model(analyst);
+    let sandbox = tested(&provider, CASES);
+    let asked = || provider.requests().len();
+    let first = run(
+        &sandbox,
+        "agent test cases.yaml --agent analyst --case 're*'",
+    );
+    assert_eq!(first.code, Some(0), "{first}");
+    let before = asked();
+    check!(&sandbox, "agent test cases.yaml --agent analyst --case 're*' --reuse", @r"
+    exit 0
+    case	verdict	passes	reason	session
+    revenue	passed	1/1	-	[SESSION]
+    refunds	passed	1/1	-	[SESSION]
+    --- stderr
+    Project: [SANDBOX]/work
+    2 verdicts are taken from earlier runs, with their cost of then
+    full: 2 cases: 2 passed; accuracy 100 % (95 %: 34…100); 381 tokens for $0.0012
+    ");
+    assert_eq!(asked(), before);
+    let run_id = newest_run(&sandbox);
+    let graded = run(&sandbox, &format!("agent test --grade {run_id}"));
+    assert_eq!(
+        graded.code,
+        Some(0),
+        "its answers are in the new journal: {graded}"
+    );
+
+    write(
+        &sandbox,
+        "cases.yaml",
+        &CASES.replace("value: 35}", "value: 36}"),
+    );
+    let again = run(
+        &sandbox,
+        "agent test cases.yaml --agent analyst --case 're*' --reuse",
+    );
+    assert_eq!(again.code, Some(8), "{again}");
+    insta::assert_debug_snapshot!(asked_questions(&provider), @r#"
+    {
+        "How much revenue?": 1,
+        "How much with refunds?": 2,
+    }
+    "#);
+    let refused = run(&sandbox, &format!("agent test --resume {run_id} --reuse"));
+    assert_eq!(refused.code, Some(2), "{refused}");
+}

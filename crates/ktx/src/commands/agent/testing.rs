@@ -19,12 +19,15 @@ mod selection;
 mod usage;
 mod wire;
 
+use std::collections::BTreeMap;
+
 use ktx_agent_eval::{
     AskEffect, Attempt, Case, Header, Plan, PlannedCase, RecordedAnswers, RunJournal, Verdict,
     report,
 };
-use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_session_log::SessionId;
+use ktx_agent_file::Case as WrittenCase;
+use ktx_diagnostics::{Code, Exit, Failure, counted};
+use ktx_session_log::{SessionId, SessionStore};
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::ModelRole;
 use sha2::{Digest as _, Sha256};
@@ -38,12 +41,14 @@ use crate::invocation::{CommandContext, Invocation};
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
+use arms::ArmPlan;
 use cases::{CaseDefaults, case_of};
 use execution::{Answers, Execution, cancelled, journal_path};
 use layer::layer_info;
 use reports::{Finished, Preview, print_preview};
+use runs::journal_failure;
 use selection::{Chosen, choose, runner_of};
-use wire::{PlanRecord, Selection};
+use wire::{Inputs, PlanRecord, Selection};
 
 /// Cases that run at the same time without a model.
 const PARALLEL: usize = 4;
@@ -293,7 +298,66 @@ impl TestCommand<'_> {
             cases: hex(&Sha256::digest(cases)),
             layer: layer.to_owned(),
             started: self.context.invocation.now.to_string(),
+            inputs: self.inputs()?,
         })
+    }
+
+    fn inputs(&self) -> Outcome<Inputs> {
+        let file = self.chosen.file.as_ref();
+        let evaluations = file.and_then(|file| file.evaluations.as_ref());
+        let mut cases = BTreeMap::new();
+        // What a file holds is no part of its case.
+        let has_files = |case: &&WrittenCase| case.turns.iter().any(|turn| !turn.files.is_empty());
+        for case in self.chosen.cases.iter().filter(|case| !has_files(case)) {
+            let asked = WrittenCase {
+                tags: Vec::new(),
+                owner: None,
+                skip: None,
+                repeats: 1,
+                ..case.clone()
+            };
+            let text = serde_json::to_vec(&(asked, evaluations))
+                .map_err(|error| Failure::from_error(Code::Internal, &error))?;
+            cases.insert(case.name.clone(), hex(&Sha256::digest(text)));
+        }
+        let arms = &self.chosen.arms;
+        // Where several arms are compared, each is told its tools.
+        let are_compared = arms.len() > 1;
+        let digest = |arm: &ArmPlan| hex(&Sha256::digest(format!("{arm:?} {are_compared}")));
+        Ok(Inputs {
+            model: self.model(),
+            cases,
+            arms: arms
+                .iter()
+                .map(|arm| (arm.name.clone(), digest(arm)))
+                .collect(),
+        })
+    }
+
+    /// Takes over what earlier runs have judged that this one would ask again.
+    fn reused(
+        &self,
+        store: &SessionStore,
+        journal: &RunJournal,
+        record: &PlanRecord,
+    ) -> Outcome<Vec<Attempt>> {
+        if !self.args.earlier.reuse || self.runner() != TestRunner::Agent {
+            return Ok(Vec::new());
+        }
+        let mut finished = Vec::new();
+        for entry in runs::reusable(store, record)? {
+            let taken = journal.record(&entry.attempt, entry.conversation.as_ref());
+            taken.map_err(|error| journal_failure(&error))?;
+            finished.push(entry.attempt);
+        }
+        let count = finished.len();
+        let verb = if count == 1 { "is" } else { "are" };
+        self.context.printer.note(&format!(
+            "{} {verb} taken from earlier runs, with {} cost of then",
+            counted(count, "verdict"),
+            if count == 1 { "its" } else { "their" }
+        ));
+        Ok(finished)
     }
 
     fn journaled(&self, start: Start, record: &PlanRecord) -> Outcome<(Answers, Journaled)> {
@@ -339,10 +403,11 @@ impl TestCommand<'_> {
             "grade".clone_into(&mut record.selection.runner);
         }
         let journal = runs::create(&store, &run, invocation, &record)?;
+        let finished = self.reused(&store, &journal, &record)?;
         let journaled = Journaled {
             run,
             journal,
-            finished: Vec::new(),
+            finished,
             lost: Vec::new(),
             started: record.started,
         };

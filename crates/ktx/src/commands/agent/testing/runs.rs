@@ -1,7 +1,9 @@
 //! The journals of runs: `.ktx/state/agents/tests/<run>/`.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
-use ktx_agent_eval::{JournalError, RecordedAnswers, RecordedRun, RunJournal};
+use ktx_agent_eval::{JournalEntry, JournalError, RecordedAnswers, RecordedRun, RunJournal};
 use ktx_diagnostics::{Code, Failure, counted};
 use ktx_project_store::{Holder, Layout};
 use ktx_session_log::{LogError, SessionId, SessionStore};
@@ -108,6 +110,37 @@ pub(super) fn check_unchanged(
     .hint(format!(
         "or judge its answers with the cases as they are now: `ktx agent test --grade {run}`"
     )))
+}
+
+/// The newest verdicts of earlier runs that a run with this plan need not ask for again. Errors are none.
+pub(super) fn reusable(store: &SessionStore, now: &PlanRecord) -> Outcome<Vec<JournalEntry>> {
+    let ids = store
+        .list()
+        .map_err(|error| journal_failure(&error.into()))?;
+    let mut found: BTreeMap<(String, String, u32), (String, JournalEntry)> = BTreeMap::new();
+    for id in ids {
+        // A run that cannot be read has no verdicts.
+        let Ok(run) = RunJournal::read(store, &id) else {
+            continue;
+        };
+        let Ok(plan) = plan_of(&id, &run.plan) else {
+            continue;
+        };
+        for entry in run.entries {
+            let attempt = &entry.attempt;
+            let place = (attempt.case.clone(), attempt.arm.clone(), attempt.repeat);
+            let is_newer = found
+                .get(&place)
+                .is_none_or(|(started, _)| *started <= plan.started);
+            if is_newer
+                && attempt.verdict.is_judged()
+                && plan.asks_as(now, &attempt.case, &attempt.arm)
+            {
+                found.insert(place, (plan.started.clone(), entry));
+            }
+        }
+    }
+    Ok(found.into_values().map(|(_, entry)| entry).collect())
 }
 
 /// The newest recorded answers of an agent, of all its runs.

@@ -1,5 +1,7 @@
 //! What the journal of a run says about the run itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What a run was asked for.
@@ -33,9 +35,38 @@ pub(super) struct PlanRecord {
     pub(super) layer: String,
     /// When the run began: RFC 3339.
     pub(super) started: String,
+    /// What a later run needs to know before it takes a verdict of this one.
+    #[serde(default)]
+    pub(super) inputs: Inputs,
+}
+
+/// What the verdict of an attempt follows from, besides the agent and the context layer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Inputs {
+    pub(super) model: String,
+    /// Digests of the cases and their metrics, by name.
+    pub(super) cases: BTreeMap<String, String>,
+    /// Digests of the arms, by name.
+    pub(super) arms: BTreeMap<String, String>,
 }
 
 impl PlanRecord {
+    /// Whether an attempt of a run with this plan is what a run with the plan `now` would ask.
+    pub(super) fn asks_as(&self, now: &Self, case: &str, arm: &str) -> bool {
+        let is_same =
+            |before: &BTreeMap<String, String>, after: &BTreeMap<String, String>, name| {
+                let digest = before.get(name);
+                digest.is_some() && digest == after.get(name)
+            };
+        let (before, after) = (&self.inputs, &now.inputs);
+        self.selection.runner == now.selection.runner
+            && self.agent == now.agent
+            && self.layer == now.layer
+            && before.model == after.model
+            && is_same(&before.cases, &after.cases, case)
+            && is_same(&before.arms, &after.arms, arm)
+    }
+
     /// Names what differs.
     pub(super) fn differences(&self, now: &Self) -> Vec<&'static str> {
         let parts = [
