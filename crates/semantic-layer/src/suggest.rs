@@ -120,7 +120,7 @@ pub fn suggest(facts: &SourceFacts<'_>) -> Vec<Suggestion> {
             .values
             .get(&column.name)
             .map_or(&[][..], Vec::as_slice);
-        draft.aggregates(column, seen);
+        draft.aggregates((source, column), seen);
     }
     draft.rates(source);
     if facts.time_dimension == Declared::No {
@@ -166,15 +166,19 @@ impl Draft {
         }
     }
 
-    fn aggregates(&mut self, column: &Column, seen: &[String]) {
+    fn aggregates(&mut self, (source, column): (&Source, &Column), seen: &[String]) {
         let name = &column.name;
         if !is_plain(name) || is_flag(seen) || names::is_technical(name) {
             return;
         }
-        match names::meaning(name) {
-            Meaning::Additive => {
+        match meaning(source, column) {
+            meant @ (Meaning::Additive | Meaning::Extent) => {
                 let sum = prefixed("total", "sum", name);
-                let reason = format!("the name `{name}` says an amount or a quantity");
+                let reason = if meant == Meaning::Additive {
+                    format!("the name `{name}` says an amount or a quantity")
+                } else {
+                    format!("the name `{name}` says how much each row has of something")
+                };
                 self.measure(&sum, &format!("sum({name})"), reason.clone());
                 let average = prefixed("average", "mean", name);
                 self.measure(&average, &format!("avg({name})"), reason);
@@ -234,6 +238,28 @@ impl Draft {
             let item = SuggestedItem::HiddenColumn { name };
             self.suggestions.push(Suggestion { item, reason });
         }
+    }
+}
+
+/// Returns what may be computed from a column, by its name and type. The weight beside a height is that of a body.
+fn meaning(source: &Source, column: &Column) -> Meaning {
+    let meant = names::meaning(&column.name);
+    let is_height = |other: &Column| {
+        let words = names::words(&other.name);
+        words.iter().any(|word| word == "height")
+    };
+    let is_weight = || {
+        names::words(&column.name)
+            .iter()
+            .any(|word| word == "weight")
+    };
+    let is_money = |native: &str| native.to_lowercase().contains("money");
+    match meant {
+        Meaning::Extent if is_weight() && source.columns.iter().any(is_height) => Meaning::Level,
+        Meaning::Unknown if column.native_type.as_deref().is_some_and(is_money) => {
+            Meaning::Additive
+        }
+        meant => meant,
     }
 }
 

@@ -5,6 +5,8 @@
 pub(super) enum Meaning {
     /// Values add up, such as amounts and quantities.
     Additive,
+    /// Values add up and their average means something, too, such as for distances and salaries.
+    Extent,
     /// Only an average means something, such as for prices and ages.
     Level,
     /// No aggregate of the values is safe to suggest: keys, codes, rates, coordinates, years.
@@ -44,10 +46,26 @@ const AMOUNTS: &str = "\
 
 /// Words of values that belong to one thing or one moment.
 const LEVELS: &str = "\
-    price age rating score temperature weight height width length distance duration \
-    latency speed balance stock inventory salary preis alter bestand saldo dauer prix âge \
-    durée solde precio edad prezzo età preço idade prijs leeftijd цена возраст остаток 価格 \
+    price age rating score temperature temp height width length depth latency speed balance stock \
+    inventory capacity population index level grade gpa odometer pressure humidity temperatur preis alter bestand saldo \
+    prix âge solde precio edad prezzo età preço idade prijs leeftijd цена возраст остаток 価格 \
     単価 年齢 价格 年龄 가격 나이";
+
+/// Words of what each row has some of: what it covers, carries, earns or takes.
+const EXTENTS: &str = "\
+    distance duration weight salary wage wages payroll bonus commission premium freight fare fares tonnage mileage \
+    attendance attendees spectators visitors passengers riders guests downloads likes goals assists deaths births \
+    casualties injuries hours minutes seconds days gehalt lohn gewicht entfernung strecke dauer stunden minuten \
+    zuschauer besucher salaire poids durée duree heures salario distancia duración duracion horas peso distanza durata ore \
+    salário duração salaris gewicht afstand duur uren minuten";
+
+/// Words after an extent that do not change what it is: units of measure, and what was done with it.
+const MEASURED: &str = "\
+    kg lb lbs oz tons tonnes km mi miles meters metres ft feet ms sec secs seconds minutes hrs hours days kwh mwh liters \
+    litres played worked flown driven traveled travelled";
+
+/// Words before an extent of one thing at one moment.
+const BODILY: &str = "birth body empty tare curb max odometer remaining";
 
 /// Words before a plural that is counted: `num_items`, `nb_lignes`.
 const COUNTING: &str = "num nb nbr n";
@@ -71,7 +89,9 @@ const CONDITIONS: &str = "is has was can should ist hat est";
 /// Returns the meaning of a name.
 pub(super) fn meaning(name: &str) -> Meaning {
     let mut words = words(name);
-    while words.len() > 1 && words.last().is_some_and(|word| is_exactly(word, UNITS)) {
+    while let [.., before, last] = words.as_slice()
+        && (is_exactly(last, UNITS) || is_exactly(last, MEASURED) && is_in(before, EXTENTS))
+    {
         words.pop();
     }
     let (Some(first), Some(last)) = (words.first(), words.last()) else {
@@ -87,9 +107,13 @@ pub(super) fn meaning(name: &str) -> Meaning {
         None => false,
     };
     let is_amount = counts || is_in(last, AMOUNTS) || is_exactly(first, LEADING);
+    let is_extent = is_in(last, EXTENTS);
     let is_total = has("total subtotal") && !has("balance stock inventory age");
     match (is_amount, has(LEVELS)) {
         (true, _) if has(SINGLE) => Meaning::Level,
+        (false, _) if is_extent && (has(SINGLE) || has(LEVELS) || has(BODILY)) => Meaning::Level,
+        (false, _) if is_extent && has(IDENTIFIERS) => Meaning::Excluded,
+        (false, _) if is_extent => Meaning::Extent,
         (true, false) => Meaning::Additive,
         (true, true) if is_total => Meaning::Additive,
         (_, true) => Meaning::Level,

@@ -14,21 +14,26 @@ fn names_say_what_may_be_computed() {
     let expected = [
         (
             Meaning::Additive,
-            "amount amount_usd totalPrice line_total revenue salesTax qty OrderQuantity num_items \
+            "amount gross_weight amount_usd totalPrice line_total revenue salesTax qty OrderQuantity num_items \
              number_of_seats click_count paid_amount discount Rechnungsbetrag gesamtumsatz Anzahl \
              montant_ttc quantité importe_neto cantidad ricavo valor bedrag сумма_заказа 注文金額 \
              数量 매출",
         ),
         (
+            Meaning::Extent,
+            "distance distance_km flight_distance salary base_salary attendance duration duration_minutes weight \
+             weight_kg freight hours minutes_played gehalt Gewicht dauer salaris poids passengers",
+        ),
+        (
             Meaning::Level,
             "price unit_price net_price unit_cost age rating balance account_balance \
-             running_total total_balance temperature Einzelpreis prix precio цена 単価 나이",
+             running_total total_balance unit_weight birth_weight temp height score population capacity level temperature Einzelpreis prix precio цена 単価 나이",
         ),
         (
             Meaning::Excluded,
             "id customer_id orderId zip_code postal_code order_number account discount_rate \
              conversion_rate tax_pct revenue_per_user avg_amount max_price percentage latitude \
-             lng x year fiscal_year month paid_at is_paid has_discount discount_code tax_id \
+             avg_distance max_weight distance_per_day weight_pct salary_code epoch_seconds distance_id hour minute lng x year fiscal_year month paid_at is_paid has_discount discount_code tax_id \
              Kundennummer Steuersatz PLZ jahr código taux_tva 商品コード 割合 年 доля",
         ),
         (
