@@ -38,7 +38,7 @@ struct ValueColumn {
 }
 
 /// One call in a text.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call<'t> {
     pub(super) whole: &'t str,
     pub(super) arguments: Vec<&'t str>,
@@ -50,14 +50,14 @@ pub(super) fn expanded(
     query: &Query,
     dialect: Dialect,
 ) -> Result<Option<Expanded>, QueryError> {
-    expanded_within(catalog, query, dialect, 0)
+    expanded_within(catalog, query, dialect, &[])
 }
 
 fn expanded_within(
     catalog: &Catalog,
     query: &Query,
     dialect: Dialect,
-    depth: usize,
+    within: &[Call<'_>],
 ) -> Result<Option<Expanded>, QueryError> {
     let mut found: Vec<Call<'_>> = Vec::new();
     for text in texts(query) {
@@ -70,7 +70,7 @@ fn expanded_within(
     if found.is_empty() {
         return Ok(None);
     }
-    if depth >= DEEPEST {
+    if within.len() >= DEEPEST {
         let message = format!("`{FUNCTION}` is nested more than {DEEPEST} times");
         return Err(QueryError::new(ErrorKind::InvalidQuery, message).about(FUNCTION));
     }
@@ -82,7 +82,7 @@ fn expanded_within(
     let mut columns = Vec::new();
     let mut sources = Vec::new();
     for call in found {
-        let source = value_source(catalog, &call, dialect, depth, &mut taken)?;
+        let source = value_source((catalog, dialect), &call, within, &mut taken)?;
         let value = source.columns.last().map_or("", |column| &column.name);
         columns.push(ValueColumn {
             call: call.whole.to_owned(),
@@ -105,10 +105,9 @@ fn expanded_within(
 
 /// Returns the source with the value of a call for each row of its entity.
 fn value_source(
-    catalog: &Catalog,
+    (catalog, dialect): (&Catalog, Dialect),
     call: &Call<'_>,
-    dialect: Dialect,
-    depth: usize,
+    within: &[Call<'_>],
     taken: &mut Vec<String>,
 ) -> Result<Standalone, QueryError> {
     let invalid =
@@ -123,6 +122,7 @@ fn value_source(
     let source = catalog
         .source(entity)
         .ok_or_else(|| catalog.unknown_source(entity))?;
+    check_levels((entity, measure), call, within)?;
     let grain = catalog.row_key(source);
     if grain.is_empty() {
         return invalid(format!(
@@ -152,7 +152,8 @@ fn value_source(
         empty_members: EmptyMembers::Include,
         ..Query::default()
     };
-    let inner = match expanded_within(catalog, &inner, dialect, depth + 1)? {
+    let levels: Vec<Call<'_>> = within.iter().chain([call]).cloned().collect();
+    let inner = match expanded_within(catalog, &inner, dialect, &levels)? {
         Some(deeper) => inner_sql(&deeper.catalog, &deeper.query, dialect),
         None => inner_sql(catalog, &inner, dialect),
     };
@@ -204,6 +205,47 @@ fn value_source(
         exposures: None,
         usage: None,
     })
+}
+
+/// Refuses a level that goes back to the source of one around it, and a level over values that nothing aggregates.
+fn check_levels(
+    (entity, measure): (&str, &str),
+    call: &Call<'_>,
+    within: &[Call<'_>],
+) -> Result<(), QueryError> {
+    let of = |call: &Call<'_>| {
+        let entity = call.arguments.first().copied().unwrap_or_default();
+        entity.trim_matches(['"', '`']).to_owned()
+    };
+    if let Some(at) = within.iter().position(|outer| of(outer) == entity) {
+        let outer = within.get(at).map_or(call.whole, |outer| outer.whole);
+        let levels = within.iter().skip(at).chain([call]);
+        let levels: Vec<String> = levels.map(|call| format!("`{}`", of(call))).collect();
+        let message = format!(
+            "the levels of `{FUNCTION}` go in a circle, {}: each level needs a source that is not around it",
+            levels.join(" over ")
+        );
+        return Err(QueryError::new(ErrorKind::InvalidQuery, message)
+            .about(outer)
+            .suggest([call.whole]));
+    }
+    let calls = calls(measure, FUNCTION);
+    let Some(inner) = calls.iter().find(|inner| inner.whole == measure.trim()) else {
+        return Ok(());
+    };
+    if of(inner) == entity {
+        // Its own check says so.
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` is a value of each row of `{}`: say what each row of `{entity}` takes of them, such as their average",
+        inner.whole,
+        of(inner)
+    );
+    let aggregate = |function: &str| format!("{function}({})", inner.whole);
+    Err(QueryError::new(ErrorKind::NotAMeasure, message)
+        .about(inner.whole)
+        .suggest(["avg", "sum"].map(aggregate)))
 }
 
 fn column(name: &str, kind: ColumnType) -> Column {
