@@ -230,7 +230,6 @@ impl Catalog {
         graph::join_name(self, self.source(source)?, join)
     }
 
-    /// Indexes the sources by column and measure names, on first use.
     /// Returns the join graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
@@ -274,6 +273,7 @@ impl Catalog {
         key.unwrap_or_default()
     }
 
+    /// Indexes the sources by column and measure names, on first use.
     pub(crate) fn members(&self) -> &Members {
         self.need_all();
         self.members.get_or_init(|| Members::of(&self.sources))

@@ -18,7 +18,7 @@ use crate::context::Need;
 use crate::layers::WithheldParts;
 
 /// Changes when the form of kept indexes, or what they are made of, changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Below this number of files, reading them all costs less than an index.
 const FEWEST: usize = 64;

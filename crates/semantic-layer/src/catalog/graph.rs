@@ -22,7 +22,7 @@ pub(crate) use role_paths::with_role_paths;
 pub(crate) use via_roles::{Via, via_name, ways_apart, with_via_roles};
 
 use crate::model::authored::Relationship;
-use crate::model::resolved::{JoinOrigin, Source};
+use crate::model::resolved::{Counted, JoinOrigin, Source};
 
 /// The number of a node; sources use their index in the catalog.
 pub type NodeId = usize;
@@ -47,8 +47,33 @@ pub struct Edge {
     pub grounds: Grounds,
     /// Where the join is from.
     pub origin: JoinOrigin,
-    /// The percentage of `from` rows with a match in `to`, if measured.
-    pub coverage: u8,
+    /// What a scan has counted of the `from` rows.
+    pub counted: Counted,
+}
+
+impl Edge {
+    /// Returns true if two joins between the same sources are two roles: they lead from columns that have nothing in common
+    /// to the same columns, and values or uses support both. Orders are billed to one address and shipped to another one,
+    /// whichever past queries look up.
+    pub(super) fn is_other_role(&self, other: &Self) -> bool {
+        let is_supported =
+            |edge: &Self| edge.origin.is_inferred() && edge.origin != JoinOrigin::Named;
+        let sides = |edge: &Self| -> [BTreeSet<String>; 2] {
+            let near = edge.pairs.iter().map(|(near, _)| near.clone()).collect();
+            let far = edge.pairs.iter().map(|(_, far)| far.clone()).collect();
+            if edge.relationship == Relationship::OneToMany {
+                [far, near]
+            } else {
+                [near, far]
+            }
+        };
+        let ([own, key], [other_own, other_key]) = (sides(self), sides(other));
+        is_supported(self)
+            && is_supported(other)
+            && self.relationship == other.relationship
+            && key == other_key
+            && own.is_disjoint(&other_own)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

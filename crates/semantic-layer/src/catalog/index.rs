@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Catalog, load};
 use crate::catalog::graph::StoredGraph;
 use crate::model::error::ErrorKind;
-use crate::model::resolved::{Join, JoinOrigin, MeasurePlaces, Origin, Relation, Source};
+use crate::model::resolved::{Counted, Join, JoinOrigin, MeasurePlaces, Origin, Relation, Source};
 use crate::model::source_file::SourceFile;
 
 /// Above this number of joins an index costs as much as the files.
@@ -52,7 +52,7 @@ struct OwnJoin {
     on: String,
     pairs: Vec<(String, String)>,
     origin: JoinOrigin,
-    coverage: u8,
+    counted: Counted,
 }
 
 /// What was asked of sources that are not read.
@@ -119,7 +119,7 @@ impl Catalog {
                         on: join.on.clone(),
                         pairs: join.pairs.clone(),
                         origin: join.origin,
-                        coverage: join.coverage,
+                        counted: join.counted,
                     })
                     .collect(),
             })
@@ -268,7 +268,7 @@ fn stub(name: String, own_joins: Vec<OwnJoin>) -> Source {
         pairs: join.pairs,
         origin: join.origin,
         weight: None,
-        coverage: join.coverage,
+        counted: join.counted,
     });
     Source {
         joins: joins.collect(),
@@ -320,12 +320,14 @@ impl Entries {
         };
         let mut scanned: Vec<&super::ScannedTable> = Vec::new();
         scanned.extend(catalog.manifest.called(&source.name));
+        // What a name may mean is known only from all tables that it fits.
+        if let Relation::Table(table) = &source.relation {
+            scanned.extend(catalog.manifest.matches(table));
+        }
         if source.origin == Origin::Standalone
             && let Some(composed) = catalog.composed.get(&source.name)
         {
             let written = &composed.source;
-            let table = written.table.as_deref();
-            scanned.extend(table.and_then(|table| catalog.manifest.only_match(table)));
             let inherited = written.inherits_columns_from.as_deref();
             let inherited = inherited.map(|name| catalog.manifest.meant_by(name));
             scanned.extend(inherited.unwrap_or_default());

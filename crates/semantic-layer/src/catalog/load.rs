@@ -79,6 +79,8 @@ impl Loading {
         for table in manifest.iter() {
             self.add_scanned(table);
         }
+        // Joins name their target by its key alone, and only all tables say which schemas share one.
+        self.reaches_far |= manifest.has_qualified();
         self.reaches_far |= back_joins::complete(&mut self.composed, dialect);
         self.drop_half_read(&manifest);
         for (path, import) in std::mem::take(&mut self.imports) {

@@ -15,7 +15,7 @@ use crate::model::formula::{Formula, Snapshot};
 use crate::model::granularity::Granularity;
 use crate::model::part::Part;
 use crate::model::resolved::{
-    Column, Join, JoinOrigin, Measure, MeasurePlaces, Origin, Relation, Segment, Source,
+    Column, Counted, Join, JoinOrigin, Measure, MeasurePlaces, Origin, Relation, Segment, Source,
     best_description,
 };
 use crate::sql::expression;
@@ -259,6 +259,16 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
             format!("join `{}`: {reason}", written.on),
         )
     })?;
+    let origin = match written.source {
+        Some(JoinSource::Formal) => JoinOrigin::Declared,
+        Some(JoinSource::Inferred) => match written.found.evidence {
+            Some(JoinEvidence::Decision | JoinEvidence::Statement) => JoinOrigin::Confirmed,
+            Some(JoinEvidence::Queries) => JoinOrigin::Queried,
+            Some(JoinEvidence::Names) => JoinOrigin::Named,
+            None => JoinOrigin::Measured,
+        },
+        Some(JoinSource::Manual) | None => JoinOrigin::Written,
+    };
     Ok(Some(Join {
         to: written.to.clone(),
         alias: written
@@ -268,22 +278,22 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
         relationship: written.relationship,
         on: written.on.clone(),
         pairs,
-        origin: match written.source {
-            Some(JoinSource::Formal) => JoinOrigin::Declared,
-            Some(JoinSource::Inferred) => match written.found.evidence {
-                Some(JoinEvidence::Decision | JoinEvidence::Statement) => JoinOrigin::Confirmed,
-                Some(JoinEvidence::Queries) => JoinOrigin::Queried,
-                Some(JoinEvidence::Names) => JoinOrigin::Named,
-                None => JoinOrigin::Measured,
-            },
-            Some(JoinSource::Manual) | None => JoinOrigin::Written,
-        },
         weight: written
             .weight
             .clone()
             .filter(|text| !text.trim().is_empty()),
-        coverage: written.found.coverage.map_or(100, percent),
+        origin,
+        counted: counted(&written.found, origin),
     }))
+}
+
+/// Returns what a scan has counted. A join that rests on counted values says its coverage if it is not whole.
+fn counted(found: &authored::Found, origin: JoinOrigin) -> Counted {
+    let whole = (origin == JoinOrigin::Measured).then_some(Counted::ALL);
+    Counted {
+        coverage: found.coverage.map(percent).or(whole),
+        is_keyed: found.is_keyed,
+    }
 }
 
 /// Converts a share to whole percent: finer differences do not affect path choice.

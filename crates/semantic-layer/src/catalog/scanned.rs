@@ -108,15 +108,24 @@ impl ScannedTables {
 
     /// Finds the only table whose path ends in a dotted name or is a suffix of it.
     pub(crate) fn only_match(&self, name: &str) -> Option<&ScannedTable> {
-        let own = lowered_parts(name);
-        let mut matching = self
-            .ending_like(&own)
-            .filter_map(|at| self.tables.get(at))
-            .filter(|table| table.path.ends_with(&own) || own.ends_with(&table.path));
-        match (matching.next(), matching.next()) {
-            (Some(table), None) => Some(table),
+        match self.matches(name).as_slice() {
+            [table] => Some(table),
             _ => None,
         }
+    }
+
+    /// Returns the tables whose path ends in a dotted name or is a suffix of it.
+    pub(super) fn matches(&self, name: &str) -> Vec<&ScannedTable> {
+        let own = lowered_parts(name);
+        self.ending_like(&own)
+            .filter_map(|at| self.tables.get(at))
+            .filter(|table| table.path.ends_with(&own) || own.ends_with(&table.path))
+            .collect()
+    }
+
+    /// Returns true if a table has another name than its key, because two schemas have the key.
+    pub(super) fn has_qualified(&self) -> bool {
+        self.tables.iter().any(|table| table.name != table.key)
     }
 
     fn ending_like(&self, path: &[String]) -> impl Iterator<Item = usize> {

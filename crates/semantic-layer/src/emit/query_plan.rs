@@ -8,7 +8,7 @@ pub use explain::explain;
 
 use crate::catalog::graph::{Edge, NodeId};
 use crate::emit::Written;
-use crate::model::resolved::{JoinOrigin, Measure};
+use crate::model::resolved::Measure;
 use crate::names::aggregates::Call;
 use crate::names::bound::{self, Printer};
 use crate::plan::{Part, PartKind, Planned, PlannedMeasure, Sees};
@@ -243,10 +243,7 @@ fn join(planned: &Planned<'_>, edge: &Edge) -> PlannedJoin {
 }
 
 fn proof(planned: &Planned<'_>, edge: &Edge) -> Option<&'static str> {
-    let is_counted = matches!(
-        edge.origin,
-        JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured
-    );
+    let is_counted = edge.origin.is_inferred() && edge.counted.coverage.is_some();
     let far: Vec<&str> = edge.pairs.iter().map(|(_, far)| far.as_str()).collect();
     let found = planned.names.source(edge.to).ok();
     let is_key = found.is_some_and(|found| found.is_told_apart_by(&far));

@@ -172,8 +172,11 @@ pub struct Join {
 /// What a scan knows of a join.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// The share of the rows with a key that find a match; absent if all did.
+    /// The share of the rows with a key that find a match; absent if all did, or if what the join rests on is not
+    /// their number.
     pub coverage: Option<f64>,
+    /// True if no row lacks the key.
+    pub is_keyed: bool,
     /// What the join rests on if no one declares it; absent for counted values.
     pub evidence: Option<JoinEvidence>,
 }
@@ -259,6 +262,9 @@ pub struct ManifestJoin {
     pub coverage: Option<f64>,
     #[serde(default)]
     pub evidence: Option<JoinEvidence>,
+    /// True if no row of the entry lacks the key; absent if some do or nobody has counted.
+    #[serde(default)]
+    pub keyed: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

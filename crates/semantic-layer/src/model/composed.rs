@@ -139,6 +139,7 @@ fn scanned_join(join: &ManifestJoin) -> Join {
         weight: None,
         found: Found {
             coverage: join.coverage,
+            is_keyed: join.keyed == Some(true),
             evidence: join.evidence,
         },
     }

@@ -70,8 +70,39 @@ pub struct Join {
     pub origin: JoinOrigin,
     /// The part of a row that belongs to each of several groups, over this source's columns.
     pub weight: Option<String>,
-    /// The measured percentage of this source's rows with a match; 100 if unmeasured.
-    pub coverage: u8,
+    /// What a scan has counted of this source's rows.
+    pub counted: Counted,
+}
+
+/// What a scan has counted of the rows from which a join is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Counted {
+    /// The percentage of the rows with a key that find a match; `None` if it was not counted.
+    pub coverage: Option<u8>,
+    /// True if no row lacks the key.
+    pub is_keyed: bool,
+}
+
+impl Counted {
+    /// The percentage of the rows with a key that find a match; a join that was not counted counts as complete.
+    pub(crate) fn percent(self) -> u8 {
+        self.coverage.unwrap_or(Self::ALL)
+    }
+
+    /// The coverage of a join of which every row with a key has a match.
+    pub(crate) const ALL: u8 = 100;
+
+    /// What two readings of one join say together.
+    #[must_use]
+    pub(crate) fn with(self, other: Self) -> Self {
+        let both = self.coverage.zip(other.coverage);
+        Self {
+            coverage: both.map_or(self.coverage.or(other.coverage), |(one, other)| {
+                Some(one.min(other))
+            }),
+            is_keyed: self.is_keyed || other.is_keyed,
+        }
+    }
 }
 
 /// Where a join is from, the most trusted first.

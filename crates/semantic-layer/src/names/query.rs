@@ -378,7 +378,8 @@ impl Query {
         query
     }
 
-    /// Returns the query with a way to the dimensions of a source that have none.
+    /// Returns the query with a way to the dimensions of a source that have none; without such dimensions, with a way for
+    /// its measures, whose filters then follow it.
     pub(crate) fn through(&self, to: &str, through: &[String]) -> Self {
         let mut query = self.clone();
         for dimension in &mut query.dimensions {
@@ -387,6 +388,12 @@ impl Query {
             let is_there = front.is_some_and(|front| front.eq_ignore_ascii_case(to));
             if is_there && dimension.via.is_empty() {
                 dimension.via = through.to_vec();
+            }
+        }
+        if query == *self {
+            let measures = query.measures.iter_mut();
+            for measure in measures.filter(|measure| measure.via.is_empty()) {
+                measure.via = through.to_vec();
             }
         }
         query

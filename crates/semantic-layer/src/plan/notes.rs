@@ -6,7 +6,8 @@ use super::parts::Asked;
 use super::refusals::spelled;
 use super::{Dimension, Part, PartKind};
 use crate::catalog::graph::{Edge, Grounds};
-use crate::model::resolved::JoinOrigin;
+use crate::model::authored::Relationship;
+use crate::model::resolved::{Counted, JoinOrigin};
 use crate::names::Names;
 
 /// Says which rows count in several groups.
@@ -94,7 +95,10 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
             .pairs
             .iter()
             .map(|(from, _)| format!("`{owner}{from}`"));
-        steps.insert(0, (keys.collect::<Vec<_>>().join(", "), edge.coverage));
+        steps.insert(
+            0,
+            (keys.collect::<Vec<_>>().join(", "), edge.counted.percent()),
+        );
         step = part.joins.iter().find(|before| before.to == edge.from);
     }
     if is_complete {
@@ -117,8 +121,8 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
 /// Returns the keys of a path, and the share of rows without a match: after each key, or at the end for one key.
 fn told(steps: &[(String, u8)]) -> (String, String) {
     let share = |coverage: u8| match coverage {
-        COMPLETE.. => String::new(),
-        coverage => format!(" ({} % of those with a key)", COMPLETE - coverage),
+        Counted::ALL.. => String::new(),
+        coverage => format!(" ({} % of those with a key)", Counted::ALL - coverage),
     };
     match steps {
         [(keys, coverage)] => (keys.clone(), share(*coverage)),
@@ -130,14 +134,13 @@ fn told(steps: &[(String, u8)]) -> (String, String) {
     }
 }
 
-/// The coverage of a join of which every row with a key has a match.
-const COMPLETE: u8 = 100;
-
 /// Returns whether each row has a match: a scan has counted the keys or the warehouse enforces
 /// them, and no row lacks one.
 fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
     let is_counted = match edge.origin {
-        JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured => true,
+        JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured => {
+            edge.counted.coverage.is_some()
+        }
         JoinOrigin::Declared => matches!(
             names.dialect,
             Dialect::Postgres
@@ -153,7 +156,11 @@ fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
         let found = source.and_then(|source| source.column(column));
         found.is_some_and(|(_, column)| column.is_required)
     };
-    is_counted && edge.coverage == COMPLETE && edge.pairs.iter().all(|(own, _)| is_required(own))
+    // A one-to-one join does not say from which side each row refers to the other.
+    let is_referring = edge.relationship == Relationship::ManyToOne;
+    let is_keyed =
+        edge.counted.is_keyed || is_referring && edge.pairs.iter().all(|(own, _)| is_required(own));
+    is_counted && edge.counted.percent() == Counted::ALL && is_keyed
 }
 
 pub(super) fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {

@@ -14,7 +14,7 @@ fn kept(catalog: &Catalog) -> CatalogIndex {
 }
 
 /// Compiles a query over the sources that it needs, which are returned; `None` if it takes the whole catalog.
-fn partly(
+pub(crate) fn partly(
     files: &[SourceFile],
     whole: &Catalog,
     query: &Query,
@@ -161,4 +161,74 @@ fn a_join_that_is_written_on_the_other_side_only_reaches_far() {
         let read = kept(&whole).catalog(whole.dialect());
         assert_eq!(read.reaches_far(), reaches_far, "{written}");
     }
+}
+
+/// Two schemas have a table of the name by which a source of its own says its table: neither is meant, also where an
+/// answer reads one of the two.
+#[test]
+fn a_table_that_two_names_fit_is_ambiguous_with_an_index_too() {
+    let table = |schema: &str, key: &str, columns: &str| {
+        format!(
+            "tables:
+  {key}:
+    table: {schema}.orders
+    columns: [{{name: id, type: integer, pk: true}}, {{name: placed, type: {columns}}}]
+"
+        )
+    };
+    let own = "name: sold
+table: orders
+grain: [id, placed]
+columns:
+- {name: id, type: number}
+- {name: placed, type: time}
+joins:
+- {to: shop_orders, on: id = shop_orders.id, relationship: many_to_one}
+";
+    let files = [
+        SourceFile::new("_schema/shop.yaml", table("shop", "shop_orders", "text")),
+        SourceFile::new("_schema/web.yaml", table("web", "web_orders", "time")),
+        SourceFile::new("sold.yaml", own),
+    ];
+    let whole = Catalog::load(files.to_vec(), Dialect::Sqlite);
+    for dimensions in [
+        vec!["sold.placed:day"],
+        vec!["sold.placed:day", "shop_orders.placed"],
+    ] {
+        let query = serde_json::json!({
+            "measures": ["count(sold.*)"], "dimensions": dimensions,
+        });
+        let query = Query::from_value(&query).expect("a query");
+        let expected = compile(&whole, &query, Dialect::Sqlite);
+        let (found, _) = partly(&files, &whole, &query).expect("an answer from an index");
+        assert_eq!(expected, Ok(found));
+    }
+}
+
+/// Where two schemas have a table of one name, joins say it by that name alone.
+#[test]
+fn a_name_that_two_schemas_have_reaches_far() {
+    let shard = |schema: &str| {
+        format!(
+            "tables:
+  items:
+    table: {schema}.items
+    columns: [{{name: id, type: integer, pk: true}}, {{name: order_id, type: integer}}]
+    joins:
+    - {{to: orders, on: items.order_id = orders.id, relationship: many_to_one, source: formal}}
+  orders:
+    table: {schema}.orders
+    columns: [{{name: id, type: integer, pk: true}}]
+    joins:
+    - {{to: items, on: orders.id = items.order_id, relationship: one_to_many, source: formal}}
+"
+        )
+    };
+    let (shop, web) = (shard("shop"), shard("web"));
+    let files = [
+        ("_schema/shop.yaml", shop.as_str()),
+        ("_schema/web.yaml", &web),
+    ];
+    let whole = fixtures::folder(&files);
+    assert!(kept(&whole).catalog(whole.dialect()).reaches_far());
 }

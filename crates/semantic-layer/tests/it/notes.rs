@@ -513,3 +513,48 @@ fn rows_without_a_match_are_told_only_where_there_may_be_some() {
         [share]
     );
 }
+
+/// A scan that compared no values does not know whether each row has a match.
+#[test]
+fn a_join_that_was_not_counted_may_lack_matches() {
+    let noted = |said: &str, column: &str| {
+        let shard = format!(
+            "tables:
+  people:
+    table: people
+    columns: [{{name: id, type: integer, pk: true}}, {{name: town, type: text}}]
+  sales:
+    table: sales
+    columns: [{{name: id, type: integer, pk: true}}, {{name: buyer_id, type: integer{column}}}]
+    joins:
+    - {{to: people, on: sales.buyer_id = people.id, {said}}}
+"
+        );
+        let catalog = catalog(&[("_schema/main.yaml", &shard)], Dialect::Sqlite);
+        let query = json!({"measures": ["count(sales.*)"], "dimensions": ["people.town"], "include_empty": false});
+        notes(&catalog, &query)
+    };
+    let note = ["rows of `sales` whose `buyer_id` has no match in `people` count under NULL"];
+    let none: [&str; 0] = [];
+    let required = ", nullable: false";
+    let many = "relationship: many_to_one, source: inferred";
+    for evidence in ["decision", "statement", "queries"] {
+        let said = format!("{many}, evidence: {evidence}");
+        assert_eq!(noted(&said, required), note, "{evidence}");
+        let counted = format!("{said}, coverage: 1.0");
+        assert_eq!(noted(&counted, required), none, "{evidence}");
+        assert_eq!(noted(&counted, ""), note, "{evidence}");
+        assert_eq!(noted(&format!("{counted}, keyed: true"), ""), none);
+    }
+    assert_eq!(noted(many, required), none);
+    assert_eq!(noted(many, ""), note);
+    assert_eq!(noted(&format!("{many}, keyed: true"), ""), none);
+    assert_eq!(
+        noted("relationship: many_to_one, source: formal, keyed: true", ""),
+        note
+    );
+    // Which of the two refers to the other is not said: a person may have no sale.
+    let one = "relationship: one_to_one, source: inferred";
+    assert_eq!(noted(one, required), note);
+    assert_eq!(noted(&format!("{one}, keyed: true"), ""), none);
+}

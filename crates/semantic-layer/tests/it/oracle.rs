@@ -28,6 +28,7 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_semantic_layer::{Catalog, Query, compile};
+use ktx_sql::Dialect;
 
 use brute::Expected;
 use engine::{Engine, Rows, Sqlite};
@@ -436,6 +437,34 @@ fn answers_agree_with_brute_force() {
         "{:?} over bridges",
         all.over_bridges
     );
+}
+
+/// Whatever a kept index answers, the whole catalog answers alike.
+#[test]
+fn a_kept_index_answers_like_the_whole_catalog() {
+    let (mut answered, mut left) = (0, 0);
+    for seed in 1..=40 {
+        let mut random = Random::new(seed);
+        let world = World::random(&mut random);
+        let files = world.files();
+        let catalog = Catalog::load(files.clone(), Dialect::Sqlite);
+        if catalog.index().is_none() {
+            continue;
+        }
+        for _ in 0..QUESTIONS {
+            let question = Question::random(&world, &mut random);
+            let query = Query::from_value(&question.json(&world)).expect("a well-formed query");
+            let expected = compile(&catalog, &query, Dialect::Sqlite);
+            match crate::indexed::partly(&files, &catalog, &query) {
+                Some((compiled, _)) => {
+                    answered += 1;
+                    assert_eq!(expected, Ok(compiled), "{query:?}");
+                }
+                None => left += usize::from(expected.is_ok()),
+            }
+        }
+    }
+    assert!(answered > 5 * left, "{answered} answered, {left} left");
 }
 
 #[test]

@@ -126,3 +126,94 @@ fn rows_are_told_apart_by_what_other_tables_look_up() {
         )
     );
 }
+
+/// Orders have two addresses. `billing` and `shipping` are what the joins rest on.
+fn two_addresses(billing: &str, shipping: &str) -> ktx_semantic_layer::Catalog {
+    let join = |column: &str, said: &str| {
+        format!(
+            "{{to: addresses, on: orders.{column} = addresses.id, relationship: many_to_one, {said}}}"
+        )
+    };
+    let shard = format!(
+        "tables:
+  orders:
+    table: orders
+    columns: [{{name: id, type: integer, pk: true}}, {{name: billing_address_id, type: integer}}, {{name: shipping_address_id, type: integer}}, {{name: status, type: text}}]
+    joins:
+    - {}
+    - {}
+  addresses:
+    table: addresses
+    columns: [{{name: id, type: integer, pk: true}}, {{name: city, type: text}}]
+",
+        join("billing_address_id", billing),
+        join("shipping_address_id", shipping),
+    );
+    fixtures::folder(&[("_schema/public.yaml", &shard)])
+}
+
+fn asked(catalog: &ktx_semantic_layer::Catalog, query: &str) -> Result<Vec<String>, Vec<String>> {
+    let query = Query::from_json(query).expect("a query");
+    match compile(catalog, &query, Dialect::Sqlite) {
+        Ok(compiled) => Ok(compiled.notes),
+        Err(error) => {
+            let mut told = vec![error.kind.to_string()];
+            told.extend(error.suggestions);
+            Err(told)
+        }
+    }
+}
+
+/// Past queries that look up one of two addresses do not say that a question means it: the answer would be of one role
+/// without a word.
+#[test]
+fn trust_does_not_choose_between_two_roles() {
+    let by_city = r#"{"measures": ["count(orders.*)"], "dimensions": ["addresses.city"], "include_empty": false}"#;
+    let supported = [
+        "source: inferred, evidence: decision",
+        "source: inferred, evidence: queries",
+        "source: inferred",
+    ];
+    let refused = Err(vec![
+        "ambiguous_join_path".to_owned(),
+        "orders.billing_address".to_owned(),
+        "orders.shipping_address".to_owned(),
+    ]);
+    for one in supported {
+        for other in supported {
+            let catalog = two_addresses(one, other);
+            assert_eq!(asked(&catalog, by_city), refused, "{one} / {other}");
+            let named = by_city.replace("addresses.city", "orders.shipping_address.city");
+            assert!(asked(&catalog, &named).is_ok(), "{one} / {other}");
+        }
+    }
+}
+
+/// A key that the warehouse declares, or the one whose values were counted, is taken before a join that is only named
+/// so or inferred beside it, and the answer names the other one.
+#[test]
+fn the_role_that_is_not_taken_is_named() {
+    let by_city = r#"{"measures": ["count(orders.*)"], "dimensions": ["addresses.city"], "include_empty": false}"#;
+    for (taken, other) in [
+        ("source: formal", "source: inferred"),
+        ("source: inferred", "source: inferred, evidence: names"),
+    ] {
+        let notes = asked(&two_addresses(taken, other), by_city).expect("an answer");
+        let other = "`addresses` is looked up along orders -[billing_address_id]-> addresses; another path, \
+             orders -[shipping_address_id]-> addresses, may give other numbers; to take that one, ask for \
+             `orders.shipping_address`";
+        assert!(notes.iter().any(|note| note == other), "{notes:?}");
+    }
+}
+
+/// The same from the other side: an address counts once in each status of its orders, by one role or the other.
+#[test]
+fn trust_does_not_choose_between_two_roles_of_a_bridge() {
+    let across = r#"{"measures": ["count(addresses.*)"], "dimensions": ["orders.status"], "across": "count_each"}"#;
+    let catalog = two_addresses("source: inferred, evidence: queries", "source: inferred");
+    let found = asked(&catalog, across).expect_err("a refusal");
+    assert_eq!(
+        found.first().map(String::as_str),
+        Some("ambiguous_join_path")
+    );
+}

@@ -4,19 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Edge, Graph, Grounds, Node, NodeId, Routes};
 use crate::model::authored::Relationship;
-use crate::model::resolved::{Join, JoinOrigin, Source};
+use crate::model::resolved::{Counted, Join, JoinOrigin, Source};
 
 /// Above this number of inherited look-ups, roles do not inherit look-ups at all.
 const MOST_EXPANDED: usize = 200_000;
-
-/// The coverage of an unmeasured join: it counts as complete.
-const UNMEASURED: u8 = 100;
 
 #[derive(Clone, Copy)]
 struct Sight {
     grounds: Grounds,
     origin: JoinOrigin,
-    coverage: u8,
+    counted: Counted,
 }
 
 impl Sight {
@@ -24,7 +21,7 @@ impl Sight {
         Self {
             grounds: edge.map_or(Grounds::Word, |edge| edge.grounds),
             origin: edge.map_or(JoinOrigin::Written, |edge| edge.origin),
-            coverage: edge.map_or(UNMEASURED, |edge| edge.coverage),
+            counted: edge.map_or(Counted::default(), |edge| edge.counted),
         }
     }
 }
@@ -105,12 +102,12 @@ impl Builder {
                 let forth = Sight {
                     grounds: found.map_or(Grounds::Word, |found| grounds(join, found, far)),
                     origin: join.origin,
-                    coverage: join.coverage,
+                    counted: join.counted,
                 };
                 let back = Sight {
                     grounds: grounds(join, source, near),
                     origin: join.origin,
-                    coverage: UNMEASURED,
+                    counted: Counted::default(),
                 };
                 self.add_edge(at, to, join.relationship, &join.pairs, [forth, back]);
             }
@@ -152,7 +149,7 @@ impl Builder {
             pairs: turned.collect(),
             grounds: back.grounds,
             origin: back.origin,
-            coverage: back.coverage,
+            counted: back.counted,
         });
         self.add_half(Edge {
             from,
@@ -161,7 +158,7 @@ impl Builder {
             pairs: pairs.to_vec(),
             grounds: forth.grounds,
             origin: forth.origin,
-            coverage: forth.coverage,
+            counted: forth.counted,
         });
     }
 
@@ -182,7 +179,7 @@ impl Builder {
             }
             known.grounds = known.grounds.max(edge.grounds);
             known.origin = known.origin.min(edge.origin);
-            known.coverage = known.coverage.min(edge.coverage);
+            known.counted = known.counted.with(edge.counted);
         } else {
             places.push(edges.len());
             edges.push(edge);

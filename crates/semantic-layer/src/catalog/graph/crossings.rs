@@ -66,7 +66,19 @@ impl Graph {
                     first: None,
                     second: None,
                 });
-                if arrival.first.is_none() || next < arrival.cost {
+                let is_first = arrival.first.is_none();
+                let role = arrival
+                    .first
+                    .filter(|first| first.from == at && first.is_other_role(edge));
+                if let Some(first) = role {
+                    // Trust does not choose between two roles.
+                    arrival.second = Some(edge);
+                    if next < arrival.cost {
+                        (arrival.first, arrival.second) = (Some(edge), Some(first));
+                        arrival.cost = next;
+                        open.push(Reverse((next, edge.to)));
+                    }
+                } else if is_first || next < arrival.cost {
                     *arrival = Arrival {
                         cost: next,
                         first: Some(edge),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::build::{components, safe_places};
 use super::{Edge, Graph, Grounds, Node, NodeId};
 use crate::model::authored::Relationship;
-use crate::model::resolved::JoinOrigin;
+use crate::model::resolved::{Counted, JoinOrigin};
 
 /// The nodes after those of the sources, and all edges.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub(crate) struct StoredGraph {
     self_joins: Vec<String>,
 }
 
-/// Target, relationship, columns, whether the match is known, origin, coverage.
+/// Target, relationship, columns, whether the match is known, origin, what is counted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StoredEdge(
     NodeId,
@@ -29,7 +29,7 @@ struct StoredEdge(
     Vec<(String, String)>,
     bool,
     JoinOrigin,
-    u8,
+    Counted,
 );
 
 impl StoredGraph {
@@ -47,7 +47,7 @@ impl StoredGraph {
                 edge.pairs.clone(),
                 edge.grounds == Grounds::Known,
                 edge.origin,
-                edge.coverage,
+                edge.counted,
             )
         };
         Some(Self {
@@ -81,7 +81,7 @@ impl StoredGraph {
         });
         let nodes: Vec<Node> = plain.chain(roles).collect();
         let edges = self.edges.into_iter().enumerate().map(|(from, edges)| {
-            let edge = |StoredEdge(to, relationship, pairs, is_known, origin, coverage)| Edge {
+            let edge = |StoredEdge(to, relationship, pairs, is_known, origin, counted)| Edge {
                 from,
                 to,
                 relationship,
@@ -92,7 +92,7 @@ impl StoredGraph {
                     Grounds::Word
                 },
                 origin,
-                coverage,
+                counted,
             };
             edges.into_iter().map(edge).collect()
         });

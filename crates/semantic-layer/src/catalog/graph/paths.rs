@@ -3,8 +3,9 @@
 //!
 //! Two paths that carry the same key to a source find the same row, so the one that covers more
 //! rows wins. Between other paths, the one that is trusted more wins: it is as trusted as its least trusted join.
-//! Then a source's direct join beats a detour; then measured coverage decides, then length, then whether the
-//! warehouse itself declares the joins. Paths that are still equal are ambiguous.
+//! Trust does not choose between two roles: joins of one source to the same columns of another one, by columns of its
+//! own that have nothing in common. Then a source's direct join beats a detour; then measured coverage decides, then
+//! length, then whether the warehouse itself declares the joins. Paths that are still equal are ambiguous.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -45,7 +46,7 @@ struct Measure {
 
 impl Measure {
     fn extended(self, edge: &Edge) -> Self {
-        let kept = WHOLE.saturating_sub(self.lost) / 100 * u64::from(edge.coverage);
+        let kept = WHOLE.saturating_sub(self.lost) / 100 * u64::from(edge.counted.percent());
         Self {
             trust: self.trust.max(edge.origin.trust()),
             lost: WHOLE.saturating_sub(kept),
@@ -278,7 +279,11 @@ fn settled<'a>(found: &Found<'a>, node: NodeId, now: Measure) -> Option<Reached<
         return Some(reached);
     };
     for other in reached.arrivals.iter().skip(1) {
-        if compare(found, &best, other).order() == Some(Ordering::Greater) {
+        let is_better = match compare(found, &best, other).order() {
+            Some(order) => order == Ordering::Greater,
+            None => other.measure.trust < best.measure.trust,
+        };
+        if is_better {
             best = *other;
         }
     }
@@ -333,6 +338,7 @@ fn compare(found: &Found<'_>, one: &Arrival<'_>, other: &Arrival<'_>) -> Verdict
     }
     match one.measure.trust.cmp(&other.measure.trust) {
         Ordering::Equal => {}
+        _ if matches!((left, right), ([one], [other]) if one.is_other_role(other)) => {}
         order => return Verdict::Trusted(order),
     }
     match (left, right) {

@@ -120,7 +120,7 @@ fn lookups(catalog: &Catalog, source: usize) -> Vec<Edge> {
         pairs: join.pairs.clone(),
         grounds: super::build::grounds(join, own, join.pairs.iter().map(|(_, far)| far.as_str())),
         origin: join.origin,
-        coverage: join.coverage,
+        counted: join.counted,
     }));
     edges
 }

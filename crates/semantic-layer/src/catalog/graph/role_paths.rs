@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::catalog::near::nearest;
 use crate::model::authored::Relationship;
 use crate::model::error::{ErrorKind, QueryError, Renaming};
-use crate::model::resolved::Source;
+use crate::model::resolved::{Counted, Source};
 
 /// The most joins of a path.
 const MOST_STEPS: usize = 16;
@@ -235,7 +235,7 @@ impl RolePaths<'_> {
                 .collect(),
             grounds: back.map_or(edge.grounds, |back| back.grounds),
             origin: edge.origin,
-            coverage: back.map_or(100, |back| back.coverage),
+            counted: back.map_or(Counted::default(), |back| back.counted),
         };
         let forth = Edge {
             from,

@@ -12,7 +12,7 @@ fn many_to_one(to: &str, alias: Option<&str>) -> Join {
         pairs: vec![(format!("{}_id", alias.unwrap_or(to)), "id".to_owned())],
         origin: JoinOrigin::Written,
         weight: None,
-        coverage: 100,
+        counted: Counted::default(),
     }
 }
 
