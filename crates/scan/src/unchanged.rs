@@ -28,7 +28,7 @@ use crate::structural::artifact::json;
 use crate::wire::{EnrichmentState, ScanReport};
 
 /// Change whenever a kept scan of an earlier version would be wrong.
-const VERSION: &str = "kept-scan-1";
+const VERSION: &str = "kept-scan-2";
 const STAGE: &str = "whole";
 
 #[derive(Serialize, Deserialize)]

@@ -50,6 +50,7 @@ fn a_link_that_covers_more_rows_goes_before_a_link_by_more_columns() {
         relationship: one_to_one
         source: inferred
         coverage: 0.96
+        keyed: true
       - to: people
         'on': salaries.person_id = people.id
         relationship: many_to_one
@@ -78,6 +79,7 @@ fn a_link_that_another_one_implies_is_written_and_counts_later_rows() {
         'on': salaries.year = appearances.year AND salaries.person_id = appearances.person_id
         relationship: one_to_one
         source: inferred
+        keyed: true
       - to: people
         'on': salaries.person_id = people.id
         relationship: many_to_one

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::profile::shape::{Shape, ShapeCounts, looks_like_date};
 use crate::profile::sketch::{SKETCH_SIZE, Sketch, ratio};
 use crate::profile::spelling::Spellings;
-use crate::profile::value::{canonical, day_number, day_of_midnight, hash, range_number};
+use crate::profile::value::{canonical, day_number, day_of_midnight, hash, is_time, range_number};
 use crate::types::TypeFamily;
 use crate::weights as w;
 
@@ -48,6 +48,9 @@ pub struct ColumnProfile {
     /// The first and the last day, counted from 1970, if every value is a day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<(i64, i64)>,
+    /// Whether every value is the text of a day or of a moment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_times: bool,
     /// The sketch of the exact values, if they differ from those in `sketch` by trailing spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Sketch>,
@@ -130,6 +133,15 @@ pub struct ColumnCollector {
     spellings: Spellings,
     all_days: bool,
     days: Option<(i64, i64)>,
+    times: TimeTexts,
+}
+
+/// Whether the texts of a column are times, as far as they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeTexts {
+    None,
+    All,
+    NotAll,
 }
 
 /// Numbers of evenly spaced rows, at most a few thousand.
@@ -185,6 +197,7 @@ impl ColumnCollector {
             spellings: Spellings::default(),
             all_days: true,
             days: None,
+            times: TimeTexts::None,
         }
     }
 
@@ -206,6 +219,7 @@ impl ColumnCollector {
         let hash = hash(&text);
         if let (Cell::Text(written), TypeFamily::Text) = (&cell, self.family) {
             self.spellings.push(written, (&text, hash), &self.counts);
+            self.note_time(written);
         }
         *self.counts.entry(hash).or_insert(0) += 1;
         self.note_range(&text);
@@ -249,6 +263,16 @@ impl ColumnCollector {
                 self.days = Some((first.min(day), last.max(day)));
             }
             None => self.all_days = false,
+        }
+    }
+
+    fn note_time(&mut self, text: &str) {
+        if self.times != TimeTexts::NotAll && !text.is_empty() {
+            self.times = if is_time(text) {
+                TimeTexts::All
+            } else {
+                TimeTexts::NotAll
+            };
         }
     }
 
@@ -322,6 +346,7 @@ impl ColumnCollector {
             listed_all,
             sketch,
             days,
+            holds_times: self.times == TimeTexts::All,
             written,
             folded,
         }

@@ -87,6 +87,45 @@ pub fn day_number(text: &str) -> Option<i64> {
     })
 }
 
+/// Returns whether a text is a day, `2024-01-31`, or a moment of one: `2024-01-31 08:30`, with `T` or a space, seconds, a
+/// fraction and an offset.
+pub fn is_time(text: &str) -> bool {
+    let Some((day, rest)) = text.split_at_checked(10) else {
+        return false;
+    };
+    if day_number(day).is_none() {
+        return false;
+    }
+    let Some(clock) = rest.strip_prefix([' ', 'T']) else {
+        return rest.is_empty();
+    };
+    let clock = clock.strip_suffix('Z').unwrap_or_else(|| {
+        let offset = clock.len().checked_sub(6);
+        let parts = offset.and_then(|at| clock.split_at_checked(at));
+        match parts {
+            Some((clock, offset))
+                if offset.starts_with(['+', '-']) && is_clock(offset.get(1..)) =>
+            {
+                clock
+            }
+            _ => clock,
+        }
+    });
+    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let is_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    is_fraction && is_clock(Some(whole))
+}
+
+/// Returns whether a text is `HH:MM` or `HH:MM:SS`.
+fn is_clock(text: Option<&str>) -> bool {
+    let parts: Vec<&str> = text.unwrap_or_default().split(':').collect();
+    let limits = ["24", "60", "60"];
+    (2..=3).contains(&parts.len())
+        && parts.iter().zip(limits).all(|(part, limit)| {
+            part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()) && *part < limit
+        })
+}
+
 pub fn day_of_midnight(mut text: String) -> String {
     if text
         .get(10..)

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_manifest::Placement;
-use ktx_relationships::links::link::{Endpoint, Link, Origin, Status};
+use ktx_relationships::links::link::{Cardinality, Endpoint, Link, Origin, Status};
+use ktx_relationships::profile::{Extent, TableProfile};
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
+use ktx_warehouse::Table;
 use serde_yaml::{Mapping, Value};
 
 /// Words that some dialect does not accept as an unquoted name.
@@ -64,10 +66,24 @@ pub(crate) struct Join {
     pub(crate) on: String,
     pub(crate) relationship: &'static str,
     pub(crate) formal: bool,
-    /// The percentage of rows with a match, if it was measured and is below 100.
+    /// The percentage of rows with a match, if it was measured. A whole one is written only beside other evidence.
     pub(crate) coverage: Option<u8>,
     /// What an inferred join rests on, if not on counted values.
     pub(crate) evidence: Option<&'static str>,
+    /// Whether the scan has read all rows and none lacks the key; `None` in a scan that reads no values, which leaves
+    /// what is known.
+    pub(crate) is_keyed: Option<bool>,
+}
+
+/// The key that says that no row lacks the key of a join.
+const KEYED: &str = "keyed";
+
+/// The tables and what a scan has read of them.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadTables<'a> {
+    pub(crate) tables: &'a BTreeMap<&'a TableRef, &'a Table>,
+    /// `None` in a scan that reads no values.
+    pub(crate) profiles: Option<&'a BTreeMap<TableRef, TableProfile>>,
 }
 
 /// The direction in which a link is read.
@@ -92,6 +108,7 @@ pub(crate) fn joins_of(
     dialect: Dialect,
     links: &[Link],
     places: &BTreeMap<TableRef, Placement>,
+    read: ReadTables<'_>,
 ) -> BTreeMap<TableRef, Vec<FoundJoin>> {
     let mut joins: BTreeMap<TableRef, Vec<FoundJoin>> = BTreeMap::new();
     for link in links.iter().filter(|link| link.status.is_written()) {
@@ -107,6 +124,9 @@ pub(crate) fn joins_of(
             formal,
             coverage: coverage(link),
             evidence: evidence(link),
+            is_keyed: read
+                .profiles
+                .map(|profiles| is_keyed(link, read.tables, profiles)),
         };
         let back = Join {
             to: from.source.clone(),
@@ -115,6 +135,7 @@ pub(crate) fn joins_of(
             formal,
             coverage: None,
             evidence: evidence(link),
+            is_keyed: read.profiles.map(|_| false),
         };
         let (there, here) = (back.on.clone(), forth.on.clone());
         let mut add = |table: &TableRef, join, far: &TableRef, way, mirror| {
@@ -140,14 +161,38 @@ pub(crate) fn joins_of(
 }
 
 /// Returns the covered share of the referring rows in percent, because finer figures would change
-/// with every scan; `None` if it is 100.
+/// with every scan; `None` if it is 100 and nothing else is the evidence.
 fn coverage(link: &Link) -> Option<u8> {
     let share = link.evidence.row_coverage.or(link.evidence.coverage)?;
     let reaches = |hundredths: &u8| f64::from(*hundredths) - 0.5 <= share * 100.0;
     (0..=100_u8)
         .rev()
         .find(reaches)
-        .filter(|found| *found < 100)
+        .filter(|found| *found < 100 || evidence(link).is_some())
+}
+
+/// Returns whether all rows were read and none lacks the key, where the columns do not say it themselves.
+fn is_keyed(
+    link: &Link,
+    tables: &BTreeMap<&TableRef, &Table>,
+    profiles: &BTreeMap<TableRef, TableProfile>,
+) -> bool {
+    let from = &link.from;
+    let profile = profiles.get(&from.table);
+    let Some(profile) = profile.filter(|profile| profile.extent == Extent::Whole) else {
+        return false;
+    };
+    let is_filled = |name: &String| {
+        let column = profile.column(name);
+        column.is_some_and(|column| column.values > 0 && column.nulls == 0)
+    };
+    let may_lack = || {
+        let table = tables.get(&from.table);
+        let columns = table.map_or(&[][..], |table| &table.columns);
+        let mut nullable = columns.iter().filter(|column| column.nullable);
+        nullable.any(|column| from.columns.contains(&column.name))
+    };
+    from.columns.iter().all(is_filled) && (link.cardinality == Cardinality::OneToOne || may_lack())
 }
 
 /// Returns what a link rests on; `None` for keys of the warehouse and for counted values.
@@ -356,8 +401,12 @@ fn join_map(join: &Join, known: Option<&Mapping>) -> Mapping {
     if let Some(evidence) = join.evidence {
         map.insert(EVIDENCE.into(), evidence.into());
     }
+    if join.is_keyed == Some(true) {
+        map.insert(KEYED.into(), true.into());
+    }
     for (key, value) in known.into_iter().flatten() {
-        let is_found = key == COVERAGE || key == EVIDENCE;
+        let is_read = join.is_keyed.is_some() && key == KEYED;
+        let is_found = is_read || key == COVERAGE || key == EVIDENCE;
         if !map.contains_key(key) && *key != Value::Bool(true) && !is_found {
             map.insert(key.clone(), value.clone());
         }

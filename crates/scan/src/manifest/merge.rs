@@ -8,15 +8,16 @@ use ktx_manifest::{Placement, place_all, shards_folder};
 use ktx_project_store::{Change, ProjectPath};
 use ktx_relationships::links::link::Link;
 use ktx_relationships::profile::table::TableProfile;
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{Column, ScanWarning, Table};
+use ktx_warehouse::{Column, DimensionType, ScanWarning, Table};
 use serde_yaml::{Mapping, Value};
 
 use crate::describe::TableDescription;
 use crate::history::usage::Usage;
 use crate::manifest::joins::{
-    FoundJoin, Join, JoinSource, PreviousJoin, collapsed, forbidden, joins_of, merged_joins,
-    simple_pairs,
+    FoundJoin, Join, JoinSource, PreviousJoin, ReadTables, collapsed, forbidden, joins_of,
+    merged_joins, simple_pairs,
 };
 use crate::manifest::seats::Seats;
 use crate::manifest::usage::usage;
@@ -74,9 +75,15 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
     for path in shards.keys() {
         by_file.entry(path.clone()).or_default();
     }
+    let tables = input.tables.iter().map(|table| (&table.table, table));
+    let tables = tables.collect();
+    let read = ReadTables {
+        tables: &tables,
+        profiles: input.profiles,
+    };
     let merger = Merger {
         input,
-        joins: joins_of(dialect, input.links, &places),
+        joins: joins_of(dialect, input.links, &places, read),
         forbidden: forbidden(dialect, input.links, &places),
         columns: columns_by_source(input.tables, &places),
         places: &places,
@@ -256,7 +263,12 @@ impl Merger<'_> {
             let ai = described
                 .and_then(|described| described.columns.get(&column.name))
                 .map(String::as_str);
-            Value::Mapping(column_entry(column, known, ai))
+            Value::Mapping(column_entry(
+                column,
+                self.type_of(table, column, known),
+                known,
+                ai,
+            ))
         });
         entry.insert("columns".into(), Value::Sequence(columns.collect()));
         let joins = merged_joins(old("joins"), &self.found(&table.table), |join| {
@@ -279,6 +291,31 @@ impl Merger<'_> {
             }
         }
         entry
+    }
+
+    /// Returns the type of a column. SQLite has no type for times: texts that are all times are times, and stay so in a scan
+    /// that reads no values.
+    fn type_of(&self, table: &Table, column: &Column, known: Option<&Mapping>) -> &'static str {
+        let written = match column.dimension_type {
+            DimensionType::Time => "time",
+            DimensionType::String => "string",
+            DimensionType::Number => "number",
+            DimensionType::Boolean => "boolean",
+        };
+        let is_sqlite = self.input.request.connector.dialect() == Dialect::Sqlite;
+        if !is_sqlite || column.dimension_type != DimensionType::String {
+            return written;
+        }
+        let profiles = self.input.profiles;
+        let profile = profiles
+            .and_then(|profiles| profiles.get(&table.table))
+            .and_then(|profile| profile.column(&column.name));
+        let known = known.and_then(|map| map.get("type")?.as_str());
+        match profile {
+            Some(profile) if profile.holds_times => "time",
+            None if known == Some("time") => "time",
+            _ => written,
+        }
     }
 
     fn found(&self, table: &TableRef) -> Vec<Join> {
@@ -376,15 +413,14 @@ fn no_key_any_more(table: &str, on: &str, column: &str) -> ScanWarning {
     }
 }
 
-fn column_entry(column: &Column, known: Option<&Mapping>, ai: Option<&str>) -> Mapping {
+fn column_entry(
+    column: &Column,
+    kind: &'static str,
+    known: Option<&Mapping>,
+    ai: Option<&str>,
+) -> Mapping {
     let mut entry = Mapping::new();
     entry.insert("name".into(), column.name.clone().into());
-    let kind = match column.dimension_type {
-        ktx_warehouse::DimensionType::Time => "time",
-        ktx_warehouse::DimensionType::String => "string",
-        ktx_warehouse::DimensionType::Number => "number",
-        ktx_warehouse::DimensionType::Boolean => "boolean",
-    };
     entry.insert("type".into(), kind.into());
     if column.primary_key {
         entry.insert("pk".into(), true.into());

@@ -41,6 +41,7 @@ fn manual_joins_come_first_then_formal_then_inferred_ones() {
         formal,
         coverage: None,
         evidence: None,
+        is_keyed: Some(false),
     };
     let new = [
         join("e", "a.e = e.id", true),

@@ -17,7 +17,7 @@ use crate::stage_rows::{StageRows, table_unit};
 use crate::structural::hash::structure_hash;
 
 /// Change whenever a stored profile of an earlier version would be wrong.
-const VERSION: &str = "profile-3";
+const VERSION: &str = "profile-4";
 
 /// The code of a column whose name no statement can hold.
 pub(crate) const UNUSABLE: &str = "name_unusable";

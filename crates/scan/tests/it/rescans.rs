@@ -94,3 +94,80 @@ async fn a_join_that_nothing_speaks_against_stays() {
         assert!(text.contains(kept), "{kept}: {text}");
     }
 }
+
+/// SQLite has no type for times. A structural scan reads no values and leaves what an earlier scan has found.
+#[tokio::test]
+async fn texts_that_all_are_times_become_a_time() {
+    let script = "
+CREATE TABLE trips (trip_no INTEGER, left_at TEXT, back_on TEXT, seen TEXT, code TEXT);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+INSERT INTO trips SELECT i, datetime('2025-01-01 08:30', '+' || i || ' days'),
+    CASE WHEN i % 3 THEN date('2025-02-01', '+' || i || ' days') END,
+    CASE WHEN i < 40 THEN date('2025-02-01', '+' || i || ' days') ELSE 'soon' END,
+    printf('%04d-%02d', 2000 + i, i) FROM n;
+";
+    let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, script)));
+    for mode in [ScanMode::Relationships, ScanMode::Structural] {
+        run(&world, mode).await;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(world.project.text(SHARD), @r"
+            tables:
+              trips:
+                table: trips
+                columns:
+                  - name: trip_no
+                    type: number
+                  - name: left_at
+                    type: time
+                  - name: back_on
+                    type: time
+                  - name: seen
+                    type: string
+                  - name: code
+                    type: string
+            ");
+        }
+    }
+}
+
+/// Where the scan has read all rows and none lacks the key, an answer needs no note on rows without a match.
+#[tokio::test]
+async fn a_join_whose_key_no_row_lacks_is_keyed() {
+    let refunds = "
+CREATE TABLE refunds (refund_no INTEGER, customer_id INTEGER);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+INSERT INTO refunds SELECT 90000 + i, CASE WHEN i % 4 THEN i * 3 % 200 + 1 END FROM n;
+";
+    let script = format!("{CUSTOMERS}{refunds}");
+    let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, &script)));
+    run(&world, ScanMode::Relationships).await;
+    let text = world.project.text(SHARD);
+    let joins = text.split("joins:").skip(1).map(|part| {
+        part.lines()
+            .take_while(|line| line.is_empty() || line.starts_with("      "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    });
+    insta::assert_snapshot!(joins.collect::<Vec<_>>().join("\n"), @r"
+
+    - to: orders
+      'on': customers.customer_id = orders.customer_id
+      relationship: one_to_many
+      source: inferred
+    - to: refunds
+      'on': customers.customer_id = refunds.customer_id
+      relationship: one_to_many
+      source: inferred
+
+    - to: customers
+      'on': orders.customer_id = customers.customer_id
+      relationship: many_to_one
+      source: inferred
+      keyed: true
+
+    - to: customers
+      'on': refunds.customer_id = customers.customer_id
+      relationship: many_to_one
+      source: inferred
+    ");
+}
