@@ -263,7 +263,7 @@ fn a_subscriber_that_lags_loses_nothing() {
     let mut from_first = session.subscribe(monitor(), 0).unwrap();
     let mut from_now = session.subscribe(monitor(), session.last()).unwrap();
     let read = |heard: &mut Subscription, most: usize| {
-        let mut numbers = Vec::new();
+        let mut numbers: Vec<u32> = Vec::new();
         while numbers.len() < most
             && let Some(record) = heard.next_written().unwrap()
         {
