@@ -176,6 +176,11 @@ impl Layout {
         self.state().join("transcripts")
     }
 
+    /// `.ktx/state/runs/`: conversations with models in the latest runs.
+    pub fn run_files(&self) -> PathBuf {
+        self.state().join("runs")
+    }
+
     /// `.ktx/state/agents/`: what agents have said and asked.
     pub fn agents(&self) -> PathBuf {
         self.state().join("agents")
@@ -214,6 +219,16 @@ impl Layout {
     /// `.ktx/state/tmp/`: files before they get their name.
     pub fn staging(&self) -> PathBuf {
         self.state().join("tmp")
+    }
+
+    /// `.ktx/state/sync.json`: the last and the next sync.
+    pub(crate) fn sync_state(&self) -> PathBuf {
+        self.state().join("sync.json")
+    }
+
+    /// `.ktx/state/sync.lock`: held by the only process that repeats syncs.
+    pub(crate) fn sync_lock(&self) -> PathBuf {
+        self.state().join("sync.lock")
     }
 
     /// `.ktx/state/publish.lock`: held while a commit is published.

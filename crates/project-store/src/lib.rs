@@ -17,6 +17,7 @@ mod rotation;
 mod server;
 mod state;
 mod store;
+mod sync;
 mod transcripts;
 mod trouble;
 mod walk;
@@ -40,6 +41,8 @@ pub use publish::{
 };
 pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
 pub use store::{Config, ConfigError, OpenError, Store};
+pub use sync::{SyncRound, SyncState};
+pub use transcripts::{KEPT_RUNS, RunFile};
 pub use trouble::{Trouble, cause_chain, failure_of};
 pub use walk::{Folders, LeftOut, Walked, WalkedFile, WhyLeftOut, folders, walk, walk_what_opens};
 pub use watch::{FolderWatch, Watched};

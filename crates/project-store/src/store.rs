@@ -183,6 +183,18 @@ impl Store {
         Ok(lock)
     }
 
+    /// Returns whether a command holds the project's lock. Creates nothing.
+    ///
+    /// # Errors
+    /// [`LockError`] if the lock file cannot be read.
+    pub fn is_locked(&self) -> Result<bool, LockError> {
+        match ProjectLock::check_free(&self.layout.lock()) {
+            Ok(()) => Ok(false),
+            Err(LockError::Held { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Asks the process that holds the project's lock to end, as Ctrl-C does.
     ///
     /// # Errors

@@ -4,4 +4,5 @@
     reason = "test helpers fail the test with the reason"
 )]
 
+mod recorded;
 mod spans;

@@ -70,6 +70,14 @@ impl StateDatabase {
         )
     }
 
+    /// Marks a run that has finished a part of its work as running again.
+    pub fn continue_run(&self, id: &RunId, detail: &Value) -> Result<(), StateError> {
+        self.execute(
+            "UPDATE runs SET status = 'running', finished = NULL, detail = ?2 WHERE id = ?1",
+            (id.as_str(), detail.to_string()),
+        )
+    }
+
     pub fn finish_run(
         &self,
         id: &RunId,

@@ -11,4 +11,5 @@ mod init;
 mod kill;
 mod older;
 mod publish;
+mod run_files;
 mod world;

@@ -1,0 +1,310 @@
+//! A runtime whose conversations are recorded line by line, for any backend.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use ktx_llm_runtime::{
+    Abilities, BackendInfo, CallLabel, ContentBlock, EventSink, Listening, LlmError, LlmRuntime,
+    LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest, ProbeReport,
+    ProbeRequest, RunHandle, RunRequest, TextOutcome, TextRequest, Transcript,
+};
+use ktx_tool_descriptors::{CallContext, ToolError, ToolHandler, ToolOutput, ToolSet};
+use ktx_vocabulary::{ConnectionId, ModelRole};
+use serde_json::{Value, json};
+
+/// Maximum characters of a prompt or an answer.
+const LONGEST_TEXT: usize = 20_000;
+
+/// Maximum characters of the arguments or the result of a tool.
+const LONGEST_PART: usize = 4_000;
+
+/// Maximum bytes of a record; a last line says that it ends there.
+const LONGEST_RECORD: usize = 16 << 20;
+
+/// Where the lines of a record go: redacted JSON objects.
+pub trait RecordSink: Send + Sync {
+    /// Returns a text without secrets.
+    fn redact(&self, text: &str) -> String;
+
+    /// Appends a line. A line that cannot be written is lost; the work goes on.
+    fn append(&self, line: &str);
+}
+
+/// Passes every operation on and records it: what the model was told, which tools it called, what it answered. Handles
+/// of single runs are passed on as they are: their callers have logs of their own.
+pub struct RecordedRuntime {
+    inner: Arc<dyn LlmRuntime>,
+    record: Arc<Record>,
+}
+
+impl std::fmt::Debug for RecordedRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecordedRuntime").finish_non_exhaustive()
+    }
+}
+
+impl RecordedRuntime {
+    pub fn new(inner: Arc<dyn LlmRuntime>, sink: Arc<dyn RecordSink>) -> Self {
+        Self {
+            inner,
+            record: Arc::new(Record {
+                sink,
+                calls: AtomicU32::new(0),
+                bytes: AtomicUsize::new(0),
+            }),
+        }
+    }
+}
+
+struct Record {
+    sink: Arc<dyn RecordSink>,
+    calls: AtomicU32,
+    bytes: AtomicUsize,
+}
+
+impl Record {
+    fn append(&self, line: &Value) {
+        let text = line.to_string();
+        let before = self.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        if before + text.len() <= LONGEST_RECORD {
+            self.sink.append(&text);
+        } else if before <= LONGEST_RECORD {
+            self.sink.append(&json!({ "kind": "full" }).to_string());
+        }
+    }
+
+    /// Redacts before it cuts: a part of a secret has no shape.
+    fn bounded(&self, text: &str, longest: usize) -> String {
+        let text = self.sink.redact(text);
+        let length = text.chars().count();
+        if length <= longest {
+            return text;
+        }
+        let mut shown: String = text.chars().take(longest).collect();
+        shown.push_str(&format!("… ({} more characters)", length - longest));
+        shown
+    }
+
+    fn begin(self: &Arc<Self>, role: ModelRole, label: &CallLabel, asked: Prompt<'_>) -> Call {
+        let call = Call {
+            record: Arc::clone(self),
+            number: self.calls.fetch_add(1, Ordering::Relaxed) + 1,
+        };
+        call.append(&json!({
+            "kind": "asked",
+            "stage": label.stage,
+            "unit": label.unit.as_ref().map(|unit| self.bounded(unit, LONGEST_PART)),
+            "connection": label.connection.as_ref().map(ConnectionId::as_str),
+            "role": role.as_str(),
+            "system": self.bounded(asked.system, LONGEST_TEXT),
+            "prompt": self.bounded(asked.prompt, LONGEST_TEXT),
+        }));
+        call
+    }
+}
+
+struct Prompt<'a> {
+    system: &'a str,
+    prompt: &'a str,
+}
+
+/// One call of a model, by its number in the run.
+#[derive(Clone)]
+struct Call {
+    record: Arc<Record>,
+    number: u32,
+}
+
+impl Call {
+    fn append(&self, line: &Value) {
+        let mut whole = json!({ "call": self.number, "at": Timestamp::now().to_string() });
+        if let (Some(whole), Some(line)) = (whole.as_object_mut(), line.as_object()) {
+            whole.extend(line.clone());
+        }
+        self.record.append(&whole);
+    }
+
+    fn said(&self, kind: &str, text: &str) {
+        let text = self.record.bounded(text, LONGEST_TEXT);
+        self.append(&json!({ "kind": kind, "text": text }));
+    }
+
+    fn failed(&self, error: &LlmError) {
+        let message = self.record.bounded(&error.message, LONGEST_PART);
+        self.append(
+            &json!({ "kind": "failed", "code": error.kind.code().as_str(), "message": message }),
+        );
+    }
+
+    fn called(&self, name: &str, arguments: &str, result: &Result<ToolOutput, ToolError>) {
+        let answer = match result {
+            Ok(output) => &output.markdown,
+            Err(error) => &error.message,
+        };
+        self.append(&json!({
+            "kind": "tool",
+            "name": name,
+            "arguments": self.record.bounded(arguments, LONGEST_PART),
+            "answer": self.record.bounded(answer, LONGEST_PART),
+            "isRefused": result.is_err(),
+        }));
+    }
+
+    fn tools(&self, tools: &ToolSet) -> ToolSet {
+        tools.with_handlers(|tool| {
+            Arc::new(RecordedTool {
+                inner: Arc::clone(&tool.handler),
+                name: tool.name.clone(),
+                call: self.clone(),
+            })
+        })
+    }
+}
+
+struct RecordedTool {
+    inner: Arc<dyn ToolHandler>,
+    name: String,
+    call: Call,
+}
+
+#[async_trait]
+impl ToolHandler for RecordedTool {
+    async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError> {
+        let asked = arguments.to_string();
+        let result = self.inner.call(arguments, context).await;
+        self.call.called(&self.name, &asked, &result);
+        result
+    }
+
+    async fn workable(&self, arguments: Value) -> Vec<Value> {
+        self.inner.workable(arguments).await
+    }
+}
+
+/// What a model says between its calls of tools, where the backend hands it over.
+struct RecordedTurns {
+    inner: Arc<dyn Transcript>,
+    call: Call,
+}
+
+impl Transcript for RecordedTurns {
+    fn earlier(&self) -> Vec<Message> {
+        self.inner.earlier()
+    }
+
+    fn record(&self, message: &Message) {
+        let calls_tools = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
+        if message.role == MessageRole::Assistant && message.content.iter().any(calls_tools) {
+            for block in &message.content {
+                if let ContentBlock::Text { text } = block
+                    && !text.trim().is_empty()
+                {
+                    self.call.said("said", text);
+                }
+            }
+        }
+        self.inner.record(message);
+    }
+}
+
+#[async_trait]
+impl LlmRuntime for RecordedRuntime {
+    async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
+        let asked = Prompt {
+            system: &request.system,
+            prompt: &request.prompt,
+        };
+        let call = self.record.begin(request.role, &request.label, asked);
+        let outcome = self.inner.generate_text(request).await;
+        match &outcome {
+            Ok(outcome) => call.said("answered", &outcome.text),
+            Err(error) => call.failed(error),
+        }
+        outcome
+    }
+
+    async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
+        let asked = Prompt {
+            system: &request.system,
+            prompt: &request.prompt,
+        };
+        let call = self.record.begin(request.role, &request.label, asked);
+        let outcome = self.inner.generate_object(request).await;
+        match &outcome {
+            Ok(outcome) => call.said("answered", &outcome.value.to_string()),
+            Err(error) => call.failed(error),
+        }
+        outcome
+    }
+
+    async fn run_agent_loop(&self, mut request: LoopRequest) -> LoopOutcome {
+        let asked = Prompt {
+            system: &request.system,
+            prompt: &request.prompt,
+        };
+        let call = self.record.begin(request.role, &request.label, asked);
+        request.tools = call.tools(&request.tools);
+        request.transcript = request.transcript.take().map(|inner| {
+            let call = call.clone();
+            Arc::new(RecordedTurns { inner, call }) as Arc<dyn Transcript>
+        });
+        let outcome = self.inner.run_agent_loop(request).await;
+        if let Some(text) = &outcome.text {
+            call.said("answered", text);
+        }
+        match &outcome.error {
+            Some(error) => call.failed(error),
+            None => call.append(&json!({
+                "kind": "ended",
+                "stop": outcome.stop_reason.as_str(),
+                "turns": outcome.metrics.steps,
+            })),
+        }
+        outcome
+    }
+
+    fn start_run(&self, request: RunRequest) -> RunHandle {
+        self.inner.start_run(request)
+    }
+
+    /// Only a probe that fails says something.
+    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
+        let label = CallLabel::of_probe(&request.run_id);
+        let report = self.inner.probe(request).await;
+        if let Err(error) = &report {
+            let asked = Prompt {
+                system: "",
+                prompt: "",
+            };
+            let call = self.record.begin(ModelRole::Default, &label, asked);
+            call.failed(error);
+        }
+        report
+    }
+
+    async fn settle(&self) {
+        self.inner.settle().await;
+    }
+
+    fn describe(&self) -> BackendInfo {
+        self.inner.describe()
+    }
+
+    fn abilities(&self, role: ModelRole) -> Abilities {
+        self.inner.abilities(role)
+    }
+
+    fn beside_runs(&self) -> Option<Arc<dyn LlmRuntime>> {
+        let inner = self.inner.beside_runs()?;
+        Some(Arc::new(Self {
+            inner,
+            record: Arc::clone(&self.record),
+        }))
+    }
+
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+        self.inner.listen(listener)
+    }
+}
