@@ -7,6 +7,7 @@ mod agent_test;
 mod connection;
 mod drift;
 mod history;
+mod ingest;
 mod llm;
 mod mcp;
 mod report;
@@ -46,11 +47,12 @@ pub(crate) use connection::{
 };
 pub(crate) use drift::DriftArgs;
 pub(crate) use history::QueryHistoryArgs;
+pub(crate) use ingest::IngestArgs;
 pub(crate) use llm::{LlmArgs, LlmAskArgs, LlmCommand};
 pub(crate) use mcp::{McpArgs, McpCommand, McpOfferArgs, McpStartArgs, McpTools};
 pub(crate) use report::ReportArgs;
 pub(crate) use review::{ReviewArgs, ReviewCommand};
-pub(crate) use runs::{RunsArgs, RunsCommand};
+pub(crate) use runs::{RunsArgs, RunsCommand, RunsRetryArgs};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
     DiffAlarm, GraphFormat, InterchangeFormat, QueryAcross, QueryFormat, SlArgs, SlCommand,
@@ -114,7 +116,7 @@ pub enum OutputFormat {
 }
 
 /// `--output` and `--json`.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 pub struct OutputArgs {
     /// The output format [default: `KTX_OUTPUT`, else pretty on a terminal and plain otherwise]
     #[arg(long, value_enum, global = true)]
@@ -129,7 +131,7 @@ pub struct OutputArgs {
     clippy::struct_field_names,
     reason = "each is a flag of the command line"
 )]
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 pub struct SpendingArgs {
     /// Stop before the model call that would exceed this cost, at list prices
     #[arg(long, value_name = "USD")]
@@ -176,7 +178,7 @@ pub enum Command {
     Agent(AgentArgs),
     /// Serve the project to agents over MCP
     Mcp(McpArgs),
-    /// List, show and end runs: scans, ingests, notes
+    /// List, show, retry and end runs: scans, ingests, notes
     Runs(RunsArgs),
     /// List, check and call the tools that you describe in `tools/*.yaml`
     Tools(ToolsArgs),
@@ -231,6 +233,7 @@ impl Command {
         match self {
             Self::Scan(args) => args.lock_wait(),
             Self::Ingest(args) => args.wait.lock_wait(),
+            Self::Runs(args) => args.lock_wait(),
             Self::Connection(args) => args.lock_wait(),
             Self::Sl(args) => args.lock_wait(),
             _ => LockWait::NotOffered,
@@ -270,64 +273,6 @@ pub struct StatusArgs {
     /// Contact nothing outside: no model probe, no connection
     #[arg(long)]
     pub fast: bool,
-    /// Never ask questions
-    #[arg(long)]
-    pub no_input: bool,
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// `ktx ingest`
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
-#[derive(Debug, Args)]
-pub struct IngestArgs {
-    /// The connection to ingest [default: every warehouse, then every context source]
-    pub connection_id: Option<String>,
-    /// Ingest every connection
-    #[arg(long, conflicts_with = "connection_id")]
-    pub all: bool,
-    /// Capture what this text teaches into the wiki and the semantic layer (can be repeated)
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["connection_id", "all"])]
-    pub text: Vec<String>,
-    /// Capture what this file teaches; `-` is standard input (can be repeated)
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["connection_id", "all"])]
-    pub file: Vec<PathBuf>,
-    /// Show the units of context sources, their tokens, their price and what is free, and ask nothing
-    #[arg(long, conflicts_with_all = ["text", "file", "facts"])]
-    pub plan: bool,
-    /// Copy the facts and definitions of context sources, and ask no model
-    #[arg(long, conflicts_with_all = ["text", "file"])]
-    pub facts: bool,
-    /// The warehouse of the texts, files or context source [default: the only one for a source; none for texts and
-    /// files, which then become pages only]
-    #[arg(
-        id = "note_connection",
-        long = "connection-id",
-        alias = "connection",
-        value_name = "ID"
-    )]
-    pub note_connection: Option<String>,
-    /// The author of texts and files, for the commit message
-    #[arg(long, value_name = "USER", default_value = "local-cli")]
-    pub user_id: String,
-    /// Stop at the first text or file that fails
-    #[arg(long)]
-    pub fail_fast: bool,
-    #[command(flatten)]
-    pub spending: SpendingArgs,
-    #[command(flatten)]
-    pub history: QueryHistoryArgs,
-    #[command(flatten)]
-    pub wait: WaitArgs,
-    /// Print plain lines
-    #[arg(long, conflicts_with = "json")]
-    pub plain: bool,
-    /// Answer yes to every question
-    #[arg(long, conflicts_with = "no_input")]
-    pub yes: bool,
     /// Never ask questions
     #[arg(long)]
     pub no_input: bool,

@@ -45,7 +45,10 @@ pub(crate) fn run(command: Option<Command>, invocation: &Invocation) -> Outcome 
         Some(Command::Report(args)) => report::run(&args, invocation),
         Some(Command::Wiki(args)) => wiki::run(&args, invocation),
         Some(Command::Why(args)) => why::run(&args, invocation),
-        Some(Command::Runs(args)) => runs::run(&args, invocation),
+        Some(Command::Runs(args)) => match runs::run(&args, invocation)? {
+            runs::Rest::Ended(exit) => Ok(exit),
+            runs::Rest::Retry(retry) => again(&retry, invocation),
+        },
         Some(Command::Tools(args)) => tools::run(&args, invocation),
         Some(Command::Review(args)) => review::run(&args, invocation),
         Some(Command::Usage(args)) => usage::run(&args, invocation),
@@ -57,6 +60,14 @@ pub(crate) fn run(command: Option<Command>, invocation: &Invocation) -> Outcome 
         Some(Command::Completion(args)) => completion::run(&args),
         Some(Command::Complete(args)) => completion::complete(&args, invocation),
         Some(Command::Man(args)) => man::run(&args),
+    }
+}
+
+/// Runs the rest of an earlier run with the command that began it.
+fn again(retry: &runs::Retry, invocation: &Invocation) -> Outcome {
+    match retry {
+        runs::Retry::Ingest(args, scope) => ingest::again(args, scope, invocation),
+        runs::Retry::Scan(args, scope) => scan::again(args, scope, invocation),
     }
 }
 

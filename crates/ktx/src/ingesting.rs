@@ -22,7 +22,8 @@ use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
-use crate::scanning::{Job, ScanResult, look_at_machine, require_usable, scan_locked};
+use crate::run_records::{RunPlan, recorded};
+use crate::scanning::{Job, ScanResult, Scans, look_at_machine, require_usable, scan_locked};
 
 pub(crate) use committed::warnings;
 
@@ -48,13 +49,15 @@ pub(crate) fn describe_all(
         roles: &ROLES,
         need: ModelNeed::Always,
     };
+    let ids = connections.iter().map(|connection| &connection.id);
+    let plan = RunPlan::of_scan(ids, ScanMode::Enriched);
     let results = with_model(model_use, context, |held, model| {
-        described(
-            &connections,
-            QueryHistoryArgs::default(),
-            (held, model),
-            context,
-        )
+        let scans = Descriptions {
+            connections: &connections,
+            history: QueryHistoryArgs::default(),
+            plan: &plan,
+        };
+        described(scans, (held, model), context)
     });
     results.map_err(going_on)
 }
@@ -98,7 +101,7 @@ pub(crate) fn with_model<T>(
             }
         };
         let model = match (runtime, need) {
-            (Ok(Some(runtime)), _) => Model::Usable(runtime),
+            (Ok(Some(runtime)), _) => Model::Usable(recorded(runtime, invocation, project)),
             (Ok(None), ModelNeed::Nothing) => Model::Unwanted,
             (Ok(None), ModelNeed::BeyondFacts) => Model::Absent,
             (Ok(None), ModelNeed::Always) => {
@@ -122,9 +125,20 @@ pub(crate) fn with_model<T>(
     result
 }
 
+/// The warehouses whose tables are described.
+pub(crate) struct Descriptions<'a> {
+    pub(crate) connections: &'a [&'a Connection],
+    pub(crate) history: QueryHistoryArgs,
+    /// What the whole run sets out to do.
+    pub(crate) plan: &'a RunPlan,
+}
+
 pub(crate) fn described(
-    connections: &[&Connection],
-    history: QueryHistoryArgs,
+    Descriptions {
+        connections,
+        history,
+        plan,
+    }: Descriptions<'_>,
     (held, model): (&ProjectLock, &Model),
     CommandContext {
         invocation,
@@ -152,7 +166,12 @@ pub(crate) fn described(
             history,
         })
         .collect();
-    scan_locked(held, (COMMAND, jobs), invocation, project, printer)
+    let scans = Scans {
+        command: COMMAND,
+        jobs,
+        plan,
+    };
+    scan_locked(held, scans, invocation, project, printer)
 }
 
 pub(crate) fn model_name(config: &Project, role: ModelRole) -> String {

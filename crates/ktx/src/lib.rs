@@ -28,6 +28,7 @@ mod opening;
 mod printer;
 mod proposals;
 mod report;
+mod run_records;
 mod scanning;
 mod schemas;
 mod session_usage;

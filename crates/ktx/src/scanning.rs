@@ -24,7 +24,6 @@ use ktx_scan::{
     Writing,
 };
 use ktx_vocabulary::{ConnectionId, ModelRole};
-use serde_json::Value;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +34,7 @@ use crate::local_files;
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
+use crate::run_records::{RunPlan, warehouse_parts, with_part};
 use progress::ScanProgress;
 
 use files::Files;
@@ -85,14 +85,34 @@ pub(crate) fn scan_all(
     printer: &Printer,
 ) -> Outcome<Vec<(ConnectionId, Outcome<ScanResult>)>> {
     let lock = lock(project, command)?;
-    scan_locked(&lock, (command, jobs), invocation, project, printer)
+    let mode = jobs.first().map_or(ScanMode::Relationships, |job| job.mode);
+    let connections = jobs.iter().map(|job| &job.connection.id);
+    let plan = RunPlan::of_scan(connections, mode);
+    let scans = Scans {
+        command,
+        jobs,
+        plan: &plan,
+    };
+    scan_locked(&lock, scans, invocation, project, printer)
+}
+
+/// Scans of one run.
+pub(crate) struct Scans<'a> {
+    pub command: &'a str,
+    pub jobs: Vec<Job<'a>>,
+    /// What the whole run sets out to do.
+    pub plan: &'a RunPlan,
 }
 
 /// A failed connection does not stop the others; a model that cannot be used or that stops midway
 /// stops all.
 pub(crate) fn scan_locked(
     _held: &ProjectLock,
-    (command, jobs): (&str, Vec<Job<'_>>),
+    Scans {
+        command,
+        jobs,
+        plan,
+    }: Scans<'_>,
     invocation: &Invocation,
     project: &OpenProject,
     printer: &Printer,
@@ -105,7 +125,7 @@ pub(crate) fn scan_locked(
         .interrupt_runs(command, invocation.now)
         .map_err(|error| state_failure(&error))?;
     state
-        .begin_run(&invocation.run_id, command, invocation.now, &Value::Null)
+        .begin_run(&invocation.run_id, command, invocation.now, &plan.detail())
         .map_err(|error| state_failure(&error))?;
     project.store.failpoint("scan:begin");
     let state = Arc::new(Mutex::new(state));
@@ -144,6 +164,8 @@ pub(crate) fn scan_locked(
         }
         Ok(results)
     })?;
+    let parts = warehouse_parts(plan, &results);
+    let detail = with_part(plan.detail(), "warehouses", parts);
     let failed = results.iter().any(|(_, result)| result.is_err());
     let status = match paused(&results) {
         _ if failed => RunStatus::Failed,
@@ -153,7 +175,7 @@ pub(crate) fn scan_locked(
     };
     let state = state.lock().map_err(|_| poisoned())?;
     state
-        .finish_run(&invocation.run_id, status, Timestamp::now(), &Value::Null)
+        .finish_run(&invocation.run_id, status, Timestamp::now(), &detail)
         .map_err(|error| state_failure(&error))?;
     drop(state);
     Ok(results)

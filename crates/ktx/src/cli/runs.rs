@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::OutputArgs;
+use super::{LockWait, OutputArgs, SpendingArgs, WaitArgs};
 
 /// Arguments of `ktx runs`.
 #[derive(Debug, Args)]
@@ -24,12 +24,39 @@ pub enum RunsCommand {
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
     },
-    /// Show what a run read, wrote, left and paid
+    /// Show what a run planned, wrote, left and paid, and what its models called
     Show {
         /// The run, or the beginning of its id [default: the last one]
         #[arg(value_name = "RUN")]
         id: Option<String>,
+        /// Also print what the models were told and answered, without secrets
+        #[arg(long)]
+        transcript: bool,
     },
+    /// Do again what failed or was stopped in a run, and nothing else
+    Retry(RunsRetryArgs),
     /// End the run that works on the project now; it keeps what it has finished
     Cancel,
+}
+
+/// `ktx runs retry`
+#[derive(Debug, Args)]
+pub struct RunsRetryArgs {
+    /// The run, or the beginning of its id [default: the last one]
+    #[arg(value_name = "RUN")]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub spending: SpendingArgs,
+    #[command(flatten)]
+    pub wait: WaitArgs,
+}
+
+impl RunsArgs {
+    /// What the command does when another one holds the project's lock.
+    pub(crate) const fn lock_wait(&self) -> LockWait {
+        match &self.command {
+            Some(RunsCommand::Retry(args)) => args.wait.lock_wait(),
+            _ => LockWait::NotOffered,
+        }
+    }
 }

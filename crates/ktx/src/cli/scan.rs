@@ -9,7 +9,7 @@ use super::{LockWait, OutputArgs, QueryHistoryArgs, WaitArgs};
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct ScanArgs {
     /// The connection to scan [default: every warehouse]

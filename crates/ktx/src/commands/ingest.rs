@@ -8,6 +8,7 @@ mod sources;
 
 use std::path::Path;
 
+use ktx_config::Connection;
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{Imports, ModelNeed, Plan, SourceReport, Stop};
 use ktx_llm_runtime::LlmErrorKind;
@@ -17,14 +18,35 @@ use ktx_vocabulary::ConnectionId;
 use crate::cli::IngestArgs;
 use crate::compose;
 use crate::ingesting::{
-    Model, ModelUse, Results, described, failures, going_on, undescribed, with_model,
+    Descriptions, Model, ModelUse, Results, described, failures, going_on, undescribed, with_model,
 };
 use crate::invocation::{CommandContext, Invocation};
 use crate::opening::open_project;
 use crate::report::Outcome;
+use crate::run_records::{RetryScope, RunPlan};
 use crate::scanning::{history, stopped};
 
 pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
+    ingest(args, Orders::AsAsked, invocation)
+}
+
+/// Does the rest of an earlier run.
+pub(crate) fn again(args: &IngestArgs, scope: &RetryScope, invocation: &Invocation) -> Outcome {
+    ingest(args, Orders::Retry(scope), invocation)
+}
+
+/// For whom an ingest is done.
+#[derive(Clone, Copy)]
+enum Orders<'a> {
+    AsAsked,
+    Retry(&'a RetryScope),
+}
+
+fn ingest(args: &IngestArgs, orders: Orders<'_>, invocation: &Invocation) -> Outcome {
+    let retry = match orders {
+        Orders::Retry(scope) => Some(scope),
+        Orders::AsAsked => None,
+    };
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
     let limits = compose::limits_of(&args.spending)?;
@@ -34,10 +56,17 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
         project: &project,
         printer: &printer,
     };
-    if notes::are_given(args) {
-        return notes::run(args, limits, context);
+    let retried_notes = retry.map_or(&[][..], |scope| &scope.notes);
+    if notes::are_given(args) || !retried_notes.is_empty() {
+        return notes::run(args, retry, limits, context);
     }
     let mut plan = Plan::new(args.connection_id.as_deref(), &project.config)?;
+    if let Some(scope) = retry {
+        let is_retried = |found: &&Connection| scope.warehouses.contains(found.id.as_str());
+        plan.warehouses.retain(is_retried);
+        plan.sources
+            .retain(|found| scope.units(&found.id).is_some());
+    }
     if args.facts {
         plan = plan.facts_only()?;
     }
@@ -46,10 +75,9 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     if args.plan {
         return planned::run(&plan, args.note_connection.as_deref(), context);
     }
-    let need = if args.facts {
-        ModelNeed::Nothing
-    } else {
-        plan.need()
+    let need = match orders {
+        _ if args.facts => ModelNeed::Nothing,
+        _ => plan.need(),
     };
     let roles = plan.roles();
     let model_use = ModelUse {
@@ -57,10 +85,42 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
         roles,
         need,
     };
+    let work = Work {
+        args,
+        plan: &plan,
+        retry,
+    };
     let done = with_model(model_use, context, |held, model| {
-        everything(args, &plan, (held, model), context)
+        everything(work, (held, model), context)
     });
-    report::finish(&done.map_err(going_on)?, &plan, context)
+    report::finish(&done.map_err(going_on)?, work, context)
+}
+
+/// What a run does.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    args: &'a IngestArgs,
+    plan: &'a Plan<'a>,
+    /// The earlier run whose rest it does.
+    retry: Option<&'a RetryScope>,
+}
+
+impl Work<'_> {
+    fn plan_of_run(self) -> RunPlan {
+        let names = |connections: &[&Connection]| {
+            let ids = connections.iter().map(|connection| connection.id.as_str());
+            ids.map(str::to_owned).collect()
+        };
+        RunPlan {
+            warehouses: names(&self.plan.warehouses),
+            sources: names(&self.plan.sources),
+            is_facts_only: self.args.facts,
+            reads_query_history: self.args.history.query_history,
+            connection_id: self.args.note_connection.clone(),
+            retry_of: self.retry.map(|scope| scope.run.clone()),
+            ..RunPlan::default()
+        }
+    }
 }
 
 struct IngestResults {
@@ -74,16 +134,20 @@ struct IngestResults {
 /// Facts first, which need no model. Sources last, because their pages are about tables of the
 /// warehouses.
 fn everything(
-    args: &IngestArgs,
-    plan: &Plan<'_>,
+    work: Work<'_>,
     (held, model): (&ProjectLock, &Model),
     context: CommandContext<'_>,
 ) -> Outcome<IngestResults> {
+    let Work { args, plan, retry } = work;
+    let plan_of_run = work.plan_of_run();
     let target = args.note_connection.as_deref();
-    if args.connection_id.is_none() {
+    if args.connection_id.is_none() && retry.is_none() {
         sources::remove_orphans(context)?;
     }
-    let read = sources::read(&plan.sources, target, context);
+    let mut read = sources::read(&plan.sources, target, context);
+    if let Some(scope) = retry {
+        read = read.only(scope, context)?;
+    }
     let imports = if plan.warehouses.is_empty() {
         Imports::Now
     } else {
@@ -92,7 +156,12 @@ fn everything(
     let mut facts = read.copy_facts(Vec::new(), imports, context)?;
     let mut warehouses = Vec::new();
     if !plan.warehouses.is_empty() {
-        let described = described(&plan.warehouses, args.history, (held, model), context);
+        let scans = Descriptions {
+            connections: &plan.warehouses,
+            history: args.history,
+            plan: &plan_of_run,
+        };
+        let described = described(scans, (held, model), context);
         warehouses = match described {
             Err(failure) if !read.is_empty() => {
                 let ids = plan.warehouses.iter().map(|warehouse| &warehouse.id);
@@ -115,7 +184,7 @@ fn everything(
     let sources = if read.is_empty() {
         Vec::new()
     } else {
-        read.ingest(facts, model, opening, context)?
+        read.ingest(facts, model, opening, &plan_of_run, context)?
     };
     let left = plan.warehouses.iter().skip(warehouses.len());
     Ok(IngestResults {

@@ -1,9 +1,13 @@
 //! `ktx runs`: the last runs on this machine, what they did and what they cost.
 
+mod conversation;
+mod retry;
+mod show;
+
 use std::collections::BTreeMap;
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_project_store::{Interruption, Run, RunStatus, StateDatabase};
+use ktx_project_store::{Interruption, Run, StateDatabase};
 use ktx_usage_ledger::{Group, ReportRow, Window};
 use serde_json::{Value, json};
 
@@ -17,18 +21,39 @@ use crate::scanning::state_failure;
 use crate::tables::Report as Table;
 use crate::totals::{cost, read_report};
 
+pub(crate) use retry::Retry;
+
 /// Runs of `ktx runs` without a number.
 const LISTED: u32 = 20;
 
-pub(crate) fn run(args: &RunsArgs, invocation: &Invocation) -> Outcome {
+/// What is left to do for a command of runs.
+pub(crate) enum Rest {
+    /// Nothing: it has ended so.
+    Ended(Exit),
+    /// A part of an earlier run.
+    Retry(Box<Retry>),
+}
+
+pub(crate) fn run(args: &RunsArgs, invocation: &Invocation) -> Outcome<Rest> {
     let printer = invocation.printer(&args.output)?;
-    let project = open_project(invocation, &printer)?;
-    match &args.command {
-        None => list(LISTED, &project, &printer),
-        Some(RunsCommand::List { limit }) => list(*limit, &project, &printer),
-        Some(RunsCommand::Show { id }) => show(id.as_deref(), &project, &printer),
-        Some(RunsCommand::Cancel) => cancel(&project, &printer),
+    if let Some(RunsCommand::Retry(wanted)) = &args.command {
+        return retry::plan(wanted, args.output, invocation, &printer);
     }
+    let project = open_project(invocation, &printer)?;
+    let exit = match &args.command {
+        Some(RunsCommand::List { limit }) => list(*limit, &project, &printer),
+        Some(RunsCommand::Show { id, transcript }) => {
+            let depth = if *transcript {
+                show::Depth::Transcript
+            } else {
+                show::Depth::Overview
+            };
+            show::show(id.as_deref(), depth, &project, &printer)
+        }
+        Some(RunsCommand::Cancel) => cancel(&project, &printer),
+        None | Some(RunsCommand::Retry(_)) => list(LISTED, &project, &printer),
+    };
+    exit.map(Rest::Ended)
 }
 
 fn state(project: &OpenProject) -> Outcome<StateDatabase> {
@@ -108,113 +133,6 @@ fn find(id: Option<&str>, project: &OpenProject) -> Outcome<Run> {
 
 fn unknown(message: &str) -> Failure {
     Failure::new(Code::UnknownRun, message).hint("`ktx runs list` lists the runs on this machine")
-}
-
-fn show(id: Option<&str>, project: &OpenProject, printer: &Printer) -> Outcome {
-    let run = find(id, project)?;
-    let window = Window {
-        run_id: Some(run.id.to_string()),
-        since: None,
-    };
-    let usage = read_report(project, Group::Stage, &window)?;
-    if printer.mode == Mode::Json {
-        let stages = usage
-            .rows
-            .iter()
-            .map(|row| json!({ "stage": row.key, "messages": row.messages, "cost": cost(row) }));
-        printer.json(&json!({
-            "kind": "run",
-            "data": {
-                "run": wire(&run, Some(&usage.total)),
-                "stages": stages.collect::<Vec<_>>(),
-                "detail": run.detail,
-            },
-        }))?;
-        return Ok(Exit::Success);
-    }
-    printer.line(&format!(
-        "{} {}: {}",
-        run.command,
-        run.id,
-        run.status.as_str()
-    ))?;
-    let mut times = format!("started {}", run.started);
-    if let Some(finished) = run.finished {
-        times = format!("{times}, ended {finished} after {}", took(&run));
-    }
-    printer.line(&times)?;
-    for row in usage.rows.iter().filter(|row| row.facts() > 0) {
-        let (messages, cost) = (row.messages, cost(row));
-        printer.line(&format!("{}: {messages} model messages, {cost}", row.key))?;
-    }
-    for line in detail_lines(&run.detail) {
-        printer.line(&line)?;
-    }
-    if usage.total.facts() == 0 {
-        printer.note("the run asked no model");
-    }
-    if let Some(next) = next_step(&run) {
-        printer.note(next);
-    }
-    Ok(Exit::Success)
-}
-
-/// The units of a run by outcome: written, waiting, failed.
-fn detail_lines(detail: &Value) -> Vec<String> {
-    let mut lines = Vec::new();
-    let text = |value: &Value, key: &str| {
-        let text = value.get(key).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
-    };
-    let list = |value: &Value, key: &str| -> Vec<Value> {
-        let items = value.get(key).and_then(Value::as_array);
-        items.cloned().unwrap_or_default()
-    };
-    let names = |value: &Value, key: &str| {
-        let names = list(value, key);
-        let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
-        names.join(", ")
-    };
-    for source in list(detail, "sources") {
-        lines.push(format!("{}:", text(&source, "connectionId")));
-        for unit in list(&source, "units") {
-            let mut line = format!(
-                "  unit {}: {}",
-                text(&unit, "unitKey"),
-                text(&unit, "status")
-            );
-            let captured = unit.get("captured").cloned().unwrap_or_default();
-            for (label, key) in [("pages", "wiki"), ("sources", "sl")] {
-                let named = names(&captured, key);
-                if !named.is_empty() {
-                    line = format!("{line}, {label}: {named}");
-                }
-            }
-            let reason = text(&unit, "error");
-            if !reason.is_empty() {
-                line = format!("{line}: {reason}");
-            }
-            lines.push(line);
-        }
-        for warning in list(&source, "warnings") {
-            lines.push(format!(
-                "  warning: {}",
-                warning.as_str().unwrap_or_default()
-            ));
-        }
-    }
-    lines
-}
-
-const fn next_step(run: &Run) -> Option<&'static str> {
-    match run.status {
-        RunStatus::Partial | RunStatus::Failed | RunStatus::Cancelled | RunStatus::Interrupted => {
-            Some(
-                "the same command continues where this run ended; nothing that is finished is asked again",
-            )
-        }
-        RunStatus::Running | RunStatus::Done => None,
-    }
 }
 
 fn wire(run: &Run, usage: Option<&ReportRow>) -> Value {

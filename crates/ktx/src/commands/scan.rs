@@ -6,16 +6,18 @@ mod review;
 use ktx_diagnostics::{Code, Exit, Failure, counted};
 use std::time::Duration;
 
+use ktx_config::Connection;
 use ktx_manifest::RenamedSource;
 use ktx_scan::{Budget, Reuse, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};
 use crate::connections;
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, OpenProject};
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
+use crate::run_records::RetryScope;
 use crate::scanning::{
     Job, PlannedChanges, ScanResult, estimate_all, estimate_json, estimate_text, history, scan_all,
     stopped,
@@ -29,6 +31,16 @@ pub(crate) fn run(args: &ScanArgs, invocation: &Invocation) -> Outcome {
         None => scan(args, invocation, &printer),
         Some(command) => about_joins(command, args, invocation, &printer),
     }
+}
+
+/// Scans the warehouses that an earlier run has not finished.
+pub(crate) fn again(args: &ScanArgs, scope: &RetryScope, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let connections = connections::targets(&project, None)?;
+    let is_retried = |found: &&Connection| scope.warehouses.contains(found.id.as_str());
+    let connections = connections.into_iter().filter(is_retried).collect();
+    scan_each(connections, args, &project, invocation, &printer)
 }
 
 fn about_joins(
@@ -69,6 +81,17 @@ fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome 
         let results = estimate_all(connections, invocation, &project, printer)?;
         return estimated(results, printer);
     }
+    let connections = connections::targets(&project, args.connection_id.as_deref())?;
+    scan_each(connections, args, &project, invocation, printer)
+}
+
+fn scan_each(
+    connections: Vec<&Connection>,
+    args: &ScanArgs,
+    project: &OpenProject,
+    invocation: &Invocation,
+    printer: &Printer,
+) -> Outcome {
     let budget = Budget {
         statements: args.max_queries,
         time: args
@@ -91,7 +114,7 @@ fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome 
     } else {
         Reuse::Unchanged
     };
-    let jobs = connections::targets(&project, args.connection_id.as_deref())?
+    let jobs = connections
         .into_iter()
         .map(|connection| Job {
             connection,
@@ -103,7 +126,7 @@ fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome 
             history: args.history,
         })
         .collect();
-    let results = scan_all("ktx scan", jobs, invocation, &project, printer)?;
+    let results = scan_all("ktx scan", jobs, invocation, project, printer)?;
     let is_missed = args.history.query_history && history::is_missing(&results);
     let exit = report("scan", results, printer)?;
     Ok(match exit {

@@ -1,5 +1,7 @@
 //! Captures notes of people and agents, with the model, its ledger and the project's lock.
 
+mod prefilter;
+
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -10,12 +12,12 @@ use ktx_ingest::{
     capture_notes,
 };
 use ktx_llm_runtime::LlmRuntime;
-use ktx_memory::{LONGEST_NOTE, NoteStatus, ROLE};
+use ktx_memory::{LONGEST_NOTE, NoteStatus, ROLE, worthless};
 use ktx_project_store::{RunStatus, StateDatabase};
 use ktx_sql::Dialect;
 use ktx_usage_ledger::Limits;
-use ktx_vocabulary::{ConnectionId, ModelRole};
-use serde_json::Value;
+use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::committed::warnings;
@@ -27,6 +29,7 @@ use crate::invocation::{CommandContext, Invocation};
 use crate::locking::lock;
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
+use crate::run_records::{KeptNotes, RunPlan, with_part};
 use crate::scanning::{look_at_machine, state_failure};
 
 /// Also the command of its runs.
@@ -43,6 +46,31 @@ pub(crate) struct Submission<'a> {
     pub(crate) author: &'a str,
     pub(crate) after_failure: AfterFailure,
     pub(crate) limits: Limits,
+    /// The earlier run whose notes these are.
+    pub(crate) retry_of: Option<&'a str>,
+    /// The ids under which the notes were handed in; none if all have that of the run.
+    pub(crate) runs: &'a [RunId],
+}
+
+impl Submission<'_> {
+    fn plan(&self) -> RunPlan {
+        RunPlan {
+            notes: self.notes.iter().map(Note::subject).collect(),
+            note_runs: self.runs.iter().map(ToString::to_string).collect(),
+            connection_id: self.connection.as_ref().map(|(id, _)| id.to_string()),
+            retry_of: self.retry_of.map(str::to_owned),
+            ..RunPlan::default()
+        }
+    }
+
+    /// Keeps the notes without a whole result for a retry.
+    fn keep_open(&self, results: &[Outcome<Committed>], context: CommandContext<'_>) {
+        let open = self.notes.iter().enumerate();
+        let open = open.filter(|(index, _)| !results.get(*index).is_some_and(is_whole));
+        let connection = self.connection.as_ref().map(|(id, _)| id);
+        let notes = open.map(|(_, note)| note);
+        KeptNotes::new(notes, connection, self.author, context.invocation).keep(context);
+    }
 }
 
 pub(crate) fn of_text(text: &str) -> Note {
@@ -80,17 +108,75 @@ pub(crate) fn check(note: &Note) -> Outcome<()> {
     Ok(())
 }
 
-pub(crate) fn capture(
-    content: &str,
-    connection_id: Option<&str>,
-    context: CommandContext<'_>,
-) -> Outcome<Committed> {
-    only(content, connection_id, "mcp", context, |submission| {
-        capture_all(submission, context)
-    })
+/// A note that waited for its capture.
+pub(crate) struct QueuedNote {
+    pub(crate) run: RunId,
+    pub(crate) content: String,
 }
 
-/// As [`capture`], for an agent: with its model, within its budget. `go` runs the work.
+/// Captures notes that waited together in one run, for each the status under its own id.
+pub(crate) fn capture_queued(
+    queued: &[QueuedNote],
+    connection_id: Option<&str>,
+    context: CommandContext<'_>,
+) -> Vec<NoteStatus> {
+    let notes: Vec<Note> = queued.iter().map(|note| of_text(&note.content)).collect();
+    let begun = |note: &QueuedNote| NoteStatus::queued(&note.run).ingesting();
+    let failed = |note: &QueuedNote, failure: &Failure| {
+        begun(note).failed(failure.to_text().trim_end().to_owned())
+    };
+    let checks: Vec<Outcome<()>> = notes.iter().map(check).collect();
+    let sound = queued.iter().zip(&notes).zip(&checks);
+    let sound = sound.filter(|(_, check)| check.is_ok());
+    let (runs, sound): (Vec<RunId>, Vec<Note>) = sound
+        .map(|((queued, note), _)| (queued.run.clone(), note.clone()))
+        .unzip();
+    let captured = || {
+        let connection =
+            connection_id.map(|id| warehouse_with_dialect(&context.project.config, id));
+        let submission = Submission {
+            notes: &sound,
+            connection: connection.transpose()?,
+            author: "mcp",
+            after_failure: AfterFailure::Continue,
+            limits: Limits::default(),
+            retry_of: None,
+            runs: &runs,
+        };
+        capture_all(&submission, context)
+    };
+    let results = if sound.is_empty() {
+        Ok(Vec::new())
+    } else {
+        captured()
+    };
+    let mut tried = results
+        .as_ref()
+        .map_or(&[][..], |all| all.as_slice())
+        .iter();
+    let mut last: Option<Failure> = results.as_ref().err().cloned();
+    let statuses = queued.iter().zip(&notes).zip(checks);
+    let statuses = statuses.map(|((queued, note), check)| {
+        if let Err(failure) = check {
+            return failed(queued, &failure);
+        }
+        match tried.next() {
+            Some(Ok(committed)) => note_status(begun(queued), note, committed),
+            Some(Err(failure)) => {
+                last = Some(failure.clone());
+                failed(queued, failure)
+            }
+            // What stopped the run before it.
+            None => match &last {
+                Some(failure) => failed(queued, failure),
+                None => begun(queued).failed("the note was not tried".to_owned()),
+            },
+        }
+    });
+    statuses.collect()
+}
+
+/// Captures a note of an agent: with its model, within its budget. `go` runs the work.
 pub(crate) fn capture_with<F>(
     content: &str,
     connection_id: Option<&str>,
@@ -131,14 +217,23 @@ fn only(
         author,
         after_failure: AfterFailure::Stop,
         limits: Limits::default(),
+        retry_of: None,
+        runs: &[],
     };
-    let mut results = capture(&submission)?;
+    let mut results = prefilter::prefiltered(&submission, capture)?;
     let missing = || Failure::new(Code::Internal, "the note has no result");
     results.pop().unwrap_or_else(|| Err(missing()))
 }
 
 /// Notes after the last result were not tried.
 pub(crate) fn capture_all(
+    submission: &Submission<'_>,
+    context: CommandContext<'_>,
+) -> Outcome<Vec<Outcome<Committed>>> {
+    prefilter::prefiltered(submission, |useful| with_ledger(useful, context))
+}
+
+fn with_ledger(
     submission: &Submission<'_>,
     context: CommandContext<'_>,
 ) -> Outcome<Vec<Outcome<Committed>>> {
@@ -192,7 +287,10 @@ fn recorded(
     look_at_machine(project, printer)?;
     let run_store = RunStore::open(&project.store, invocation.now);
     let run_store = run_store.map_err(|error| cause(&error, &project.dir))?;
-    begin(run_store.state(), invocation)?;
+    let plan = submission.plan();
+    begin(run_store.state(), &plan, invocation)?;
+    submission.keep_open(&[], context);
+    let runtime = crate::run_records::recorded(runtime, invocation, project);
     let work: Work<'_> =
         Box::new(|cancel| Box::pin(asked(submission, runtime, &run_store, context, cancel)));
     let results = go(work);
@@ -201,20 +299,23 @@ fn recorded(
         Ok(results) if results.iter().any(Result::is_ok) => RunStatus::Partial,
         _ => RunStatus::Failed,
     };
+    if let Ok(results) = &results {
+        submission.keep_open(results, context);
+    }
     let finished = run_store.state().finish_run(
         &invocation.run_id,
         status,
         Timestamp::now(),
-        &detail(invocation, &results),
+        &detail(submission, &plan, invocation, &results),
     );
     finished.map_err(|error| state_failure(&error))?;
     results
 }
 
-fn begin(state: &StateDatabase, invocation: &Invocation) -> Outcome<()> {
+fn begin(state: &StateDatabase, plan: &RunPlan, invocation: &Invocation) -> Outcome<()> {
     state
         .interrupt_runs(COMMAND, invocation.now)
-        .and_then(|()| state.begin_run(&invocation.run_id, COMMAND, invocation.now, &Value::Null))
+        .and_then(|()| state.begin_run(&invocation.run_id, COMMAND, invocation.now, &plan.detail()))
         .map_err(|error| state_failure(&error))
 }
 
@@ -270,14 +371,74 @@ fn line(event: &NoteEvent) -> String {
     }
 }
 
-fn detail(invocation: &Invocation, results: &Outcome<Vec<Outcome<Committed>>>) -> Value {
+/// A run of one note has its status among its details, which outlives the server that took the note.
+fn detail(
+    submission: &Submission<'_>,
+    plan: &RunPlan,
+    invocation: &Invocation,
+    results: &Outcome<Vec<Outcome<Committed>>>,
+) -> Value {
     let status = NoteStatus::queued(&invocation.run_id);
     let status = match results.as_ref().map(Vec::as_slice) {
-        Ok([Ok(committed)]) => note_status(status, committed),
+        Ok([Ok(committed)]) => {
+            let note = submission.notes.first();
+            note.map_or(status.clone(), |note| note_status(status, note, committed))
+        }
         Ok([Err(failure)]) | Err(failure) => status.failed(failure.to_text()),
-        Ok(_) => return Value::Null,
+        Ok(_) => return with_notes(plan.detail(), submission, invocation, results),
     };
-    serde_json::to_value(status).unwrap_or_default()
+    let detail = serde_json::to_value(status).unwrap_or_default();
+    let detail = with_part(detail, "plan", json!(plan));
+    with_notes(detail, submission, invocation, results)
+}
+
+fn with_notes(
+    detail: Value,
+    submission: &Submission<'_>,
+    invocation: &Invocation,
+    results: &Outcome<Vec<Outcome<Committed>>>,
+) -> Value {
+    let notes = submission.notes.iter().enumerate();
+    let items = notes.map(|(index, note)| {
+        let run = submission.runs.get(index).unwrap_or(&invocation.run_id);
+        let run = run.as_str();
+        match results {
+            Ok(results) => note_item(note, run, results.get(index)),
+            Err(failure) => note_item(note, run, Some(&Err(failure.clone()))),
+        }
+    });
+    with_part(detail, "notes", Value::Array(items.collect()))
+}
+
+/// The result of a note, as the command prints it with `--json`; none if it was not tried.
+pub(crate) fn note_item(note: &Note, run: &str, result: Option<&Outcome<Committed>>) -> Value {
+    let (status, done, error) = match result {
+        Some(Ok(done)) => (status_name(note, done), Some(done), None),
+        Some(Err(failure)) => ("error", None, Some(failure)),
+        None => ("not-run", None, None),
+    };
+    let captured = done.map(|done| done.written.clone()).unwrap_or_default();
+    json!({
+        "label": note.label,
+        "runId": run,
+        "status": status,
+        "captured": { "wiki": captured.wiki, "sl": captured.sl, "xrefs": captured.xrefs },
+        "commitHash": done.and_then(|done| done.commit.as_deref()),
+        "error": error.map(|failure| failure.message.as_str()),
+        "errorCode": error.map(|failure| failure.code.as_str()),
+        "hints": error.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
+        "warnings": done.map(|done| note_warnings(note, done)).unwrap_or_default(),
+    })
+}
+
+pub(crate) fn status_name(note: &Note, committed: &Committed) -> &'static str {
+    if committed.truncation.is_some() {
+        "partial"
+    } else if worthless(&note.text).is_some() {
+        "skipped"
+    } else {
+        "done"
+    }
 }
 
 pub(crate) fn is_whole(result: &Outcome<Committed>) -> bool {
@@ -285,15 +446,18 @@ pub(crate) fn is_whole(result: &Outcome<Committed>) -> bool {
     committed.is_ok_and(|committed| committed.truncation.is_none())
 }
 
-pub(crate) fn note_status(status: NoteStatus, committed: &Committed) -> NoteStatus {
+pub(crate) fn note_status(status: NoteStatus, note: &Note, committed: &Committed) -> NoteStatus {
     let status = status.written(committed.written.clone(), committed.commit.clone());
     NoteStatus {
-        warnings: note_warnings(committed),
+        warnings: note_warnings(note, committed),
         ..status
     }
 }
 
-pub(crate) fn note_warnings(committed: &Committed) -> Vec<String> {
+pub(crate) fn note_warnings(note: &Note, committed: &Committed) -> Vec<String> {
+    if let Some(warning) = prefilter::warning(note) {
+        return vec![warning];
+    }
     match committed.origin {
         Origin::ThisRun => warnings(committed),
         Origin::EarlierRun => {

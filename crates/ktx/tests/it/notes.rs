@@ -260,7 +260,7 @@ fn bad_notes_cost_nothing() {
     for (line, expected) in [
         (
             "ingest --fail-fast",
-            "exit 2\n--- stderr\nProject: [SANDBOX]/work\nerror: `--fail-fast` belongs to `--text` and `--file`\n\n\
+            "exit 2\n--- stderr\nProject: [SANDBOX]/work\nerror: `--fail-fast` belongs to `--text`, `--file` and `--transcript`\n\n\
              hint: name the warehouse to ingest without a flag: `ktx ingest <id>`\n",
         ),
         (
@@ -277,7 +277,7 @@ fn bad_notes_cost_nothing() {
              hint: give Markdown, plain text or SQL in UTF-8\n",
         ),
         (
-            "ingest --text 'Fine.' --connection-id nope",
+            "ingest --text 'Revenue.' --connection-id nope",
             "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: there is no connection `nope`\n\n\
              hint: use one of `warehouse`\n",
         ),
@@ -285,6 +285,84 @@ fn bad_notes_cost_nothing() {
         check(&sandbox, line, expected);
     }
     assert_eq!(processes(&sandbox), 0);
+}
+
+/// A conversation is read without what teaches nothing; texts that teach nothing cost nothing.
+#[test]
+fn conversations_are_captured_and_worthless_texts_are_not() {
+    let sandbox = local(&captures());
+    let lines = [
+        json!({ "type": "user", "message": { "role": "user", "content": NOTE } }),
+        json!({ "type": "assistant", "message": { "role": "assistant", "content": [
+            { "type": "text", "text": "I will remember that." },
+            { "type": "tool_use", "name": "Bash", "input": { "command": "private" } },
+        ] } }),
+        json!({ "type": "user", "message": { "role": "user", "content": "Thanks!" } }),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    write(&sandbox, "chat.jsonl", &lines.join("\n"));
+    write(
+        &sandbox,
+        "code.py",
+        "import os\n\ndef run(path):\n    return os.stat(path);\n",
+    );
+    let worthless = "ingest --text 'Hi there!' --file code.py";
+    check!(&sandbox, worthless, @r#"
+    exit 0
+    Note	Status	Pages	Sources	Commit
+    "Hi there!"	skipped	-	-	nothing to keep
+    code.py	skipped	-	-	nothing to keep
+    --- stderr
+    Project: [SANDBOX]/work
+    warning: "Hi there!": it is a greeting or thanks; no model was asked, and nothing was written
+    warning: code.py: it is code without a word of prose; say in a sentence what it means; no model was asked, and nothing was written
+    "#);
+    assert_eq!(processes(&sandbox), 0);
+    check!(
+        &sandbox,
+        "ingest --connection-id warehouse --text 'Thank you' --transcript chat.jsonl",
+        @r#"
+    exit 0
+    Note	Status	Pages	Sources	Commit
+    "Thank you"	skipped	-	-	nothing to keep
+    chat.jsonl	done	revenue	orders	[COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    [1/1] chat.jsonl
+    [1/1] chat.jsonl · turn 1 of 30
+    [1/1] chat.jsonl · turn 2 of 30
+    [1/1] chat.jsonl · turn 3 of 30
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    warning: "Thank you": it is a greeting or thanks; no model was asked, and nothing was written
+    4 model messages, 548 tokens in, 80 out, list price unknown
+    "#
+    );
+    let shown = json_of(&sandbox, "runs show --json");
+    let prompt = shown["data"]["transcript"]["calls"][0]["prompt"].to_string();
+    assert!(
+        prompt.contains("User: Refunds are not revenue."),
+        "{prompt}"
+    );
+    assert!(
+        !prompt.contains("private") && !prompt.contains("Thanks"),
+        "{prompt}"
+    );
+    write(&sandbox, "empty.jsonl", "{\"type\":\"summary\"}\n");
+    check!(&sandbox, "ingest --transcript empty.jsonl", @r"
+    exit 3
+    --- stderr
+    Project: [SANDBOX]/work
+    error: `empty.jsonl` cannot be captured
+      caused by: the transcript has no message of a user or an assistant
+
+    hint: give the JSON lines of a Claude Code session, or plain text
+    ");
+    check!(&sandbox, "ingest --transcript - --file -", @r"
+    exit 2
+    --- stderr
+    Project: [SANDBOX]/work
+    error: standard input can be read only once: `-` is given twice
+    ");
 }
 
 /// `kill -9` at each step: the next run captures the note, once, and does not pay again for a

@@ -4,7 +4,7 @@ mod input;
 mod report;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_ingest::AfterFailure;
+use ktx_ingest::{AfterFailure, Note};
 use ktx_usage_ledger::Limits;
 
 use crate::cli::IngestArgs;
@@ -12,17 +12,18 @@ use crate::connections::warehouse_with_dialect;
 use crate::ingesting::notes::{Submission, capture_all};
 use crate::invocation::CommandContext;
 use crate::report::Outcome;
+use crate::run_records::RetryScope;
 
 pub(super) fn are_given(args: &IngestArgs) -> bool {
-    !args.text.is_empty() || !args.file.is_empty()
+    !args.text.is_empty() || !args.file.is_empty() || !args.transcript.is_empty()
 }
 
 /// Refuses options that only apply to notes, and partial runs of a single context source.
 pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()> {
     let (flag, owners) = if args.fail_fast {
-        ("--fail-fast", "`--text` and `--file`")
+        ("--fail-fast", "`--text`, `--file` and `--transcript`")
     } else if args.note_connection.is_some() && !is_one_source {
-        let owners = "`--text`, `--file` and the ingest of a context source";
+        let owners = "`--text`, `--file`, `--transcript` and the ingest of a context source";
         ("--connection-id", owners)
     } else {
         return Ok(());
@@ -34,13 +35,23 @@ pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()
 }
 
 /// Each note is committed before the next one begins.
-pub(super) fn run(args: &IngestArgs, limits: Limits, context: CommandContext<'_>) -> Outcome {
+pub(super) fn run(
+    args: &IngestArgs,
+    retry: Option<&RetryScope>,
+    limits: Limits,
+    context: CommandContext<'_>,
+) -> Outcome {
     let connection = args
         .note_connection
         .as_deref()
         .map(|id| warehouse_with_dialect(&context.project.config, id))
         .transpose()?;
-    let notes = input::notes(args, context.invocation)?;
+    let mut notes = input::notes(args, context.invocation)?;
+    let retried = retry.map_or(&[][..], |scope| &scope.notes);
+    notes.extend(retried.iter().map(|kept| Note {
+        label: kept.label.clone(),
+        text: kept.text.clone(),
+    }));
     let submission = Submission {
         notes: &notes,
         connection,
@@ -51,7 +62,9 @@ pub(super) fn run(args: &IngestArgs, limits: Limits, context: CommandContext<'_>
             AfterFailure::Continue
         },
         limits,
+        retry_of: retry.map(|scope| scope.run.as_str()),
+        runs: &[],
     };
     let results = capture_all(&submission, context)?;
-    report::finish(args, &notes, &results, context)
+    report::finish(&submission, retry, &results, context)
 }

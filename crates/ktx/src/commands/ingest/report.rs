@@ -5,7 +5,7 @@ use ktx_ingest::Plan;
 use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
 
-use super::{IngestResults, exit, is_interrupted, nothing_done, sources};
+use super::{IngestResults, Work, exit, is_interrupted, nothing_done, sources};
 use crate::ingesting::{
     ASK_AGAIN, COMMAND, Results, failures, going_on, pause_exit, pause_text, undescribed,
 };
@@ -22,11 +22,7 @@ use crate::totals::print_totals;
 /// The column that only a run with past queries has.
 const HISTORY: &str = "Query history";
 
-pub(super) fn finish(
-    done: &IngestResults,
-    plan: &Plan<'_>,
-    context: CommandContext<'_>,
-) -> Outcome {
+pub(super) fn finish(done: &IngestResults, work: Work<'_>, context: CommandContext<'_>) -> Outcome {
     let CommandContext {
         invocation,
         project,
@@ -42,7 +38,11 @@ pub(super) fn finish(
     let paused = paused(results).cloned();
     let left = undescribed(results);
     if printer.mode == Mode::Json {
-        printer.json(&envelope(done, plan, project))?;
+        let mut report = envelope(done, work.plan, project);
+        if let (Some(scope), Some(report)) = (work.retry, report.as_object_mut()) {
+            report.insert("retry".to_owned(), scope.report.clone());
+        }
+        printer.json(&report)?;
     } else {
         if !results.is_empty() {
             print(results, printer)?;

@@ -9,19 +9,21 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_context_sources::Source;
+use ktx_diagnostics::counted;
 use ktx_ingest::{
     FactsReports, FactsSource, Imports, IngestError, IngestRequest, PlannedUnit, RunStore,
-    SourceReport, Start, Stop, UnavailableModel, UsableModel, copy_facts, planned_units,
+    SourceReport, Start, Stop, UnavailableModel, UnitNeed, UsableModel, copy_facts, planned_units,
 };
 use ktx_project_store::RunStatus;
 use ktx_vocabulary::ConnectionId;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::compose;
 use crate::ingesting::failures::cause;
 use crate::ingesting::{COMMAND, Model, model_name};
 use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::report::Outcome;
+use crate::run_records::{RetryScope, RunPlan, UnitScope, combined, with_part};
 use crate::scanning::state_failure;
 
 pub(super) use report::{items, print, targets};
@@ -147,12 +149,52 @@ impl ReadSources {
         Ok(copy_facts(&sources, &unread, earlier, imports, &run_store))
     }
 
+    /// Returns the sources without units that a retry leaves: what has changed since the earlier run. Units that are
+    /// known already cost nothing and stay, so that nothing about them is taken for gone.
+    pub(super) fn only(
+        mut self,
+        scope: &RetryScope,
+        CommandContext {
+            invocation,
+            project,
+            printer,
+        }: CommandContext<'_>,
+    ) -> Outcome<Self> {
+        if self.is_empty() {
+            return Ok(self);
+        }
+        let run_store = open(invocation, project)?;
+        for (id, read) in &mut self.entries {
+            let (Ok(read), Some(UnitScope::Named(named))) = (read, scope.units(id)) else {
+                continue;
+            };
+            let planned = planned_units(&read.source, &run_store)
+                .map_err(|error| cause(&error, &project.dir))?;
+            let is_other =
+                |unit: &&PlannedUnit| unit.need != UnitNeed::Known && !named.contains(&unit.key);
+            let others: BTreeSet<String> = planned
+                .iter()
+                .filter(is_other)
+                .map(|unit| unit.key.clone())
+                .collect();
+            if !others.is_empty() {
+                printer.note(&format!(
+                    "left: {} of {id} with later changes; `ktx ingest {id}` reads them",
+                    counted(others.len(), "unit")
+                ));
+            }
+            read.source.units.retain(|unit| !others.contains(&unit.key));
+        }
+        Ok(self)
+    }
+
     /// Holds the project's lock. Each source has a result, even if it was not tried.
     pub(super) fn ingest(
         self,
         facts: FactsReports,
         model: &Model,
         opening: StartCondition,
+        plan: &RunPlan,
         context: CommandContext<'_>,
     ) -> Outcome<Results> {
         let CommandContext {
@@ -161,15 +203,7 @@ impl ReadSources {
             ..
         } = context;
         let run_store = open(invocation, project)?;
-        if opening == StartCondition::Alone {
-            let state = run_store.state();
-            state
-                .interrupt_runs(COMMAND, invocation.now)
-                .and_then(|()| {
-                    state.begin_run(&invocation.run_id, COMMAND, invocation.now, &Value::Null)
-                })
-                .map_err(|error| state_failure(&error))?;
-        }
+        let before = begin(plan, &run_store, invocation)?;
         let mut order = Vec::new();
         let mut sources = Vec::new();
         for (id, read) in self.entries {
@@ -202,17 +236,53 @@ impl ReadSources {
             Some((id, result))
         });
         let results: Results = results.collect();
-        let state = run_store.state();
-        state
-            .finish_run(
-                &invocation.run_id,
-                status(&results),
-                Timestamp::now(),
-                &json!({ "sources": items(&results, project) }),
-            )
-            .map_err(|error| state_failure(&error))?;
+        finish(before, &results, &run_store, context)?;
         Ok(results)
     }
+}
+
+/// Begins the run, or continues the one that has described warehouses. Returns that one.
+fn begin(
+    plan: &RunPlan,
+    run_store: &RunStore,
+    invocation: &Invocation,
+) -> Outcome<Option<ktx_project_store::Run>> {
+    let state = run_store.state();
+    let run = &invocation.run_id;
+    let begun = || {
+        let before = state.run(run)?;
+        match &before {
+            Some(before) => state.continue_run(run, &before.detail)?,
+            None => {
+                state.interrupt_runs(COMMAND, invocation.now)?;
+                state.begin_run(run, COMMAND, invocation.now, &plan.detail())?;
+            }
+        }
+        Ok(before)
+    };
+    begun().map_err(|error| state_failure(&error))
+}
+
+fn finish(
+    before: Option<ktx_project_store::Run>,
+    results: &Results,
+    run_store: &RunStore,
+    CommandContext {
+        invocation,
+        project,
+        ..
+    }: CommandContext<'_>,
+) -> Outcome<()> {
+    let state = run_store.state();
+    let run = &invocation.run_id;
+    let own = status(results);
+    let ended = || {
+        let detail = state.run(run)?.map(|run| run.detail).unwrap_or_default();
+        let detail = with_part(detail, "sources", json!(items(results, project)));
+        let status = before.map_or(own, |before| combined(before.status, own));
+        state.finish_run(run, status, Timestamp::now(), &detail)
+    };
+    ended().map_err(|error| state_failure(&error))
 }
 
 fn open(invocation: &Invocation, project: &OpenProject) -> Outcome<RunStore> {

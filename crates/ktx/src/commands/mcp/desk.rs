@@ -1,25 +1,29 @@
 //! Notes of agents: accepted immediately, captured one after another in a separate thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use ktx_diagnostics::{Failure, excerpt};
-use ktx_ingest::Committed;
 use ktx_memory::{NoteQueue, NoteStatus};
-use ktx_project_store::RunStatus;
+use ktx_project_store::{Run, RunStatus, StateDatabase, StateError};
 use ktx_tool_descriptors::ToolError;
 use ktx_vocabulary::RunId;
+use serde_json::Value;
 
-use crate::ingesting::notes;
+use crate::ingesting::notes::{self, QueuedNote};
 use crate::invocation::{CommandContext, Invocation};
 use crate::printer::{Mode, Printer};
-use crate::report::{Outcome, Report as _};
+use crate::report::Report as _;
+use crate::run_records::RunPlan;
 
 /// More waiting notes indicate a malfunctioning agent.
 const MOST_WAITING: usize = 100;
+
+/// The latest runs in which a note is looked for that was captured with others.
+const LATEST: u32 = 200;
 
 struct WaitingNote {
     invocation: Invocation,
@@ -83,35 +87,105 @@ fn work(
     notes: &Receiver<WaitingNote>,
     runs: &Mutex<BTreeMap<String, NoteStatus>>,
 ) {
-    for note in notes {
-        let id = note.invocation.run_id.clone();
-        let begun = NoteStatus::queued(&id).ingesting();
-        locked(runs).insert(id.to_string(), begun.clone());
-        let ended = match captured(dir, &note) {
-            Ok(committed) => notes::note_status(begun, &committed),
-            Err(failure) => begun.failed(failure.to_text().trim_end().to_owned()),
-        };
-        locked(runs).insert(id.to_string(), ended);
+    let mut waiting: VecDeque<WaitingNote> = VecDeque::new();
+    loop {
+        if waiting.is_empty() {
+            let Ok(first) = notes.recv() else {
+                return;
+            };
+            waiting.push_back(first);
+        }
+        waiting.extend(notes.try_iter());
+        // What waits for the same warehouse is captured in one run.
+        let connection = waiting.front().and_then(|note| note.connection.clone());
+        let (batch, others): (Vec<WaitingNote>, Vec<WaitingNote>) = waiting
+            .into_iter()
+            .partition(|note| note.connection == connection);
+        waiting = others.into();
+        for note in &batch {
+            let id = &note.invocation.run_id;
+            let begun = NoteStatus::queued(id).ingesting();
+            locked(runs).insert(id.to_string(), begun);
+        }
+        for ended in captured(dir, batch, connection.as_deref()) {
+            locked(runs).insert(ended.run_id.clone(), ended);
+        }
     }
 }
 
-/// Reads the settings for each note, because a server runs for days.
-fn captured(dir: &std::path::Path, note: &WaitingNote) -> Outcome<Committed> {
-    let project = crate::invocation::load(dir, &note.invocation.environment)?;
+/// Reads the settings each time, because a server runs for days.
+fn captured(
+    dir: &std::path::Path,
+    batch: Vec<WaitingNote>,
+    connection: Option<&str>,
+) -> Vec<NoteStatus> {
+    let Some(invocation) = batch.first().map(|first| first.invocation.clone()) else {
+        return Vec::new();
+    };
+    let queued: Vec<QueuedNote> = batch
+        .into_iter()
+        .map(|note| QueuedNote {
+            run: note.invocation.run_id,
+            content: note.content,
+        })
+        .collect();
+    let project = match crate::invocation::load(dir, &invocation.environment) {
+        Ok(project) => project,
+        Err(failure) => {
+            let text = failure.to_text().trim_end().to_owned();
+            let failed = queued
+                .iter()
+                .map(|note| NoteStatus::queued(&note.run).failed(text.clone()));
+            return failed.collect();
+        }
+    };
     // Standard output belongs to the protocol; clients query the status of a note.
     let printer = Printer {
         mode: Mode::Json,
         interactive: false,
     };
-    notes::capture(
-        &note.content,
-        note.connection.as_deref(),
-        CommandContext {
-            invocation: &note.invocation,
-            project: &project,
-            printer: &printer,
-        },
-    )
+    let context = CommandContext {
+        invocation: &invocation,
+        project: &project,
+        printer: &printer,
+    };
+    notes::capture_queued(&queued, connection, context)
+}
+
+/// Returns the run of a note: its own, or the one in which it was captured with others.
+fn run_of(state: &StateDatabase, id: &RunId) -> Result<Option<Run>, StateError> {
+    if let Some(run) = state.run(id)? {
+        return Ok(Some(run));
+    }
+    let runs = state.runs(LATEST)?.into_iter();
+    let has_note = |run: &Run| {
+        let plan = RunPlan::of_detail(&run.detail);
+        plan.note_runs.iter().any(|note| note == id.as_str())
+    };
+    Ok(runs
+        .filter(|run| run.command == notes::COMMAND)
+        .find(has_note))
+}
+
+/// Reads the status of a note that was captured with others.
+fn status_among(run: Run, id: &RunId) -> Option<NoteStatus> {
+    let items = run.detail.get("notes").and_then(Value::as_array);
+    let is_own = |item: &&Value| item.get("runId").and_then(Value::as_str) == Some(id.as_str());
+    let own = items.and_then(|items| items.iter().find(is_own));
+    let Some(own) = own else {
+        return serde_json::from_value(run.detail).ok();
+    };
+    let begun = NoteStatus::queued(id).ingesting();
+    let text = |key: &str| own.get(key).and_then(Value::as_str).map(str::to_owned);
+    if let Some(error) = text("error") {
+        return Some(begun.failed(error));
+    }
+    let captured = serde_json::from_value(own.get("captured")?.clone()).ok()?;
+    let warnings = serde_json::from_value(own.get("warnings")?.clone()).ok()?;
+    Some(NoteStatus {
+        warnings,
+        ..begun.written(captured, text("commitHash"))
+    })
 }
 
 impl NoteQueue for NoteDesk {
@@ -153,8 +227,7 @@ impl NoteQueue for NoteDesk {
             .store
             .state()
             .map_err(|error| refused(&crate::scanning::state_failure(&error)))?;
-        let found = state
-            .run(&id)
+        let found = run_of(&state, &id)
             .map_err(|error| refused(&crate::scanning::state_failure(&error)))?;
         let Some(found) = found.filter(|found| found.command == notes::COMMAND) else {
             return Err(unknown());
@@ -166,7 +239,7 @@ impl NoteQueue for NoteDesk {
                 Ok(begun.failed("the server was ended while it worked on the note".to_owned()))
             }
             RunStatus::Done | RunStatus::Partial | RunStatus::Failed => {
-                serde_json::from_value(found.detail).map_err(|_| unknown())
+                status_among(found, &id).ok_or_else(unknown)
             }
         }
     }

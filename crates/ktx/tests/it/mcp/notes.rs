@@ -45,6 +45,53 @@ fn tools(client: &mut Client) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
+/// Notes that wait are captured together, each under its own id; thanks cost nothing.
+#[test]
+fn notes_that_wait_are_captured_together() {
+    let sandbox = local(&captures());
+    let mut client = Client::start(&sandbox);
+    client.initialize();
+    let thanks = hand_in(&mut client, &json!({ "content": "Thanks a lot!" }));
+    let status = ended(&mut client, &thanks);
+    assert_eq!(status["status"], "done");
+    assert_eq!(
+        status["warnings"],
+        json!(["it is a greeting or thanks; no model was asked, and nothing was written"])
+    );
+    assert_eq!(crate::claude::processes(&sandbox), 0);
+    let runs: Vec<String> = (0..4)
+        .map(|number| {
+            let content = format!("{NOTE} Case {number}.");
+            let note = json!({ "content": content, "connectionId": "warehouse" });
+            hand_in(&mut client, &note)
+        })
+        .collect();
+    for run in &runs {
+        let status = ended(&mut client, run);
+        assert_eq!(
+            (&status["runId"], &status["status"]),
+            (&json!(run), &json!("done")),
+            "{status}"
+        );
+    }
+    leaves(client);
+    // Another server finds each of them, in whichever run it was captured.
+    let mut client = Client::start(&sandbox);
+    client.initialize();
+    for run in &runs {
+        let status = ended(&mut client, run);
+        assert_eq!(
+            (&status["runId"], &status["status"]),
+            (&json!(run), &json!("done")),
+            "{status}"
+        );
+    }
+    leaves(client);
+    let listed = crate::support::json(&sandbox, "runs --json");
+    let count = listed["data"]["items"].as_array().map_or(0, Vec::len);
+    assert!(count < runs.len() + 1, "{listed}");
+}
+
 /// KTX-05: an agent's note becomes a commit; another server knows its result.
 #[test]
 fn a_note_of_an_agent_is_captured() {

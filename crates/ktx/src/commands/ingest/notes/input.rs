@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::Note;
+use ktx_memory::read_conversation;
 
 use crate::cli::IngestArgs;
 use crate::ingesting::notes::{MOST_BYTES, check, of_text};
@@ -15,21 +16,63 @@ use crate::report::{Outcome, Report as _};
 pub(super) fn notes(args: &IngestArgs, invocation: &Invocation) -> Outcome<Vec<Note>> {
     let texts = args.text.iter().map(|text| Ok(of_text(text)));
     let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
-    if args.file.iter().filter(is_input).count() > 1 {
+    let files = args.file.iter().chain(&args.transcript);
+    if files.filter(is_input).count() > 1 {
         return Err(Failure::new(
             Code::Usage,
-            "standard input can be read only once: `--file -` is given twice",
+            "standard input can be read only once: `-` is given twice",
         ));
     }
-    let files = args.file.iter().map(|path| file(path, invocation));
-    let notes: Vec<Note> = texts.chain(files).collect::<Outcome<_>>()?;
+    let files = args
+        .file
+        .iter()
+        .map(|path| read(path, MOST_BYTES, invocation));
+    let mut notes: Vec<Note> = texts.chain(files).collect::<Outcome<_>>()?;
+    for path in &args.transcript {
+        notes.extend(conversation(path, invocation)?);
+    }
     for note in &notes {
         check(note)?;
     }
     Ok(notes)
 }
 
-fn file(path: &Path, invocation: &Invocation) -> Outcome<Note> {
+/// Maximum bytes of a conversation.
+const LONGEST_CONVERSATION: u64 = 64 << 20;
+
+/// What a model is told about a piece of a conversation.
+const ABOUT_PIECES: &str = "This is a conversation of a user with an assistant. Only what the user states or confirms \
+                            is knowledge; what the assistant assumes, proposes or has found out is not.";
+
+/// Reads a conversation as one note, or as several if it is long.
+fn conversation(path: &Path, invocation: &Invocation) -> Outcome<Vec<Note>> {
+    let Note { label, text } = read(path, LONGEST_CONVERSATION, invocation)?;
+    if text.len() as u64 > LONGEST_CONVERSATION {
+        return Err(Failure::new(
+            Code::LongNote,
+            format!("the transcript `{label}` has more than 64 MB"),
+        )
+        .hint("split it, and give each part with a `--transcript` of its own"));
+    }
+    let conversation = read_conversation(&text).map_err(|error| {
+        Failure::from_error(Code::EmptyNote, &error)
+            .context(format!("`{label}` cannot be captured"))
+            .hint("give the JSON lines of a Claude Code session, or plain text")
+    })?;
+    let count = conversation.pieces.len();
+    let pieces = conversation.pieces.into_iter().enumerate();
+    let notes = pieces.map(|(index, piece)| Note {
+        label: match count {
+            1 => label.clone(),
+            _ => format!("{label}, part {} of {count}", index + 1),
+        },
+        text: format!("{ABOUT_PIECES}\n\n{piece}"),
+    });
+    Ok(notes.collect())
+}
+
+/// Reads a text; one byte more than `most` of a longer one.
+fn read(path: &Path, most: u64, invocation: &Invocation) -> Outcome<Note> {
     let is_input = path.as_os_str() == "-";
     let label = if is_input {
         "stdin".to_owned()
@@ -39,12 +82,10 @@ fn file(path: &Path, invocation: &Invocation) -> Outcome<Note> {
     };
     let mut bytes = Vec::new();
     let read = if is_input {
-        std::io::stdin()
-            .take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
+        std::io::stdin().take(most + 1).read_to_end(&mut bytes)
     } else {
         std::fs::File::open(invocation.current.join(path))
-            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+            .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| {
         let exit = match error.kind() {
@@ -58,7 +99,7 @@ fn file(path: &Path, invocation: &Invocation) -> Outcome<Note> {
     // A truncated text may end inside a character; it is too long in any case.
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
-        Err(error) if error.as_bytes().len() as u64 > MOST_BYTES => {
+        Err(error) if error.as_bytes().len() as u64 > most => {
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         }
         Err(error) => {

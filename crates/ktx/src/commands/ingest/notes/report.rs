@@ -5,17 +5,17 @@ use ktx_diagnostics::Exit;
 use ktx_ingest::{Committed, Note};
 use serde_json::{Value, json};
 
-use crate::cli::IngestArgs;
-use crate::ingesting::notes::{is_whole, note_warnings};
+use crate::ingesting::notes::{Submission, is_whole, note_item, note_warnings, status_name};
 use crate::invocation::CommandContext;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
+use crate::run_records::RetryScope;
 use crate::tables::Report;
 
 /// Notes after the last result were not tried.
 pub(super) fn finish(
-    args: &IngestArgs,
-    notes: &[Note],
+    submission: &Submission<'_>,
+    retry: Option<&RetryScope>,
     results: &[Outcome<Committed>],
     CommandContext {
         invocation,
@@ -23,19 +23,25 @@ pub(super) fn finish(
         printer,
     }: CommandContext<'_>,
 ) -> Outcome {
+    let notes = submission.notes;
     if printer.mode == Mode::Json {
+        let connection = submission.connection.as_ref().map(|(id, _)| id.as_str());
         let items: Vec<Value> = notes
             .iter()
             .enumerate()
-            .map(|(index, note)| item(note, invocation.run_id.as_str(), results.get(index)))
+            .map(|(index, note)| note_item(note, invocation.run_id.as_str(), results.get(index)))
             .collect();
         let is_done = results.len() == notes.len() && results.iter().all(is_whole);
-        printer.json(&json!({
+        let mut report = json!({
             "status": if is_done { "done" } else { "failed" },
             "projectDir": project.dir.display().to_string(),
-            "connectionId": args.note_connection,
+            "connectionId": connection,
             "results": items,
-        }))?;
+        });
+        if let (Some(scope), Some(report)) = (retry, report.as_object_mut()) {
+            report.insert("retry".to_owned(), scope.report.clone());
+        }
+        printer.json(&report)?;
     } else {
         table(notes, results, printer)?;
         print_totals(invocation, project, printer);
@@ -50,7 +56,7 @@ fn table(notes: &[Note], results: &[Outcome<Committed>], printer: &Printer) -> O
         match results.get(index) {
             Some(Ok(done)) => table.row([
                 &label,
-                status(done),
+                status_name(note, done),
                 &list(&done.written.wiki),
                 &list(&done.written.sl),
                 done.commit.as_deref().unwrap_or("nothing to keep"),
@@ -63,7 +69,7 @@ fn table(notes: &[Note], results: &[Outcome<Committed>], printer: &Printer) -> O
     for (note, result) in notes.iter().zip(results) {
         match result {
             Ok(done) => {
-                for warning in note_warnings(done) {
+                for warning in note_warnings(note, done) {
                     printer.note(&format!("warning: {}: {warning}", note.subject()));
                 }
             }
@@ -77,36 +83,8 @@ fn table(notes: &[Note], results: &[Outcome<Committed>], printer: &Printer) -> O
     Ok(())
 }
 
-const fn status(committed: &Committed) -> &'static str {
-    if committed.truncation.is_some() {
-        "partial"
-    } else {
-        "done"
-    }
-}
-
 fn list(names: &[String]) -> String {
     names.join(", ")
-}
-
-fn item(note: &Note, run: &str, result: Option<&Outcome<Committed>>) -> Value {
-    let (status, done, error) = match result {
-        Some(Ok(done)) => (status(done), Some(done), None),
-        Some(Err(failure)) => ("error", None, Some(failure)),
-        None => ("not-run", None, None),
-    };
-    let captured = done.map(|done| done.written.clone()).unwrap_or_default();
-    json!({
-        "label": note.label,
-        "runId": run,
-        "status": status,
-        "captured": { "wiki": captured.wiki, "sl": captured.sl, "xrefs": captured.xrefs },
-        "commitHash": done.and_then(|done| done.commit.as_deref()),
-        "error": error.map(|failure| failure.message.as_str()),
-        "errorCode": error.map(|failure| failure.code.as_str()),
-        "hints": error.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
-        "warnings": done.map(note_warnings).unwrap_or_default(),
-    })
 }
 
 /// The exit code of the failure, if nothing was captured.

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::{CONNECTION, Layer};
-use crate::ingesting::notes::{capture_with, note_status};
+use crate::ingesting::notes::{capture_with, note_status, of_text};
 use crate::invocation::{CommandContext, load};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
@@ -108,7 +108,7 @@ fn captured(
         handle.block_on(work(cancel))
     })?;
     let status = NoteStatus::queued(&invocation.run_id);
-    Ok(note_status(status, &committed))
+    Ok(note_status(status, &of_text(&input.content), &committed))
 }
 
 fn answer_of(status: &NoteStatus) -> ToolOutput {

@@ -1,0 +1,64 @@
+//! Notes that cannot teach anything: no model is asked about them.
+
+use ktx_ingest::{Committed, Note, Origin};
+use ktx_memory::{Written, worthless};
+
+use super::Submission;
+use crate::report::Outcome;
+
+/// Hands the notes that may teach something to `capture`, if there are any. The results are those of all notes, in
+/// order, up to the first that was not tried.
+pub(super) fn prefiltered(
+    submission: &Submission<'_>,
+    capture: impl FnOnce(&Submission<'_>) -> Outcome<Vec<Outcome<Committed>>>,
+) -> Outcome<Vec<Outcome<Committed>>> {
+    let notes = submission.notes;
+    let is_useful = |note: &&Note| worthless(&note.text).is_none();
+    let useful: Vec<Note> = notes.iter().filter(is_useful).cloned().collect();
+    if useful.len() == notes.len() {
+        return capture(submission);
+    }
+    let results = if useful.is_empty() {
+        Vec::new()
+    } else {
+        let runs = notes.iter().zip(submission.runs);
+        let runs = runs.filter(|(note, _)| is_useful(note));
+        let runs: Vec<_> = runs.map(|(_, run)| run.clone()).collect();
+        capture(&Submission {
+            notes: &useful,
+            connection: submission.connection.clone(),
+            runs: &runs,
+            ..*submission
+        })?
+    };
+    let mut results = results.into_iter();
+    let all = notes.iter().map_while(|note| {
+        if is_useful(&note) {
+            results.next()
+        } else {
+            Some(Ok(nothing()))
+        }
+    });
+    Ok(all.collect())
+}
+
+/// The result of a note that has nothing to say.
+fn nothing() -> Committed {
+    Committed {
+        written: Written::default(),
+        commit: None,
+        origin: Origin::ThisRun,
+        truncation: None,
+        skipped: Vec::new(),
+        withheld: Vec::new(),
+    }
+}
+
+/// Says why no model was asked about a note.
+pub(super) fn warning(note: &Note) -> Option<String> {
+    let why = worthless(&note.text)?;
+    Some(format!(
+        "{}; no model was asked, and nothing was written",
+        why.reason()
+    ))
+}
