@@ -18,6 +18,7 @@ mod semantic;
 mod setup;
 mod source;
 mod statement;
+mod sync;
 mod tools;
 mod usage;
 mod wait;
@@ -61,6 +62,7 @@ pub(crate) use semantic::{
 pub(crate) use setup::{AgentTarget, SetupArgs};
 pub(crate) use source::SetupSourceArgs;
 pub(crate) use statement::as_values;
+pub(crate) use sync::SyncArgs;
 pub(crate) use tools::{ToolsArgs, ToolsCommand, ToolsRunArgs};
 pub(crate) use usage::{UsageArgs, UsageGroup};
 pub(crate) use wait::{LockWait, WaitArgs, duration_text};
@@ -160,6 +162,8 @@ pub enum Command {
     Scan(ScanArgs),
     /// Build context from warehouses, dbt, BI tools, documents and notes
     Ingest(IngestArgs),
+    /// Scan, ingest what has changed and report, once or again and again
+    Sync(SyncArgs),
     /// List, search, read, validate and query semantic sources
     Sl(SlArgs),
     /// Run one read-only SQL statement
@@ -208,6 +212,7 @@ impl Command {
             Self::Connection(_) => "connection",
             Self::Scan(_) => "scan",
             Self::Ingest(_) => "ingest",
+            Self::Sync(_) => "sync",
             Self::Sl(_) => "sl",
             Self::Sql(_) => "sql",
             Self::Report(_) => "report",
@@ -234,6 +239,7 @@ impl Command {
             Self::Scan(args) => args.lock_wait(),
             Self::Ingest(args) => args.wait.lock_wait(),
             Self::Runs(args) => args.lock_wait(),
+            Self::Sync(args) => args.wait.lock_wait(),
             Self::Connection(args) => args.lock_wait(),
             Self::Sl(args) => args.lock_wait(),
             _ => LockWait::NotOffered,

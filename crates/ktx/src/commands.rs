@@ -19,6 +19,7 @@ mod setup;
 mod sl;
 mod sql;
 mod status;
+mod sync;
 mod tools;
 mod usage;
 mod why;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Option<Command>, invocation: &Invocation) -> Outcome 
         Some(Command::Connection(args)) => connection::run(&args, invocation),
         Some(Command::Scan(args)) => scan::run(&args, invocation),
         Some(Command::Ingest(args)) => ingest::run(&args, invocation),
+        Some(Command::Sync(args)) => sync::run(&args, invocation, ingest::round),
         Some(Command::Sl(args)) => sl::run(&args, invocation),
         Some(Command::Sql(args)) => sql::run(&args, invocation),
         Some(Command::Report(args)) => report::run(&args, invocation),

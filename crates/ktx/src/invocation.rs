@@ -98,6 +98,14 @@ impl Invocation {
         })
     }
 
+    /// The invocation for the next round of a command that repeats its work.
+    pub(crate) fn again(&self, now: Timestamp) -> Outcome<Self> {
+        Ok(Self {
+            now,
+            ..self.next_run()?
+        })
+    }
+
     pub(crate) fn ending_after(&self, time: Option<Duration>) -> Self {
         Self {
             ends_at: time.and_then(|time| Instant::now().checked_add(time)),

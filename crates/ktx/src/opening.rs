@@ -9,7 +9,7 @@ use crate::locking::wait_for_lock;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-const ASKS_A_MODEL: [&str; 3] = ["agent", "ingest", "llm"];
+const ASKS_A_MODEL: [&str; 4] = ["agent", "ingest", "llm", "sync"];
 
 /// With `--wait`, takes the project's lock before reading, because another command may be about to
 /// change the configuration.

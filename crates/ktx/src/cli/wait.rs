@@ -44,7 +44,7 @@ impl WaitArgs {
 /// The units of a duration, in seconds.
 const UNITS: [(char, u64); 3] = [('h', 3600), ('m', 60), ('s', 1)];
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed = UNITS.iter().find_map(|(unit, seconds)| {
         let number = text.strip_suffix(*unit)?;
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

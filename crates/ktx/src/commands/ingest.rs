@@ -13,7 +13,7 @@ use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{Imports, ModelNeed, Plan, SourceReport, Stop};
 use ktx_llm_runtime::LlmErrorKind;
 use ktx_project_store::ProjectLock;
-use ktx_vocabulary::ConnectionId;
+use ktx_vocabulary::{Backend, ConnectionId};
 
 use crate::cli::IngestArgs;
 use crate::compose;
@@ -30,6 +30,11 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     ingest(args, Orders::AsAsked, invocation)
 }
 
+/// One round of a sync: without a model, what needs none.
+pub(crate) fn round(args: &IngestArgs, invocation: &Invocation) -> Outcome {
+    ingest(args, Orders::Sync, invocation)
+}
+
 /// Does the rest of an earlier run.
 pub(crate) fn again(args: &IngestArgs, scope: &RetryScope, invocation: &Invocation) -> Outcome {
     ingest(args, Orders::Retry(scope), invocation)
@@ -39,13 +44,14 @@ pub(crate) fn again(args: &IngestArgs, scope: &RetryScope, invocation: &Invocati
 #[derive(Clone, Copy)]
 enum Orders<'a> {
     AsAsked,
+    Sync,
     Retry(&'a RetryScope),
 }
 
 fn ingest(args: &IngestArgs, orders: Orders<'_>, invocation: &Invocation) -> Outcome {
     let retry = match orders {
         Orders::Retry(scope) => Some(scope),
-        Orders::AsAsked => None,
+        Orders::AsAsked | Orders::Sync => None,
     };
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
@@ -77,6 +83,7 @@ fn ingest(args: &IngestArgs, orders: Orders<'_>, invocation: &Invocation) -> Out
     }
     let need = match orders {
         _ if args.facts => ModelNeed::Nothing,
+        Orders::Sync if project.config.llm.backend == Backend::None => ModelNeed::BeyondFacts,
         _ => plan.need(),
     };
     let roles = plan.roles();

@@ -9,14 +9,15 @@ use crate::support::{run, shop};
 fn commands_are_offered_by_their_first_letters() {
     let sandbox = shop();
     check!(&sandbox, "__complete -- s", @r"
-exit 0
-scan
-setup
-sl
-sql
-status
-");
-    check!(&sandbox, "__complete", @"
+    exit 0
+    scan
+    setup
+    sl
+    sql
+    status
+    sync
+    ");
+    check!(&sandbox, "__complete", @r"
     exit 0
     admin
     agent
@@ -36,6 +37,7 @@ status
     sl
     sql
     status
+    sync
     tools
     usage
     why

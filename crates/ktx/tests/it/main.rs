@@ -119,6 +119,7 @@ mod sources_remote;
 mod sources_troubles;
 mod sql;
 mod status;
+mod sync;
 mod traces;
 mod two_people;
 mod unit_ledger;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use ktx_config::{EmbeddingsBackend, EnrichmentMode, FailureMode, Profile};
 use ktx_diagnostics::counted;
-use ktx_usage_ledger::LimitStatus;
+use ktx_project_store::SyncState;
+use ktx_usage_ledger::{LimitStatus, clock};
 use ktx_vocabulary::ModelRole;
 
 use super::Probe;
@@ -13,7 +14,7 @@ use super::connections::{connections, query_history};
 use super::report::{
     CheckResult, ConfigStatus, Embeddings, FileCount, Health, Issue, LocalStats, ModelStatus,
     ModelTrouble, Pipeline, RateLimit, RelationshipsDetail, SourceFiles, StatusReport, Storage,
-    Warning, WikiPages, WorkUnits, with_causes,
+    SyncStatus, Warning, WikiPages, WorkUnits, with_causes,
 };
 use super::verdict::{capabilities, limited, verdict};
 use crate::compose::{self, BudgetReport};
@@ -68,9 +69,36 @@ pub(super) fn status(
         local_state: CheckResult::new(checks.state.as_ref()),
         sources: checks.sources_status(),
         proposals: checks.proposals,
+        sync: sync(invocation, project),
         not_looked_at: checks.skipped,
         verdict,
     }
+}
+
+/// `None` if this machine has never synced the project.
+fn sync(invocation: &Invocation, project: &OpenProject) -> Option<SyncStatus> {
+    let SyncState { last, next } = project.store.sync_state();
+    let repeats = project.store.repeats_syncs();
+    if last.is_none() && !repeats {
+        return None;
+    }
+    let now = invocation.now;
+    let next = next.filter(|_| repeats);
+    let mut parts = Vec::new();
+    parts.extend(last.as_ref().map(|last| {
+        let ended = clock(last.ended, now);
+        format!("last {ended}, exit code {}", last.exit)
+    }));
+    parts.push(match next {
+        Some(next) if next > now => format!("next {}", clock(next, now)),
+        None if !repeats => "no process repeats it (`ktx sync --every 6h`)".to_owned(),
+        _ => "one is running".to_owned(),
+    });
+    Some(SyncStatus {
+        last,
+        next: next.map(|next| next.to_string()),
+        detail: parts.join(" · "),
+    })
 }
 
 fn config(project: &OpenProject) -> ConfigStatus {

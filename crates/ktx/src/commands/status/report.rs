@@ -3,6 +3,7 @@
 
 use indexmap::IndexMap;
 use ktx_diagnostics::{Code, Diagnostic, Failure, Hint};
+use ktx_project_store::SyncRound;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -31,6 +32,8 @@ pub(super) struct StatusReport {
     pub local_state: CheckResult,
     pub sources: SourcesStatus,
     pub proposals: Vec<ProposalReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncStatus>,
     pub not_looked_at: Vec<SkippedCheck>,
     #[serde(flatten)]
     pub verdict: Verdict,
@@ -51,6 +54,16 @@ pub(super) struct ConfigStatus {
     pub status: Health,
     pub detail: String,
     pub issues: Vec<Issue>,
+}
+
+/// The syncs of this machine.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SyncStatus {
+    pub last: Option<SyncRound>,
+    /// The time of the next one, if a process repeats them.
+    pub next: Option<String>,
+    pub detail: String,
 }
 
 #[derive(Debug, Serialize)]

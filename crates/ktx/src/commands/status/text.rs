@@ -56,6 +56,9 @@ pub(super) fn render(status: &StatusReport, verbose: bool) -> String {
         page.line("Local data", &source_files(files));
     }
     proposals(&status.proposals, &mut page);
+    if let Some(sync) = &status.sync {
+        page.line("Sync", &sync.detail);
+    }
     let skipped: Vec<String> = status
         .not_looked_at
         .iter()
