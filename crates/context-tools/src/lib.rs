@@ -18,6 +18,7 @@ mod limits;
 mod policy;
 mod reader;
 mod reloaded;
+mod review;
 mod scans;
 mod state;
 mod tools;
@@ -45,6 +46,10 @@ pub use limits::{LONGEST_QUERY, LONGEST_TEXT};
 pub use policy::{ClientPolicy, PolicyProblem, policy_problems};
 pub use reader::Reader;
 pub use reloaded::{Offered, ReloadedContext};
+pub use review::{
+    DecidedProposal, Decision, ProposalDetail, ProposalSummary, ProposedChange, REVIEW_DECIDE,
+    REVIEW_PROPOSALS, ReviewDesk, review_tools,
+};
 pub use scans::{
     LeftOutSchema, Profile, ProfiledColumn, RowsRead, ScanFiles, ScanSnapshot, ScannedForeignKey,
     ScannedTable, ValueCounts, ValueRange, read_snapshot,

@@ -200,5 +200,5 @@ pub fn environment_markdown() -> String {
 }
 
 pub fn tools_markdown() -> String {
-    ktx_context_tools::tool_catalogue_markdown(&commands::mcp::memory_tools())
+    ktx_context_tools::tool_catalogue_markdown(&commands::mcp::further_tools())
 }

@@ -27,8 +27,9 @@ pub fn tool_catalogue_markdown(more: &[ToolDescriptor]) -> String {
     let tools = catalogue.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut page = String::from(
         "# MCP tools\n\n\
-         What `ktx mcp` offers to agents. Every tool but `memory_ingest` only reads; it and\n\
-         `memory_ingest_status` are there when the project has a model. A result is at most\n\
+         What `ktx mcp` offers to agents. Every tool but `memory_ingest` and `review_decide` only reads. The tools of\n\
+         notes are there when the project has a model, `review_proposals` when a proposal waits at the start of the server,\n\
+         and `review_decide` for clients whose `allowed_tools` names it. A result is at most\n\
          `maxTokens` long (4,000 tokens when left out), always in whole rows, columns or sections. `hasMore` says that\n\
          there is more, and the same call with the `cursor` reads on; a cursor is refused when the data have changed.\n\
          Up to 1 KB, a result is JSON as text and the same as `structuredContent`. A longer one is given once: as compact\n\

@@ -3,6 +3,7 @@
 mod background;
 mod desk;
 mod reloading;
+mod review;
 mod server;
 
 use std::sync::Arc;
@@ -65,15 +66,21 @@ fn served(
     (client, project): (&str, &OpenProject),
 ) -> ServedTools<'static> {
     let (versioned, renewed) = (context.clone(), context.clone());
+    let (dir, environment) = (project.dir.clone(), project.store.environment().clone());
+    // Whether proposals wait is read when a client asks for the tools, not before the server answers.
+    let at_start = reloading::tools(context, &desk, usual, &|_| true);
     let renewal = Renewal {
         version: Arc::new(move || versioned.offered().0),
-        tools: Arc::new(move || reloading::tools(&renewed, &desk, usual)),
+        tools: Arc::new(move || {
+            let is_open = |name: &str| review::is_for_everyone(name, &dir, &environment);
+            reloading::tools(&renewed, &desk, usual, &is_open)
+        }),
     };
     let RenewedTools {
         more,
         profile,
         only,
-    } = (renewal.tools)();
+    } = at_start;
     ServedTools {
         context: Arc::new(context.clone()),
         more,
@@ -94,10 +101,11 @@ fn with_desk<T>(
 ) -> Outcome<T> {
     let desk = (project.config.llm.backend != Backend::None)
         .then(|| Arc::new(desk::NoteDesk::new(invocation.clone(), project.dir.clone())));
-    let more = desk.as_ref().map_or_else(Vec::new, |desk| {
+    let mut more = desk.as_ref().map_or_else(Vec::new, |desk| {
         let desk: Arc<dyn NoteQueue> = Arc::<desk::NoteDesk>::clone(desk);
         desk_tools(&desk)
     });
+    more.extend(review::tools(invocation, project));
     let served = serve(more);
     // Accepted notes are captured, unless the program was asked to end.
     if let Some(desk) = desk {
@@ -106,6 +114,9 @@ fn with_desk<T>(
     served
 }
 
-pub(crate) fn memory_tools() -> Vec<ToolDescriptor> {
-    desk_tools(&(Arc::new(desk::ClosedDesk) as Arc<dyn NoteQueue>))
+/// The tools that some projects or clients have, for pages that describe them.
+pub(crate) fn further_tools() -> Vec<ToolDescriptor> {
+    let mut tools = desk_tools(&(Arc::new(desk::ClosedDesk) as Arc<dyn NoteQueue>));
+    tools.extend(review::described_tools());
+    tools
 }

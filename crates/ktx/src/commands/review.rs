@@ -2,9 +2,9 @@
 
 mod numbers;
 
-use ktx_diagnostics::{Code, Exit, Failure, counted};
-use ktx_ingest::{ProposalState, WaitingProposal, waiting_proposals};
-use ktx_project_store::{read_optional, remove, write_atomically};
+use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_ingest::{WaitingProposal, waiting_proposals};
+use ktx_project_store::{remove, write_atomically};
 use serde::Serialize;
 use serde_json::json;
 
@@ -15,6 +15,7 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
+use crate::proposals::{find, require_open, require_untouched};
 use crate::report::{Outcome, Report as _};
 use crate::skipped_files::left_alone;
 use crate::tables::Report as Table;
@@ -120,7 +121,7 @@ impl Desk<'_> {
     }
 
     fn show(&self, id: &str) -> Outcome {
-        let proposal = self.find(id)?;
+        let proposal = find(&self.waiting, id)?;
         let numbers = numbers(proposal, self.invocation, self.project)?;
         if self.printer.mode == Mode::Json {
             self.printer.json(&json!({
@@ -163,8 +164,8 @@ impl Desk<'_> {
     }
 
     fn accept(&self, id: &str) -> Outcome {
-        let proposal = self.open(id)?;
-        self.require_untouched(proposal)?;
+        let proposal = require_open(find(&self.waiting, id)?)?;
+        require_untouched(proposal, self.project)?;
         let store = &self.project.store;
         let published = ktx_ingest::accept(proposal, store, self.invocation.now)
             .map_err(|error| cause(&error, &self.project.dir))?;
@@ -175,15 +176,15 @@ impl Desk<'_> {
     }
 
     fn reject(&self, id: &str) -> Outcome {
-        let proposal = self.find(id)?;
+        let proposal = find(&self.waiting, id)?;
         ktx_ingest::reject(proposal, &self.project.store)
             .map_err(|error| cause(&error, &self.project.dir))?;
         self.decided(proposal, "rejected", None)
     }
 
     fn edit(&self, id: &str) -> Outcome {
-        let proposal = self.open(id)?;
-        self.require_untouched(proposal)?;
+        let proposal = require_open(find(&self.waiting, id)?)?;
+        require_untouched(proposal, self.project)?;
         let root = self.project.store.layout().root();
         for (path, file) in &proposal.files {
             let place = path.under(root);
@@ -230,60 +231,5 @@ impl Desk<'_> {
             ));
         }
         Ok(Exit::Success)
-    }
-
-    /// Returns the only proposal whose id begins so.
-    fn find(&self, id: &str) -> Outcome<&WaitingProposal> {
-        let found = self.waiting.iter().filter(|one| one.id.starts_with(id));
-        match found.collect::<Vec<_>>().as_slice() {
-            [only] => Ok(only),
-            [] => Err(Failure::new(
-                Code::ProposalNotFound,
-                format!("no proposal has the id `{id}`"),
-            )
-            .hint("`ktx review list` lists what waits")),
-            several => Err(Failure::new(
-                Code::ProposalNotFound,
-                format!(
-                    "{} have an id that begins with `{id}`",
-                    counted(several.len(), "proposal")
-                ),
-            )
-            .hint("give more of the id")),
-        }
-    }
-
-    /// Returns the proposal, if it can still be accepted.
-    fn open(&self, id: &str) -> Outcome<&WaitingProposal> {
-        let proposal = self.find(id)?;
-        if proposal.state == ProposalState::Open {
-            return Ok(proposal);
-        }
-        Err(Failure::new(
-            Code::ProposalExpired,
-            format!(
-                "the files of the proposal {} have changed since",
-                proposal.id
-            ),
-        )
-        .hint(format!("`ktx review reject {}` drops it", proposal.id)))
-    }
-
-    /// Refuses to write over files that the person has changed and not committed.
-    fn require_untouched(&self, proposal: &WaitingProposal) -> Outcome<()> {
-        let root = self.project.store.layout().root();
-        for (path, file) in &proposal.files {
-            let bytes = read_optional(&path.under(root)).map_err(|error| {
-                Failure::from_error(Code::ProposalFailed, &error).seen_from(&self.project.dir)
-            })?;
-            if bytes != file.now && bytes != file.after {
-                return Err(Failure::new(
-                    Code::ProposalFailed,
-                    format!("you have changed `{path}` and not committed it"),
-                )
-                .hint("commit the file or take it back, then decide"));
-            }
-        }
-        Ok(())
     }
 }

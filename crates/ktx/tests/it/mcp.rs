@@ -18,6 +18,7 @@ mod policy;
 mod questions;
 mod resources;
 mod resumed;
+mod review;
 mod served;
 mod socket;
 mod tools;

@@ -27,7 +27,7 @@ measures:
 ";
 
 /// A scanned project with a dbt project, what a person wrote, and a model that does this.
-fn tempted(calls: Calls) -> Sandbox {
+pub(crate) fn tempted(calls: Calls) -> Sandbox {
     let sandbox = project(&[("models/schema.yml", SCHEMA)]);
     write(&sandbox, PAGE, POLICY);
     write(&sandbox, SOURCE, SIGNED);
@@ -35,7 +35,7 @@ fn tempted(calls: Calls) -> Sandbox {
     locally(sandbox, &vec![("Unit dbt-all of", calls)])
 }
 
-fn measure(yaml: &str) -> (&'static str, Value) {
+pub(crate) fn measure(yaml: &str) -> (&'static str, Value) {
     (
         "sl_write_source",
         json!({ "source_name": "orders", "yaml": yaml }),

@@ -121,6 +121,7 @@ pub(super) fn tools(
     context: &ReloadedContext,
     desk: &[ToolDescriptor],
     usual: ToolProfile,
+    is_for_everyone: &dyn Fn(&str) -> bool,
 ) -> RenewedTools {
     let (_, Some(offered)) = context.offered() else {
         // Each of its tools answers that the settings cannot be used.
@@ -132,9 +133,11 @@ pub(super) fn tools(
     };
     let only = offered.only.clone();
     let mut more = desk.to_vec();
-    // Notes are captured with all that the project knows.
+    // Notes are captured, and proposals shown, with all that the project knows.
     if offered.is_limited {
         more.retain(|tool| only.as_ref().is_some_and(|only| only.contains(&tool.name)));
+    } else {
+        more.retain(|tool| is_for_everyone(&tool.name));
     }
     let shared: Arc<dyn ProjectContext> = Arc::new(context.clone());
     more.extend(ktx_context_tools::custom_tools(&shared, &offered.own));
