@@ -40,6 +40,8 @@ pub(crate) struct RunPlan {
     pub(crate) reads_query_history: bool,
     /// The warehouse that was named for a source or for notes.
     pub(crate) connection_id: Option<String>,
+    /// Whose pages the notes lead to, if they are not for everyone.
+    pub(crate) user: Option<String>,
     /// The run whose rest this run does.
     pub(crate) retry_of: Option<String>,
 }
@@ -213,6 +215,8 @@ pub(crate) fn transcript(run: &RunId, project: &OpenProject) -> Outcome<Option<V
 #[serde(rename_all = "camelCase")]
 pub(crate) struct KeptNotes {
     pub(crate) connection_id: Option<String>,
+    #[serde(default)]
+    pub(crate) user: Option<String>,
     pub(crate) author: String,
     pub(crate) notes: Vec<KeptNote>,
 }
@@ -237,6 +241,7 @@ impl KeptNotes {
         });
         Self {
             connection_id: connection.map(ToString::to_string),
+            user: None,
             author: author.to_owned(),
             notes: kept.collect(),
         }

@@ -10,6 +10,7 @@ use ktx_project_store::ProjectPath;
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
+use ktx_wiki::UserId;
 use tokio_util::sync::CancellationToken;
 
 use crate::transcript::{KeptLoop, begin_loop};
@@ -73,6 +74,22 @@ pub enum CaptureError {
 
 /// Lets a model capture one note. The runtime handles waits for the account's limits.
 pub async fn capture(request: CaptureRequest) -> Result<CaptureResult, CaptureError> {
+    captured(request, None).await
+}
+
+/// Lets a model capture one note as pages that only one user sees. The files and the context of the request are those of
+/// the user.
+pub async fn capture_for_user(
+    request: CaptureRequest,
+    user: UserId,
+) -> Result<CaptureResult, CaptureError> {
+    captured(request, Some(user)).await
+}
+
+async fn captured(
+    request: CaptureRequest,
+    user: Option<UserId>,
+) -> Result<CaptureResult, CaptureError> {
     if request.note.trim().is_empty() {
         return Err(CaptureError::Empty);
     }
@@ -80,8 +97,11 @@ pub async fn capture(request: CaptureRequest) -> Result<CaptureResult, CaptureEr
         return Err(CaptureError::TooLong { length });
     }
     let connection = request.connection.as_ref().map(|(id, _)| id.clone());
-    let workspace = DraftWorkspace::new(request.context, request.connection, request.files);
-    let workspace = workspace.await.map_err(CaptureError::Project)?;
+    let workspace = match user {
+        None => DraftWorkspace::new(request.context, request.connection, request.files).await,
+        Some(user) => DraftWorkspace::of_user(request.context, user, request.files).await,
+    };
+    let workspace = workspace.map_err(CaptureError::Project)?;
     let prompt = prompts::task(&request.label, &request.note, &workspace.known_names());
     let tools = workspace.tools().and_then(ToolSet::new);
     let asked = LoopRequest {

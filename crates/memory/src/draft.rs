@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use ktx_project_store::{Change, ProjectPath};
 use ktx_vocabulary::WikiKey;
-use ktx_wiki::{Page, PagePath};
+use ktx_wiki::{Page, PagePath, Scope};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Draft {
+    /// Whose pages are changed.
+    scope: Scope,
     base: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     /// The new text of a file; `None` if the file was removed.
     changed: BTreeMap<ProjectPath, Option<String>>,
@@ -22,9 +24,33 @@ pub(crate) struct NotText {
 
 impl Draft {
     pub(crate) fn new(base: impl Into<Arc<BTreeMap<ProjectPath, Vec<u8>>>>) -> Self {
+        Self::of_pages(base, Scope::Global)
+    }
+
+    pub(crate) fn of_pages(
+        base: impl Into<Arc<BTreeMap<ProjectPath, Vec<u8>>>>,
+        scope: Scope,
+    ) -> Self {
         Self {
+            scope,
             base: base.into(),
             changed: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) const fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// The path of a page, whether it exists or not.
+    pub(crate) fn page_path(&self, key: &str) -> String {
+        format!("{}/{key}.md", self.page_folder())
+    }
+
+    fn page_folder(&self) -> String {
+        match &self.scope {
+            Scope::Global => "wiki/global".to_owned(),
+            Scope::User(user) => format!("wiki/user/{user}"),
         }
     }
 
@@ -57,7 +83,7 @@ impl Draft {
     }
 
     pub(crate) fn is_committed(&self, key: &str) -> bool {
-        let path = format!("wiki/global/{key}.md");
+        let path = self.page_path(key);
         self.base.keys().any(|known| known.as_str() == path)
     }
 
@@ -80,7 +106,8 @@ impl Draft {
     }
 
     pub(crate) fn pages(&self) -> Vec<Page> {
-        let files = self.below("wiki/global").into_iter();
+        let folder = self.page_folder();
+        let files = self.below(&folder).into_iter();
         files
             .filter_map(|(path, bytes)| {
                 let place = PagePath::parse(path.as_str()).ok()?;
@@ -91,7 +118,8 @@ impl Draft {
     }
 
     pub(crate) fn keys(&self) -> BTreeSet<WikiKey> {
-        let files = self.below("wiki/global").into_iter();
+        let folder = self.page_folder();
+        let files = self.below(&folder).into_iter();
         files
             .filter_map(|(path, _)| Some(PagePath::parse(path.as_str()).ok()?.key))
             .collect()

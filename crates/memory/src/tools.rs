@@ -61,6 +61,8 @@ pub(crate) struct DraftState {
     pub(crate) warehouse: Option<Warehouse>,
     /// The source names of the other connections, for references of pages.
     pub(crate) others: Vec<(ConnectionId, BTreeSet<String>)>,
+    /// Keys of further pages, to which pages may link.
+    pub(crate) linkable: BTreeSet<WikiKey>,
     /// Pages that a person is still editing; the capture must not change them.
     pub(crate) uncommitted: BTreeSet<WikiKey>,
     /// Keys of pages that were written or removed.

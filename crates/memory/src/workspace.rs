@@ -11,7 +11,7 @@ use ktx_semantic_layer::Catalog;
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::{CallContext, ToolDescriptor, ToolSet, ToolSetError, WriteEffect};
 use ktx_vocabulary::{ConnectionId, WikiKey};
-use ktx_wiki::Scope;
+use ktx_wiki::{Scope, UserId};
 
 use crate::draft::Draft;
 use crate::prompts::{self, KnownNames};
@@ -90,6 +90,29 @@ impl DraftWorkspace {
         warehouse: Option<(ConnectionId, Dialect)>,
         files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     ) -> Result<Self, Failure> {
+        Self::open(context, warehouse, Draft::new(files)).await
+    }
+
+    /// Opens a workspace on the committed pages of one user, which only that user sees; `context` is the project as
+    /// that user sees it.
+    ///
+    /// # Errors
+    ///
+    /// If the project cannot be read.
+    pub(crate) async fn of_user(
+        context: Arc<dyn ProjectContext>,
+        user: UserId,
+        files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
+    ) -> Result<Self, Failure> {
+        let draft = Draft::of_pages(files, Scope::User(user));
+        Self::open(context, None, draft).await
+    }
+
+    async fn open(
+        context: Arc<dyn ProjectContext>,
+        warehouse: Option<(ConnectionId, Dialect)>,
+        draft: Draft,
+    ) -> Result<Self, Failure> {
         let mut others = Vec::new();
         for id in context.source_folders().await? {
             if warehouse.as_ref().is_some_and(|(own, _)| *own == id) {
@@ -99,8 +122,18 @@ impl DraftWorkspace {
             let names = catalog.sources().iter().map(|source| source.name.clone());
             others.push((id, names.collect()));
         }
-        let draft = Draft::new(files);
+        let linkable = match draft.scope() {
+            Scope::Global => BTreeSet::new(),
+            Scope::User(_) => context
+                .page_paths()
+                .await?
+                .into_iter()
+                .filter(|path| path.scope == Scope::Global)
+                .map(|path| path.key)
+                .collect(),
+        };
         let session = DraftState {
+            linkable,
             uncommitted: uncommitted(&context, &draft).await?,
             draft,
             warehouse: warehouse.map(|(id, dialect)| Warehouse { id, dialect }),
@@ -245,7 +278,7 @@ impl DraftWorkspace {
             let refs = page.front_matter.sl_refs.iter();
             refs.map(|source| format!("{} -> {source}", page.key()))
         });
-        let is_changed = |key: &&String| changed.contains(format!("wiki/global/{key}.md").as_str());
+        let is_changed = |key: &&String| changed.contains(session.draft.page_path(key).as_str());
         Changeset {
             xrefs: xrefs.collect(),
             wiki: session.wiki.iter().filter(is_changed).cloned().collect(),
@@ -268,14 +301,14 @@ fn end_of(call: &str, results: &[ContentBlock]) -> Option<bool> {
     })
 }
 
-/// Returns the global pages whose files on disk differ from the committed ones: a person is still
+/// Returns the pages whose files on disk differ from the committed ones: a person is still
 /// editing them.
 async fn uncommitted(
     context: &Arc<dyn ProjectContext>,
     draft: &Draft,
 ) -> Result<BTreeSet<WikiKey>, Failure> {
     let mut paths = context.page_paths().await?;
-    paths.retain(|path| path.scope == Scope::Global);
+    paths.retain(|path| path.scope == *draft.scope());
     let on_disk = context.pages(&paths).await?;
     let texts = on_disk.iter().map(|page| (page.key().clone(), page.text()));
     let texts: BTreeMap<WikiKey, &str> = texts.collect();

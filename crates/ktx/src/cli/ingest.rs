@@ -43,6 +43,9 @@ pub struct IngestArgs {
         value_name = "ID"
     )]
     pub note_connection: Option<String>,
+    /// Write pages that only this user sees, to `wiki/user/<ID>/`, instead of pages of everyone
+    #[arg(long, value_name = "ID", conflicts_with = "note_connection")]
+    pub user: Option<String>,
     /// The author of texts and files, for the commit message
     #[arg(long, value_name = "USER", default_value = "local-cli")]
     pub user_id: String,

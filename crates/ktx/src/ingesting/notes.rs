@@ -1,5 +1,6 @@
 //! Captures notes of people and agents, with the model, its ledger and the project's lock.
 
+mod personal;
 mod prefilter;
 
 use std::pin::Pin;
@@ -17,6 +18,7 @@ use ktx_project_store::{RunStatus, StateDatabase};
 use ktx_sql::Dialect;
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
+use ktx_wiki::UserId;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +45,8 @@ pub(crate) const MOST_BYTES: u64 = 4 * LONGEST_NOTE as u64;
 pub(crate) struct Submission<'a> {
     pub(crate) notes: &'a [Note],
     pub(crate) connection: Option<(ConnectionId, Dialect)>,
+    /// Whose pages are written; those of everyone if none is named.
+    pub(crate) user: Option<UserId>,
     pub(crate) author: &'a str,
     pub(crate) after_failure: AfterFailure,
     pub(crate) limits: Limits,
@@ -59,6 +63,7 @@ impl Submission<'_> {
             note_runs: self.runs.iter().map(ToString::to_string).collect(),
             connection_id: self.connection.as_ref().map(|(id, _)| id.to_string()),
             retry_of: self.retry_of.map(str::to_owned),
+            user: self.user.as_ref().map(ToString::to_string),
             ..RunPlan::default()
         }
     }
@@ -69,7 +74,9 @@ impl Submission<'_> {
         let open = open.filter(|(index, _)| !results.get(*index).is_some_and(is_whole));
         let connection = self.connection.as_ref().map(|(id, _)| id);
         let notes = open.map(|(_, note)| note);
-        KeptNotes::new(notes, connection, self.author, context.invocation).keep(context);
+        let kept = KeptNotes::new(notes, connection, self.author, context.invocation);
+        let user = self.user.as_ref().map(ToString::to_string);
+        KeptNotes { user, ..kept }.keep(context);
     }
 }
 
@@ -137,6 +144,7 @@ pub(crate) fn capture_queued(
         let submission = Submission {
             notes: &sound,
             connection: connection.transpose()?,
+            user: None,
             author: "mcp",
             after_failure: AfterFailure::Continue,
             limits: Limits::default(),
@@ -214,6 +222,7 @@ fn only(
         connection: connection_id
             .map(|id| warehouse_with_dialect(&context.project.config, id))
             .transpose()?,
+        user: None,
         author,
         after_failure: AfterFailure::Stop,
         limits: Limits::default(),
@@ -331,6 +340,16 @@ async fn asked(
         project,
         printer,
     } = context;
+    if let Some(user) = &submission.user {
+        let captures = personal::Captures {
+            submission,
+            user,
+            runtime,
+            context,
+            cancel,
+        };
+        return captures.all().await;
+    }
     let printer = printer.clone();
     let request = NotesRequest {
         run_store,

@@ -365,6 +365,83 @@ fn conversations_are_captured_and_worthless_texts_are_not() {
     ");
 }
 
+/// With `--user`, pages are those of one user; the same note is not asked again for them.
+#[test]
+fn a_note_for_one_user_becomes_a_page_of_that_user() {
+    let page = json!({ "key": "revenue", "summary": "My revenue.",
+        "content": "Refunds are not revenue; see [[test-customers]]." });
+    let steps = [
+        json!({ "tools": [{ "name": "wiki_write", "input": page }] }),
+        json!({ "text": "Done." }),
+    ];
+    let sandbox = local(&steps);
+    let global = sandbox.read("wiki/global/revenue.md").unwrap();
+    let line = "ingest --user ada --text 'Refunds are not revenue.'";
+    check!(&sandbox, line, @r#"
+    exit 0
+    Note	Status	Pages	Sources	Commit
+    "Refunds are not revenue."	done	revenue	-	[COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    [1/1] "Refunds are not revenue."
+    [1/1] "Refunds are not revenue." · turn 1 of 30
+    [1/1] "Refunds are not revenue." · turn 2 of 30
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    3 model messages, 411 tokens in, 60 out, list price unknown
+    "#);
+    assert_eq!(sandbox.read("wiki/global/revenue.md").unwrap(), global);
+    insta::assert_snapshot!(
+        git(&sandbox, &["log", "-1", "--format=%B", "--name-only"]),
+        @r#"
+    ktx ingest: "Refunds are not revenue."
+
+    pages: revenue
+    noted by: local-cli
+    ktx-note: 82a5a5781881f70f40e3c480f8894fb9fcfb50d2e357036aedef3247cc1a372e
+
+
+    wiki/user/ada/revenue.md
+    "#
+    );
+    let asked = processes(&sandbox);
+    check!(&sandbox, line, @r#"
+    exit 0
+    Note	Status	Pages	Sources	Commit
+    "Refunds are not revenue."	done	revenue	-	[COMMIT]
+    --- stderr
+    Project: [SANDBOX]/work
+    warning: "Refunds are not revenue.": captured before; ktx did not ask the model again
+    "#);
+    assert_eq!(processes(&sandbox), asked);
+    let mine = json_of(&sandbox, "wiki read revenue --user-id ada --json");
+    assert!(mine.to_string().contains("My revenue."), "{mine}");
+    let others = json_of(&sandbox, "wiki read revenue --json");
+    assert!(!others.to_string().contains("My revenue."), "{others}");
+    check!(&sandbox, "ingest --user ../evil --text 'Revenue.'", @r"
+    exit 2
+    --- stderr
+    Project: [SANDBOX]/work
+    error: unsafe user id `../evil`: use letters, digits, `_`, `-`, `.` and `@`
+    ");
+    check!(&sandbox, "ingest --user ada --connection-id warehouse --text 'Revenue.'", @r"
+    exit 2
+    --- stderr
+    error: the argument '--user <ID>' cannot be used with '--connection-id <ID>'
+
+    Usage: ktx ingest --user <ID> --text <TEXT> [CONNECTION_ID]
+
+    For more information, try '--help'.
+    ");
+    check!(&sandbox, "ingest --user ada", @r"
+    exit 2
+    --- stderr
+    Project: [SANDBOX]/work
+    error: `--user` belongs to `--text`, `--file` and `--transcript`
+
+    hint: name the warehouse to ingest without a flag: `ktx ingest <id>`
+    ");
+}
+
 /// `kill -9` at each step: the next run captures the note, once, and does not pay again for a
 /// commit.
 #[test]

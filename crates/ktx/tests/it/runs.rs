@@ -171,31 +171,43 @@ fn a_retry_captures_the_notes_that_failed() {
             "when": [{ "prompt_contains": NOTE, "steps": captures() }],
         }),
     );
-    check!(&sandbox, &format!("runs retry {id}"), @r"
-    exit 3
+    check!(&sandbox, &format!("runs retry {id}"), @r#"
+    exit 0
+    Note	Status	Pages	Sources	Commit
+    "Refunds are not revenue."	done	revenue	orders	[COMMIT]
     --- stderr
-    error: no run begins with `[UUID]`
-
-    hint: `ktx runs list` lists the runs on this machine
-    ");
+    retries: note "Refunds are not revenue."
+    Project: [SANDBOX]/work
+    [1/1] "Refunds are not revenue."
+    [1/1] "Refunds are not revenue." · turn 1 of 30
+    [1/1] "Refunds are not revenue." · turn 2 of 30
+    [1/1] "Refunds are not revenue." · turn 3 of 30
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    4 model messages, 548 tokens in, 80 out, list price unknown
+    "#);
     check!(&sandbox, "runs show", @r#"
     exit 0
-    ktx ingest --text [UUID]: failed
+    ktx ingest --text [UUID]: done
     started [TIME], ended [TIME] after [SECONDS]
+    retries run [UUID]
     plan: notes "Refunds are not revenue."
+    memory: 3 model messages, unknown
     probe: 1 model messages, unknown
-    note "Refunds are not revenue.": error: the Claude account has no credit for this call
-    call 1: memory, warehouse, "Refunds are not revenue."
-      failed: the Claude account has no credit for this call
+    note "Refunds are not revenue.": done, pages: revenue, sources: orders, commit [COMMIT]
+    call 1: memory, warehouse, "Refunds are not revenue.", 3 turns, 2 tool calls
     --- stderr
     Project: [SANDBOX]/work
     `ktx runs show [UUID] --transcript` prints what the models were told and answered
-    `ktx runs retry [UUID]` does the rest; nothing that is finished is asked again
     "#);
     let latest = last(&sandbox);
     assert_ne!(latest, id);
     let asked = processes(&sandbox);
-    check!(&sandbox, &format!("runs retry {latest}"), @"");
+    check!(&sandbox, &format!("runs retry {latest}"), @r"
+    exit 0
+    --- stderr
+    leaves: 1 finished part
+    nothing to retry: no part of run [UUID] failed or was stopped
+    ");
     let nothing = json_of(&sandbox, &format!("runs retry {latest} --json"));
     assert_eq!(nothing["data"]["retries"], json!([]));
     assert_eq!(processes(&sandbox), asked);
@@ -233,14 +245,35 @@ fn a_retry_reads_the_units_that_failed() {
         )],
     );
     check!(&sandbox, &format!("runs retry {id}"), @r"
-    exit 3
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    shop-dbt	facts of 2 tables	done	-	-	[COMMIT]
+    shop-dbt	dbt-models-orders	done	orders	-	[COMMIT]
     --- stderr
-    error: no run begins with `[UUID]`
-
-    hint: `ktx runs list` lists the runs on this machine
+    retries: unit dbt-models-orders of shop-dbt
+    leaves: 1 finished part
+    Project: [SANDBOX]/work
+    left: 1 unit of shop-dbt with later changes; `ktx ingest shop-dbt` reads them
+    [1/1] shop-dbt · dbt-models-orders
+    [1/1] shop-dbt · dbt-models-orders · turn 1 of 40
+    [1/1] shop-dbt · dbt-models-orders · turn 2 of 40
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    3 model messages, 411 tokens in, 60 out, list price unknown
     ");
     assert!(sandbox.read("wiki/global/orders.md").is_ok());
-    check!(&sandbox, "ingest shop-dbt", @"");
+    check!(&sandbox, "ingest shop-dbt", @r"
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    shop-dbt	facts of 2 tables	done	-	-	nothing changed
+    shop-dbt	dbt-models-orders	unchanged	orders	-	[COMMIT]
+    shop-dbt	dbt-models-people	done	-	-	nothing to keep
+    --- stderr
+    Project: [SANDBOX]/work
+    [2/2] shop-dbt · dbt-models-people
+    [2/2] shop-dbt · dbt-models-people · turn 1 of 40
+    warning: the model `fake-sonnet` has no list price; what it costs is unknown
+    2 model messages, 274 tokens in, 40 out, list price unknown
+    ");
 }
 
 /// An unknown run, one that is not over, and a scan that was killed are different answers.
@@ -265,18 +298,27 @@ fn a_retry_of_another_kind_of_run_says_so() {
     lock.lock().expect("nobody holds it");
     writeln!(lock, r#"{{"pid":4711,"command":"ktx scan"}}"#).expect("a line");
     check!(&sandbox, &format!("runs retry {id}"), @r"
-    exit 3
+    exit 1
     --- stderr
-    error: no run begins with `[UUID]`
+    error: run [UUID] is not over
 
-    hint: `ktx runs list` lists the runs on this machine
+    hint: wait until it has ended, or end it with `ktx runs cancel`
     ");
     drop(lock);
     check!(&sandbox, &format!("runs retry {id}"), @r"
-    exit 3
+    exit 0
+    warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
+      3 tables keep the values of an earlier scan; `ktx scan --full` reads all tables
+      joins: 2 accepted, 0 to review
+      commit: [COMMIT]
     --- stderr
-    error: no run begins with `[UUID]`
-
-    hint: `ktx runs list` lists the runs on this machine
+    retries: warehouse warehouse
+    Project: [SANDBOX]/work
+    warehouse · structure
+    warehouse · 3 tables, 11 columns
+    warehouse · profile (3)
+    warehouse · relationships
+    warehouse · 2 joins, 0 to review
+    warehouse · artifacts
     ");
 }

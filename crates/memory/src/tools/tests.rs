@@ -43,6 +43,7 @@ fn session() -> DraftState {
         .into();
     DraftState {
         draft: Draft::new(base),
+        linkable: BTreeSet::new(),
         warehouse: Some(Warehouse {
             id: ConnectionId::parse("shop").unwrap(),
             dialect: Dialect::Sqlite,

@@ -60,7 +60,7 @@ pub(super) fn read(session: &mut DraftState, input: &KeyInput) -> Result<ToolOut
 
 pub(super) fn write(session: &mut DraftState, input: &WriteInput) -> Result<ToolOutput, ToolError> {
     let key = key_of(&input.key)?;
-    let place = page_place(&key)?;
+    let place = page_place(session, &key)?;
     check_limits(input)?;
     check_free(session, &key)?;
     let is_new = session.draft.text(&place).map_err(refuse)?.is_none();
@@ -175,14 +175,13 @@ fn key_of(text: &str) -> Result<WikiKey, ToolError> {
     })
 }
 
-fn page_place(key: &WikiKey) -> Result<ProjectPath, ToolError> {
-    let place = PagePath::global(key.clone()).to_string();
-    ProjectPath::parse(&place).map_err(refuse)
+fn page_place(session: &DraftState, key: &WikiKey) -> Result<ProjectPath, ToolError> {
+    ProjectPath::parse(&session.draft.page_path(key.as_str())).map_err(refuse)
 }
 
 fn existing(session: &DraftState, text: &str) -> Result<(ProjectPath, Page), ToolError> {
     let key = key_of(text)?;
-    let place = page_place(&key)?;
+    let place = page_place(session, &key)?;
     if let Some(text) = session.draft.text(&place).map_err(refuse)? {
         return Ok((place, parse(PagePath::global(key), text).page));
     }
@@ -314,8 +313,9 @@ fn check_references(
     page: &Page,
     input: &WriteInput,
 ) -> Result<(), ToolError> {
-    let keys = session.draft.keys();
-    let old = session.draft.text(&page_place(page.key())?);
+    let mut keys = session.draft.keys();
+    keys.extend(session.linkable.iter().cloned());
+    let old = session.draft.text(&page_place(session, page.key())?);
     let old = old.ok().flatten().map(|text| {
         let old = parse(page.path.clone(), text).page;
         let targets = targets(&old);

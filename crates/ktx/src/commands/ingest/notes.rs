@@ -6,6 +6,7 @@ mod report;
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::{AfterFailure, Note};
 use ktx_usage_ledger::Limits;
+use ktx_wiki::UserId;
 
 use crate::cli::IngestArgs;
 use crate::connections::warehouse_with_dialect;
@@ -22,6 +23,8 @@ pub(super) fn are_given(args: &IngestArgs) -> bool {
 pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()> {
     let (flag, owners) = if args.fail_fast {
         ("--fail-fast", "`--text`, `--file` and `--transcript`")
+    } else if args.user.is_some() {
+        ("--user", "`--text`, `--file` and `--transcript`")
     } else if args.note_connection.is_some() && !is_one_source {
         let owners = "`--text`, `--file`, `--transcript` and the ingest of a context source";
         ("--connection-id", owners)
@@ -46,6 +49,8 @@ pub(super) fn run(
         .as_deref()
         .map(|id| warehouse_with_dialect(&context.project.config, id))
         .transpose()?;
+    let user = args.user.as_deref().map(UserId::parse).transpose();
+    let user = user.map_err(|error| Failure::new(Code::Usage, error.to_string()))?;
     let mut notes = input::notes(args, context.invocation)?;
     let retried = retry.map_or(&[][..], |scope| &scope.notes);
     notes.extend(retried.iter().map(|kept| Note {
@@ -55,6 +60,7 @@ pub(super) fn run(
     let submission = Submission {
         notes: &notes,
         connection,
+        user,
         author: &args.user_id,
         after_failure: if args.fail_fast {
             AfterFailure::Stop

@@ -88,6 +88,7 @@ fn ingest_args(
     again.history.query_history = plan.reads_query_history;
     if let Some(kept) = kept {
         again.note_connection = kept.connection_id;
+        again.user = kept.user;
         again.user_id = kept.author;
     }
     again
@@ -203,12 +204,12 @@ impl Remainder {
         let mut left = self.leaves.clone();
         if self.waiting > 0 {
             left.push(format!(
-                "{} that wait for a person: `ktx review`",
-                counted(self.waiting, "unit")
+                "{} (`ktx review`)",
+                counted(self.waiting, "kept-back unit")
             ));
         }
         if self.done > 0 {
-            left.push(format!("{} that are done", counted(self.done, "part")));
+            left.push(counted(self.done, "finished part"));
         }
         left
     }

@@ -27,6 +27,7 @@ pub(super) fn prefiltered(
         capture(&Submission {
             notes: &useful,
             connection: submission.connection.clone(),
+            user: submission.user.clone(),
             runs: &runs,
             ..*submission
         })?
