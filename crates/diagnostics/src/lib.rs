@@ -19,7 +19,7 @@ pub use excerpt::{LONGEST_EXCERPT, excerpt, shortened};
 pub use exit::Exit;
 pub use failure::{Author, Detail, Failure, MAX_CANDIDATES};
 pub use near::nearest;
-pub use position::{LineIndex, Location, Position};
+pub use position::{LineIndex, LineStarts, Location, Position};
 
 #[cfg(test)]
 mod tests;

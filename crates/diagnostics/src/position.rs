@@ -36,28 +36,41 @@ impl std::fmt::Display for Location {
 #[derive(Debug, Clone)]
 pub struct LineIndex<'a> {
     text: &'a str,
-    starts: Vec<usize>,
+    starts: LineStarts,
 }
 
 impl<'a> LineIndex<'a> {
     pub fn new(text: &'a str) -> Self {
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let starts = std::iter::once(0)
-            .chain(ends.map(|(at, _)| at + 1))
-            .collect();
+        let starts = LineStarts::of(text);
         Self { text, starts }
     }
 
     /// An offset past the end gives the end.
     pub fn position(&self, offset: usize) -> Position {
-        let offset = offset.min(self.text.len());
+        self.starts.position(self.text, offset)
+    }
+}
+
+/// Where the lines of a text begin, for who keeps the text.
+#[derive(Debug, Clone)]
+pub struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    pub fn of(text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1));
+        Self(starts.collect())
+    }
+
+    /// As [`LineIndex::position`]; `text` is the text of the lines.
+    pub fn position(&self, text: &str, offset: usize) -> Position {
+        let offset = offset.min(text.len());
         let line = self
-            .starts
+            .0
             .partition_point(|start| *start <= offset)
             .saturating_sub(1);
-        let start = self.starts.get(line).copied().unwrap_or_default();
-        let column = self
-            .text
+        let start = self.0.get(line).copied().unwrap_or_default();
+        let column = text
             .get(start..offset)
             .map_or(0, |before| before.chars().count());
         Position {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use ktx_diagnostics::{LineIndex, Location};
+use ktx_diagnostics::{LineStarts, Location};
 use ktx_yaml::{Content, Node, second_document, tree};
 
 /// The places of one file, by path: keys, and list positions counted from 0. They are computed on
@@ -13,6 +13,8 @@ pub struct Places {
     file: String,
     text: String,
     found: OnceLock<PlaceIndex>,
+    /// Where each line begins: a file with many faults is not read once for each.
+    lines: OnceLock<LineStarts>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -51,7 +53,8 @@ impl Places {
     }
 
     fn location(&self, offset: usize) -> Location {
-        let position = LineIndex::new(&self.text).position(offset);
+        let lines = self.lines.get_or_init(|| LineStarts::of(&self.text));
+        let position = lines.position(&self.text, offset);
         Location {
             file: self.file.clone(),
             position: Some(position),
@@ -73,6 +76,7 @@ impl Places {
             file: file.to_owned(),
             text: text.to_owned(),
             found: OnceLock::new(),
+            lines: OnceLock::new(),
         }
     }
 
