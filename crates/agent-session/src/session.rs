@@ -32,9 +32,6 @@ pub use subscription::{Channels, Subscription, envelope};
 /// Who decides about calls that no one has decided about in time.
 const EXPIRY: &str = "the expiry of its approval";
 
-/// Records that a subscriber may be behind before it reads the log again.
-const MOST_UNHEARD: usize = 1_024;
-
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
@@ -147,25 +144,6 @@ impl Session {
 
     pub(crate) const fn log(&self) -> &SessionLog {
         &self.log
-    }
-
-    /// Hears the records that are written from now on.
-    pub(crate) fn hear(&self) -> broadcast::Receiver<Arc<Record>> {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let sender = heard.get_or_insert_with(|| broadcast::Sender::new(MOST_UNHEARD));
-        sender.subscribe()
-    }
-
-    fn tell_subscribers(&self, record: Record) {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = heard.as_ref().filter(|it| it.receiver_count() > 0) {
-            // The last subscriber may just have left.
-            drop(sender.send(Arc::new(record)));
-        }
-    }
-
-    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
-        self.written.subscribe()
     }
 
     /// Keeps a message of the conversation.

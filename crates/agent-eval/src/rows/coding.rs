@@ -76,18 +76,17 @@ impl Coder<'_> {
     /// Gives neighbors within the tolerance one code. Among numbers that are known exactly, each has its own; a number
     /// between them that is not links them.
     fn link(&mut self, numbers: &[Numeral], tolerance: Tolerance) {
-        let is_new = |left: &Numeral, right: &Numeral| tolerance.is_near(*left, *right);
-        for group in numbers.chunk_by(is_new) {
+        let are_near = |left: &Numeral, right: &Numeral| tolerance.is_near(*left, *right);
+        for group in numbers.chunk_by(are_near) {
             let is_exact = tolerance.whole_numbers == WholeNumbers::Exact
                 && group.iter().all(|number| number.is_exact);
             let mut exact = group.iter().filter(|number| number.is_exact);
-            let ends = [group.first(), group.last()].map(|end| end.copied());
-            if let [Some(first), Some(last)] = ends
+            if let (Some(first), Some(last)) = (group.first(), group.last())
                 && !is_exact
             {
                 let is_apart = tolerance.whole_numbers == WholeNumbers::Exact
                     && exact.by_ref().take(2).count() == 2;
-                self.has_chains |= is_apart || !tolerance.is_near(first, last);
+                self.has_chains |= is_apart || !tolerance.is_near(*first, *last);
             }
             for _ in group {
                 self.number_codes.push(self.next);

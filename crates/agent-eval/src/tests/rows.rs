@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::line;
 use crate::{
-    Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, Tolerance, WholeNumbers,
-    sql_result,
+    Cell, Extent, ExtraColumns, FailureClass, RowOrder, SqlResultOptions, Table, Tolerance,
+    WholeNumbers, sql_result,
 };
 
 const DEFAULT: SqlResultOptions = SqlResultOptions::DEFAULT;
@@ -283,7 +283,7 @@ fn whole_numbers_are_exact_beside_others() {
 fn a_fan_out_needs_evidence() {
     let class = |gold: Value, actual: Value| {
         let grade = sql_result(Some(&table(&actual)), &table(&gold), &DEFAULT).unwrap();
-        let class = grade.failure.map(|it| it.as_str());
+        let class = grade.failure.map(FailureClass::as_str);
         format!("{gold} {actual} {}", class.unwrap_or("passed"))
     };
     let lines = [

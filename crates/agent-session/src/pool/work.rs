@@ -39,13 +39,12 @@ impl PoolState {
     pub(super) async fn work(self: Arc<Self>, id: &SessionId, mut stop: CancellationToken) {
         loop {
             let permit = self.room.acquire().with_cancellation_token(&stop).await;
-            let next = match permit {
-                Some(Ok(_permit)) => self.turns(id, &stop).await,
-                _ => {
-                    self.count(Ended::Interrupted);
-                    let _alone = self.opening.lock().await;
-                    self.next_task(id, Queued::Stays)
-                }
+            let next = if let Some(Ok(_permit)) = permit {
+                self.turns(id, &stop).await
+            } else {
+                self.count(Ended::Interrupted);
+                let _alone = self.opening.lock().await;
+                self.next_task(id, Queued::Stays)
             };
             match next {
                 Some(next) => stop = next,

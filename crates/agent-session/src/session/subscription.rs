@@ -1,6 +1,6 @@
 //! Following the events of a session (KODE-43, KODE-44).
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use ktx_session_log::{Channel, LogReader, Record, SessionId};
 use serde_json::{Value, json};
@@ -43,6 +43,9 @@ impl Channels {
         self.0.contains(&record.channel)
     }
 }
+
+/// Records that a subscriber may be behind before it reads the log again.
+const MOST_UNHEARD: usize = 1_024;
 
 /// Hears the records of a session as they are written, and reads those that it has not heard in its log. A slow
 /// subscriber delays no one and loses no record.
@@ -133,5 +136,26 @@ impl Subscription {
                 return self.next_written();
             }
         }
+    }
+}
+
+impl Session {
+    /// Hears the records that are written from now on.
+    fn hear(&self) -> broadcast::Receiver<Arc<Record>> {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = heard.get_or_insert_with(|| broadcast::Sender::new(MOST_UNHEARD));
+        sender.subscribe()
+    }
+
+    pub(super) fn tell_subscribers(&self, record: Record) {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = heard.as_ref().filter(|it| it.receiver_count() > 0) {
+            // The last subscriber may just have left.
+            drop(sender.send(Arc::new(record)));
+        }
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.written.subscribe()
     }
 }
