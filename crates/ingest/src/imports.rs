@@ -5,6 +5,7 @@
 
 mod check;
 mod convert;
+mod needs;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use ktx_vocabulary::ConnectionId;
 use serde::Serialize;
 
 use convert::Converter;
+use needs::Names;
 use write::{ImportEntry, ImportFile};
 
 /// What became of the definitions of a source.
@@ -153,6 +155,7 @@ fn gathered(
         writer: definitions.writer.key(),
     };
     let mut imports = Imports::new();
+    let mut names = Names::default();
     for model in &definitions.models {
         let Some(table) = converter.tables.get(model.name.as_str()) else {
             continue;
@@ -162,9 +165,11 @@ fn gathered(
             .or_insert_with(|| ImportFile::new(table));
         import.set_time(converter.time(model, table));
         for entry in converter.entries(model, table, report) {
-            import.add(entry, known, report);
+            let name = entry.id.clone();
+            names.note(name, import.add(entry, known, report));
         }
     }
+    names.leave_dependents(&mut imports, &converter, report);
     imports
 }
 

@@ -20,8 +20,20 @@ struct View<'e> {
     table: Option<&'e str>,
     /// The file of the explore that showed it first.
     file: String,
-    /// The LookML of each field by its name.
-    fields: BTreeMap<&'e str, String>,
+    /// The definitions of each field by its name, one for each model.
+    fields: BTreeMap<&'e str, Vec<FieldDefinition<'e>>>,
+}
+
+/// A field as a model has it.
+struct FieldDefinition<'e> {
+    model: &'e str,
+    /// The file of the first explore of the model that shows it.
+    file: String,
+    kind: DefinitionKind,
+    /// Its LookML.
+    text: String,
+    /// What its number depends on.
+    formula: String,
 }
 
 /// Returns what the explores on these Looker connections define, without a model.
@@ -57,8 +69,15 @@ pub fn definitions(crawl: &LookerCrawl, connections: &BTreeSet<String>) -> Defin
             Some(_) => file.push_str("derived_table: { sql: select 1 ;; }\n"),
             None => {}
         }
-        for field in view.fields.values() {
-            file.push_str(field);
+        for (field, definitions) in &view.fields {
+            match definitions.as_slice() {
+                [first, others @ ..]
+                    if others.iter().all(|other| other.formula == first.formula) =>
+                {
+                    file.push_str(&first.text);
+                }
+                rivals => left.extend(rivals.iter().map(|one| rival(name, field, one, rivals))),
+            }
         }
         file.push_str("}\n");
     }
@@ -99,6 +118,25 @@ fn conflict<'e>(explore: &'e Explore, views: &BTreeMap<&str, View<'_>>) -> Optio
     other.map(|(_, view, _)| view)
 }
 
+/// Leaves the field of a view that another model defines otherwise.
+fn rival(
+    view: &str,
+    field: &str,
+    own: &FieldDefinition<'_>,
+    rivals: &[FieldDefinition<'_>],
+) -> SkippedDefinition {
+    let mut others = rivals.iter();
+    let other = others.find(|other| other.formula != own.formula);
+    let other = other.map_or("?", |other| other.model);
+    SkippedDefinition {
+        why: WhyLeft::Taken,
+        kind: own.kind,
+        name: format!("{view}.{field}"),
+        spot: own.file.clone(),
+        reason: format!("the model `{other}` defines another one of this name"),
+    }
+}
+
 fn add_views<'e>(explore: &'e Explore, item: &Item, views: &mut BTreeMap<&'e str, View<'e>>) {
     for (prefix, name, table) in explore.views() {
         if !is_name(name) {
@@ -113,12 +151,37 @@ fn add_views<'e>(explore: &'e Explore, item: &Item, views: &mut BTreeMap<&'e str
         let all = fields.dimensions.iter().map(|field| (field, "dimension"));
         let all = all.chain(fields.measures.iter().map(|field| (field, "measure")));
         for (field, kind) in all.filter(|(field, _)| field.view() == prefix) {
-            if is_name(field.short()) {
-                let text = || field_text(field, kind);
-                view.fields.entry(field.short()).or_insert_with(text);
+            let known = view.fields.entry(field.short()).or_default();
+            // A view is the same in all explores of a model.
+            let is_known = known.iter().any(|one| one.model == explore.model);
+            if is_name(field.short()) && !is_known {
+                known.push(FieldDefinition {
+                    model: &explore.model,
+                    file: item.file(),
+                    kind: if kind == "measure" {
+                        DefinitionKind::Measure
+                    } else {
+                        DefinitionKind::Column
+                    },
+                    text: field_text(field, kind),
+                    formula: formula(field, kind),
+                });
             }
         }
     }
+}
+
+/// Returns the LookML of a field without its description, whatever the explore calls its view.
+fn formula(field: &ExploreField, kind: &str) -> String {
+    let mut bare = field.clone();
+    bare.description = None;
+    let own = format!("{}.", field.view());
+    let conditions = std::mem::take(&mut bare.conditions).into_iter();
+    let short = |name: &str| name.strip_prefix(&own).unwrap_or(name).to_owned();
+    bare.conditions = conditions
+        .map(|(name, words)| (short(&name), words))
+        .collect();
+    field_text(&bare, kind)
 }
 
 fn explore_text(explore: &Explore) -> String {

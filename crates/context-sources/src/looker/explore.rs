@@ -17,7 +17,7 @@ const VALUES: usize = 50;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Explore {
-    model: String,
+    pub(super) model: String,
     #[serde(rename = "explore")]
     pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! Reads metrics and models of the query builder as definitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -9,7 +9,8 @@ use super::card::Card;
 use super::mbql::{Clauses, TableField};
 use crate::definitions::{
     ColumnKind, ComputedColumn, DefinitionKind, Definitions, Fragment, MeasureDefinition,
-    MeasureFormula, Model, Purpose, SegmentDefinition, SkippedDefinition, Sql, WhyLeft,
+    MeasureFormula, Model, Purpose, SegmentDefinition, SkippedDefinition, SourcePosition, Sql,
+    WhyLeft,
 };
 use crate::facts::{TableLocation, Writer, is_secret};
 
@@ -55,12 +56,21 @@ impl Fields {
                         table: id,
                         kind: text("base_type").unwrap_or_default().to_owned(),
                         is_nested: field.get("parent_id").is_some_and(|id| !id.is_null()),
+                        is_cast: field
+                            .get("coercion_strategy")
+                            .is_some_and(|how| !how.is_null()),
                     };
                     known.fields.insert(own, field);
                 }
             }
         }
         known
+    }
+
+    /// Returns whether the server lists a table and its columns.
+    pub(super) fn has_columns(&self, table: u64) -> bool {
+        let mut fields = self.fields.values();
+        self.tables.contains_key(&table) && fields.any(|field| field.table == table)
     }
 }
 
@@ -70,6 +80,8 @@ struct TableQuery<'c> {
     aggregations: Vec<&'c Value>,
     filters: Vec<&'c Value>,
     expressions: BTreeMap<&'c str, &'c Value>,
+    /// What its rows are grouped by.
+    breakouts: Vec<&'c Value>,
     /// Whether it chooses columns.
     chooses: bool,
 }
@@ -81,6 +93,7 @@ pub fn definitions(crawl: &MetabaseCrawl, database: u64) -> Definitions {
         cards: &crawl.cards,
         fields: &fields,
         metrics: BTreeMap::new(),
+        taken: BTreeSet::new(),
         models: BTreeMap::new(),
         left: Vec::new(),
     };
@@ -132,6 +145,8 @@ struct Translation<'a> {
     fields: &'a Fields,
     /// The measure of each metric, with its table.
     metrics: BTreeMap<u64, BTreeMap<u64, String>>,
+    /// The metrics whose name another formula has.
+    taken: BTreeSet<u64>,
     models: BTreeMap<u64, Model>,
     left: Vec<SkippedDefinition>,
 }
@@ -140,6 +155,7 @@ impl<'a> Translation<'a> {
     fn leave(&mut self, kind: DefinitionKind, card: &Card, reason: String) {
         let why = match kind {
             DefinitionKind::SavedQuery => WhyLeft::NoPlace,
+            _ if self.taken.contains(&card.id) => WhyLeft::Taken,
             _ => WhyLeft::NotTranslated,
         };
         self.left.push(SkippedDefinition {
@@ -156,8 +172,10 @@ impl<'a> Translation<'a> {
         let [aggregation] = query.aggregations.as_slice() else {
             return Err("it has more than one aggregation, or none".to_owned());
         };
+        self.check_listed(&query)?;
         let none = BTreeMap::new();
         let clauses = self.clauses(&query, self.metrics.get(&query.table).unwrap_or(&none));
+        let lost = grouping(&clauses, &query)?;
         let formula = clauses.aggregation(aggregation, 0)?;
         let is_built = |one: &Fragment| matches!(one, Fragment::Measure { .. });
         if !query.filters.is_empty() && formula.0.iter().any(is_built) {
@@ -168,14 +186,19 @@ impl<'a> Translation<'a> {
             formula: MeasureFormula::Expression(formula),
             filters: conditions(&clauses, &query)?,
             description: description(card),
-            lost: Vec::new(),
+            lost,
             spot: card.path(),
             purpose: Purpose::Offered,
         };
-        let known = self.metrics.entry(query.table).or_default();
-        known.insert(card.id, measure.name.clone());
         let table = query.table;
-        self.table(table)?.measures.push(measure);
+        let known = &mut self.table(table)?.measures;
+        if let Some(spot) = taken(&measure, known).cloned() {
+            self.taken.insert(card.id);
+            return Err(format!("`{spot}` defines another one of this name"));
+        }
+        known.push(measure.clone());
+        let names = self.metrics.entry(table).or_default();
+        names.insert(card.id, measure.name);
         Ok(())
     }
 
@@ -185,6 +208,10 @@ impl<'a> Translation<'a> {
         if !query.aggregations.is_empty() {
             return Err("it is a table of aggregates".to_owned());
         }
+        if !query.breakouts.is_empty() {
+            return Err("it groups its rows".to_owned());
+        }
+        self.check_listed(&query)?;
         let none = BTreeMap::new();
         let clauses = self.clauses(&query, &none);
         let mut columns = Vec::new();
@@ -225,6 +252,14 @@ impl<'a> Translation<'a> {
         }
         self.table(table)?.columns.extend(columns);
         Ok(())
+    }
+
+    /// Refuses a query over a table whose columns the server did not list.
+    fn check_listed(&self, query: &TableQuery<'_>) -> Result<(), String> {
+        if self.fields.has_columns(query.table) {
+            return Ok(());
+        }
+        Err("the server does not list the columns of its table".to_owned())
     }
 
     fn clauses<'q>(
@@ -280,6 +315,7 @@ impl<'a> Translation<'a> {
                 .chain(list("filters"))
                 .collect(),
             expressions: expressions(stage),
+            breakouts: list("breakout"),
             chooses: stage.get("fields").is_some(),
         };
         let source = stage.get("source-table");
@@ -297,6 +333,9 @@ impl<'a> Translation<'a> {
                 if !below.aggregations.is_empty() || !below.expressions.is_empty() {
                     return Err("it is built on another card that computes columns".to_owned());
                 }
+                if !below.breakouts.is_empty() {
+                    return Err("it is built on another card that groups its rows".to_owned());
+                }
                 query.table = below.table;
                 query.filters.extend(below.filters);
             }
@@ -309,6 +348,29 @@ impl<'a> Translation<'a> {
 fn conditions(clauses: &Clauses<'_>, query: &TableQuery<'_>) -> Result<Vec<Sql>, String> {
     let filters = query.filters.iter();
     filters.map(|filter| clauses.condition(filter, 0)).collect()
+}
+
+/// Returns what is lost of the grouping of a metric. Metabase groups by one time only to show the metric, and leaves
+/// that out where the metric is used.
+fn grouping(clauses: &Clauses<'_>, query: &TableQuery<'_>) -> Result<Vec<String>, String> {
+    match query.breakouts.as_slice() {
+        [] => Ok(Vec::new()),
+        [only] if clauses.is_period(only) => Ok(vec![
+            "it is shown by periods, which a query has to name".to_owned(),
+        ]),
+        _ => Err("it groups its rows".to_owned()),
+    }
+}
+
+/// Returns the place of another formula that has the name of a measure.
+fn taken<'m>(
+    measure: &MeasureDefinition,
+    known: &'m [MeasureDefinition],
+) -> Option<&'m SourcePosition> {
+    let mut others = known.iter();
+    let other = others.find(|other| other.name == measure.name)?;
+    let is_same = other.formula == measure.formula && other.filters == measure.filters;
+    (!is_same).then_some(&other.spot)
 }
 
 /// Returns the custom columns of a stage: by name in the older format, a list in the newer one.

@@ -18,6 +18,8 @@ pub(super) struct TableField {
     pub(super) kind: String,
     /// Whether it is a part of another column.
     pub(super) is_nested: bool,
+    /// Whether Metabase reads its values as another type.
+    pub(super) is_cast: bool,
 }
 
 /// What the clauses of one query may refer to.
@@ -35,6 +37,13 @@ struct Clause<'a> {
     operator: &'a str,
     options: Option<&'a Value>,
     arguments: Vec<&'a Value>,
+}
+
+/// Whether a filter or its opposite is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sense {
+    Is,
+    IsNot,
 }
 
 impl<'a> Clause<'a> {
@@ -195,14 +204,12 @@ impl Clauses<'_> {
                 });
                 between(sides, &format!(" {} ", clause.operator))
             }
-            "not" => {
-                let inner = self.condition(first()?, depth + 1)?;
-                Ok(inner.between("not (", ")"))
-            }
+            "not" => self.negated(first()?, depth + 1),
             "is-null" => around("", " is null"),
             "not-null" => around("", " is not null"),
             "=" | "!=" | "<" | "<=" | ">" | ">=" | "between" => self.comparison(&clause, depth),
-            "starts-with" | "ends-with" | "contains" => self.like(&clause, depth),
+            "starts-with" | "ends-with" | "contains" => self.like(&clause, Sense::Is, depth),
+            "does-not-contain" => self.like(&clause, Sense::IsNot, depth),
             "segment" => Err("it names a segment, which is not read".to_owned()),
             "time-interval" | "relative-datetime" | "relative-time-interval" => {
                 Err("its filter on a time that moves has no counterpart".to_owned())
@@ -278,29 +285,80 @@ impl Clauses<'_> {
         Ok(())
     }
 
-    fn like(&self, clause: &Clause<'_>, depth: usize) -> Result<Sql, String> {
-        let (own, value) = match clause.arguments.as_slice() {
-            [own, value] => (self.value(own, depth + 1)?, value.as_str()),
-            _ => return Err(format!("`{}` needs one text", clause.operator)),
-        };
-        let text = value.ok_or("a text is missing")?;
-        if text.contains(['%', '_']) {
-            return Err(format!(
-                "the text `{text}` has a sign that `like` reads otherwise"
-            ));
+    /// Translates the opposite of a filter.
+    fn negated(&self, value: &Value, depth: usize) -> Result<Sql, String> {
+        let clause = opened(value, depth)?;
+        match clause.operator {
+            "and" | "or" => {
+                let other = if clause.operator == "and" {
+                    "or"
+                } else {
+                    "and"
+                };
+                let sides = clause.arguments.iter().map(|side| {
+                    let side = self.negated(side, depth + 1)?;
+                    Ok(side.between("(", ")"))
+                });
+                between(sides, &format!(" {other} "))
+            }
+            "not" => {
+                let inner = clause.arguments.first().ok_or("a condition is empty")?;
+                self.condition(inner, depth + 1)
+            }
+            "starts-with" | "ends-with" | "contains" => self.like(&clause, Sense::IsNot, depth),
+            "does-not-contain" => self.like(&clause, Sense::Is, depth),
+            _ => Ok(self.condition(value, depth)?.between("not (", ")")),
         }
+    }
+
+    /// Translates a comparison with parts of texts. Metabase keeps the rows without a value in the opposite of one.
+    fn like(&self, clause: &Clause<'_>, sense: Sense, depth: usize) -> Result<Sql, String> {
+        let (own, values) = match clause.arguments.as_slice() {
+            [own, values @ ..] if !values.is_empty() => (*own, values),
+            _ => return Err(format!("`{}` needs a text", clause.operator)),
+        };
+        let is_named =
+            Clause::parse(own).is_some_and(|own| ["field", "expression"].contains(&own.operator));
+        if sense == Sense::IsNot && !is_named {
+            return Err("only Metabase knows which empty values its filter keeps".to_owned());
+        }
+        let own = self.value(own, depth + 1)?;
         let is_exact = clause.option("case-sensitive").and_then(Value::as_bool) != Some(false);
-        let (own, text) = if is_exact {
-            (own, text.to_owned())
+        let compared = if is_exact {
+            own.clone()
         } else {
-            (own.between("lower(", ")"), text.to_lowercase())
+            own.clone().between("lower(", ")")
         };
-        let pattern = match clause.operator {
-            "starts-with" => format!("{text}%"),
-            "ends-with" => format!("%{text}"),
-            _ => format!("%{text}%"),
-        };
-        Ok(own.between("", &format!(" like {}", literal(&pattern)?)))
+        let each = values.iter().map(|value| {
+            let pattern = pattern(clause.operator, value, is_exact)?;
+            Ok(match sense {
+                Sense::Is => compared.clone().between("", &format!(" like {pattern}")),
+                Sense::IsNot => join([
+                    compared
+                        .clone()
+                        .between("(", &format!(" not like {pattern}) or ")),
+                    own.clone().between("(", " is null)"),
+                ]),
+            })
+        });
+        match (sense, values) {
+            (_, [_]) => between(each, ""),
+            (Sense::Is, _) => between(each, " or "),
+            (Sense::IsNot, _) => between(each.map(|one| Ok(one?.between("(", ")"))), " and "),
+        }
+    }
+
+    /// Returns whether a grouping is by the periods of a time column.
+    pub(super) fn is_period(&self, value: &Value) -> bool {
+        let clause = Clause::parse(value).filter(|clause| clause.operator == "field");
+        clause.is_some_and(|clause| {
+            let id = clause.arguments.first().and_then(|id| id.as_u64());
+            let field = id.and_then(|id| self.fields.get(&id));
+            let is_time = field.is_some_and(|field| {
+                field.kind.contains("Date") || field.kind.contains("Time") || field.is_cast
+            });
+            is_time && clause.option("temporal-unit").is_some()
+        })
     }
 
     fn field(&self, clause: &Clause<'_>) -> Result<&TableField, String> {
@@ -316,6 +374,12 @@ impl Clauses<'_> {
         let field = field.ok_or("it names a column that the server does not list")?;
         if field.table != self.table || field.is_nested {
             return Err("it uses columns of other tables".to_owned());
+        }
+        if field.is_cast {
+            return Err(format!(
+                "Metabase reads the column `{}` as another type",
+                field.name
+            ));
         }
         Ok(field)
     }
@@ -341,6 +405,26 @@ fn opened(value: &Value, depth: usize) -> Result<Clause<'_>, String> {
         return Err("it is nested too deeply".to_owned());
     }
     Clause::parse(value).ok_or_else(|| "a part of it has an unknown form".to_owned())
+}
+
+/// Returns the pattern that a comparison with a part of a text looks for.
+fn pattern(operator: &str, value: &Value, is_exact: bool) -> Result<String, String> {
+    let text = value.as_str().ok_or("a text is missing")?;
+    if text.contains(['%', '_']) {
+        return Err(format!(
+            "the text `{text}` has a sign that `like` reads otherwise"
+        ));
+    }
+    let text = if is_exact {
+        text.to_owned()
+    } else {
+        text.to_lowercase()
+    };
+    literal(&match operator {
+        "starts-with" => format!("{text}%"),
+        "ends-with" => format!("%{text}"),
+        _ => format!("%{text}%"),
+    })
 }
 
 /// Quotes a text; a backslash means something else in some databases.

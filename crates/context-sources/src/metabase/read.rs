@@ -28,6 +28,8 @@ pub struct MetabaseCrawl {
     pub(super) cards: BTreeMap<u64, Card>,
     /// The columns of each database whose cards are about columns.
     pub(super) fields: BTreeMap<u64, Fields>,
+    /// The databases with cards about columns that the server did not list.
+    pub(super) unlisted: BTreeSet<u64>,
 }
 
 #[derive(Default)]
@@ -124,23 +126,60 @@ pub async fn read(
 
 /// Reads the tables and columns of the databases with metrics or models of the query builder.
 async fn fields(rest: &Rest, wanted: &[&Card], crawl: &mut MetabaseCrawl) -> Result<(), RestError> {
-    let defining = wanted.iter().filter(|card| {
-        ["metric", "model"].contains(&card.kind.as_str()) && card.only_stage().is_ok()
-    });
-    let databases: BTreeSet<u64> = defining.map(|card| card.database).collect();
-    for database in databases {
+    for (database, tables) in tables(wanted) {
         let path = format!("/api/database/{database}/metadata");
         match rest.get(&path, &[("include_hidden", "true")]).await {
             Ok(answer) => {
-                crawl.fields.insert(database, Fields::parse(&answer));
+                let fields = Fields::parse(&answer);
+                // A key without the permission gets the table without its columns, or not at all.
+                let unlisted = tables
+                    .into_iter()
+                    .filter(|table| !fields.has_columns(*table));
+                for table in unlisted {
+                    crawl.unlisted.insert(database);
+                    crawl.warnings.push(format!(
+                        "the server lists no columns of the table {table} of the database {database}, or not for this key: \
+                         what an earlier run imported stays"
+                    ));
+                }
+                crawl.fields.insert(database, fields);
             }
-            Err(error) if error.is_about_one() => crawl.warnings.push(format!(
-                "the columns of the database {database} were not read: {error}"
-            )),
+            Err(error) if error.is_about_one() => {
+                crawl.unlisted.insert(database);
+                crawl.warnings.push(format!(
+                    "the columns of the database {database} were not read, what an earlier run imported stays: {error}"
+                ));
+            }
             Err(error) => return Err(error),
         }
     }
     Ok(())
+}
+
+/// Returns the tables of metrics and models of the query builder by their database, with those of the cards that they
+/// are built on.
+fn tables(wanted: &[&Card]) -> BTreeMap<u64, BTreeSet<u64>> {
+    let by_id: BTreeMap<u64, &Card> = wanted.iter().map(|card| (card.id, *card)).collect();
+    let is_defining = |card: &&&Card| {
+        ["metric", "model"].contains(&card.kind.as_str()) && card.only_stage().is_ok()
+    };
+    let mut open: Vec<&Card> = wanted.iter().filter(is_defining).copied().collect();
+    let mut seen: BTreeSet<u64> = open.iter().map(|card| card.id).collect();
+    let mut tables: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    while let Some(card) = open.pop() {
+        let own = tables.entry(card.database).or_default();
+        let stage = card.only_stage().ok();
+        let table = stage.and_then(|stage| stage.get("source-table")?.as_u64());
+        own.extend(table);
+        for id in card.sources() {
+            if let Some(below) = by_id.get(&id)
+                && seen.insert(id)
+            {
+                open.push(below);
+            }
+        }
+    }
+    tables
 }
 
 fn collect(tree: &Value, parent: &Collection, all: &mut BTreeMap<u64, Collection>) {

@@ -77,7 +77,7 @@ impl ContextSource for Metabase {
                 facts: Facts {
                     warnings: std::mem::take(&mut crawl.warnings),
                     writer: Writer::Metabase,
-                    is_complete: crawl.snapshot.left_out.is_empty(),
+                    is_complete: is_complete(&crawl, &mappings, warehouse),
                     ..Facts::default()
                 },
                 definitions: definitions(&crawl, &mappings, warehouse),
@@ -99,6 +99,17 @@ impl ContextSource for Metabase {
         let databases = databases.map_err(|error| unreachable(connection, &error, hint))?;
         Ok(format!("Databases: {}", databases.len()))
     }
+}
+
+/// Returns whether all cards were read, and the columns that those of a warehouse are about.
+fn is_complete(crawl: &MetabaseCrawl, mappings: &Mappings, warehouse: &str) -> bool {
+    let mut unlisted = crawl.unlisted.iter();
+    let is_of_it = |database| {
+        mappings
+            .get(database)
+            .is_some_and(|mapped| mapped == warehouse)
+    };
+    crawl.snapshot.left_out.is_empty() && !unlisted.any(is_of_it)
 }
 
 /// Returns what the cards of all databases of a warehouse define: its import files are about all of them.

@@ -1,6 +1,6 @@
 //! Definitions in the words of the semantic layer: names of sources, columns and measures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_context_sources::{
     Cardinality, ColumnKind, ComputedColumn, DefinitionKind, Fragment, MeasureDefinition,
@@ -15,6 +15,7 @@ use ktx_semantic_layer::authored::{
 use ktx_semantic_layer::sql::sql_text::{column_name, identifier};
 use ktx_semantic_layer::{Catalog, ColumnType, Granularity, Relationship};
 
+use super::needs::{DefinitionId, needs, parts};
 use super::write::{EntryOrigin, ImportEntry, Item};
 use super::{ImportReport, leave};
 
@@ -48,8 +49,11 @@ impl Converter<'_> {
             Err(reason) => leave(&entry, WhyLeft::NotTranslated, reason, report),
         };
         for column in &model.columns {
-            let entry = entry(DefinitionKind::Column, &column.name, &column.spot);
-            take(entry, self.column(column, table));
+            let entry = ImportEntry {
+                needs: needs(model, [&column.expr]),
+                ..entry(DefinitionKind::Column, &column.name, &column.spot)
+            };
+            take(of(entry, model), self.column(column, table));
         }
         for join in &model.joins {
             let name = format!(
@@ -58,22 +62,24 @@ impl Converter<'_> {
                 join.alias.as_ref().unwrap_or(&join.to)
             );
             let entry = entry(DefinitionKind::Join, &name, &join.spot);
-            take(entry, self.join(join, table));
+            take(of(entry, model), self.join(join, table));
         }
         for measure in &model.measures {
             let entry = ImportEntry {
                 purpose: measure.purpose,
                 lost: measure.lost.clone(),
+                needs: needs(model, parts(measure)),
                 ..entry(DefinitionKind::Measure, &measure.name, &measure.spot)
             };
-            take(entry, self.measure(measure, table));
+            take(of(entry, model), self.measure(measure, table));
         }
         for segment in &model.segments {
             let entry = ImportEntry {
                 lost: segment.lost.clone(),
+                needs: needs(model, [&segment.expr]),
                 ..entry(DefinitionKind::Segment, &segment.name, &segment.spot)
             };
-            take(entry, self.segment(segment, table));
+            take(of(entry, model), self.segment(segment, table));
         }
         entries
     }
@@ -289,6 +295,16 @@ fn entry(kind: DefinitionKind, name: &str, spot: &SourcePosition) -> ImportEntry
         lost: Vec::new(),
         item: Item::Known,
         standing: EntryOrigin::Defined,
+        id: DefinitionId::default(),
+        needs: BTreeSet::new(),
+    }
+}
+
+/// Returns the entry with the name that the source gives it.
+fn of(entry: ImportEntry, model: &Model) -> ImportEntry {
+    ImportEntry {
+        id: DefinitionId::new(&model.name, entry.kind, &entry.name),
+        ..entry
     }
 }
 

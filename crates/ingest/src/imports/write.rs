@@ -7,6 +7,7 @@ use ktx_semantic_layer::authored::{Column, Join, Measure, Meta, Overlay, Overlay
 use ktx_semantic_layer::{Catalog, JoinOrigin, Relationship};
 use serde::Serialize;
 
+use super::needs::{DefinitionId, Fate};
 use super::{ImportReport, KnownLayer, PartialImport, leave};
 
 /// One definition in the words of the semantic layer.
@@ -19,6 +20,10 @@ pub(super) struct ImportEntry {
     pub(super) lost: Vec<String>,
     pub(super) item: Item,
     pub(super) standing: EntryOrigin,
+    /// What the source calls it.
+    pub(super) id: DefinitionId,
+    /// The definitions of the source that it is built on.
+    pub(super) needs: BTreeSet<DefinitionId>,
 }
 
 /// What an entry writes.
@@ -92,18 +97,18 @@ impl ImportFile {
         mut entry: ImportEntry,
         known: &KnownLayer<'_>,
         report: &mut ImportReport,
-    ) {
-        if let Some(reason) = why_taken(&self.table, &mut entry, known) {
-            return leave(&entry, WhyLeft::Taken, reason, report);
-        }
-        match self.same(&entry) {
-            None => self.entries.push(entry),
-            Some(known) if known.says_the_same(&entry) => {}
-            Some(known) => {
-                let reason = format!("`{}` defines another one of this name", known.spot);
-                leave(&entry, WhyLeft::Taken, reason, report);
+    ) -> Fate {
+        let reason = match (why_taken(&self.table, &mut entry, known), self.same(&entry)) {
+            (Some(reason), _) => reason,
+            (None, None) => {
+                self.entries.push(entry);
+                return Fate::Added;
             }
-        }
+            (None, Some(known)) if known.says_the_same(&entry) => return Fate::Added,
+            (None, Some(known)) => format!("`{}` defines another one of this name", known.spot),
+        };
+        leave(&entry, WhyLeft::Taken, reason, report);
+        Fate::Left
     }
 
     fn same(&self, entry: &ImportEntry) -> Option<&ImportEntry> {
@@ -139,6 +144,8 @@ impl ImportFile {
                 spot: SourcePosition::new(),
                 purpose: Purpose::Offered,
                 lost: Vec::new(),
+                id: DefinitionId::default(),
+                needs: BTreeSet::new(),
                 item,
                 standing: EntryOrigin::Kept,
             };

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::imports::{project, wrong, wrong_answers};
 use crate::support::{run, transcript, unscanned, write};
 
-const ORDERS: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer INTEGER, status TEXT, amount NUMERIC, at DATE);
+const ORDERS: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer INTEGER, status TEXT, amount NUMERIC, at DATE, paid_at INTEGER);
 CREATE TABLE people (id INTEGER PRIMARY KEY, country TEXT);
-INSERT INTO orders VALUES (1, 1, 'paid', 10, '2025-01-01'), (2, 1, 'open', 20, '2025-01-03'), (3, 2, NULL, 5, '2025-02-01');
+INSERT INTO orders (id, buyer, status, amount, at) VALUES (1, 1, 'paid', 10, '2025-01-01'), (2, 1, 'open', 20, '2025-01-03'), (3, 2, NULL, 5, '2025-02-01');
 INSERT INTO people VALUES (1, 'DE'), (2, 'JP');";
 
 fn scanned(connection: &str, secret: (&str, &str)) -> Sandbox {
@@ -25,7 +25,7 @@ fn scanned(connection: &str, secret: (&str, &str)) -> Sandbox {
     sandbox
 }
 
-fn card(id: u64, kind: &str, name: &str, query: Value) -> Value {
+pub(crate) fn card(id: u64, kind: &str, name: &str, query: Value) -> Value {
     let mut card = written(id, name, (1, None), "");
     card["type"] = json!(kind);
     card["dataset_query"] = query;
@@ -33,7 +33,7 @@ fn card(id: u64, kind: &str, name: &str, query: Value) -> Value {
 }
 
 /// A query of the query builder in the older format.
-fn older(query: &Value) -> Value {
+pub(crate) fn older(query: &Value) -> Value {
     json!({ "type": "query", "database": 1, "query": query })
 }
 
@@ -160,13 +160,14 @@ fn cards() -> Vec<Value> {
     ]
 }
 
-fn metadata() -> Value {
+pub(crate) fn metadata() -> Value {
     let field =
         |id: u64, name: &str, kind: &str| json!({ "id": id, "name": name, "base_type": kind });
     json!({ "id": 1, "tables": [
         { "id": 1, "name": "orders", "schema": null, "fields": [
             field(11, "id", "type/Integer"), field(12, "buyer", "type/Integer"), field(13, "status", "type/Text"),
             field(14, "amount", "type/Decimal"), field(15, "at", "type/Date"),
+            { "id": 16, "name": "paid_at", "base_type": "type/Integer", "coercion_strategy": "Coercion/UNIXSeconds->DateTime" },
         ] },
     ] })
 }
@@ -195,13 +196,12 @@ fn cubes_answer_by_name_without_a_model() {
     assert_eq!(wrong(&sandbox, "cube"), "");
 }
 
-/// Metrics and models of the query builder, in both formats.
-#[test]
-fn metrics_and_models_of_metabase_answer_by_name() {
+/// A server with these cards, and a scanned project that reads it as `bi`.
+pub(crate) fn metabase(cards: Vec<Value>) -> (MetabaseFake, Sandbox) {
     let server = MetabaseFake::start(Analytics {
         databases: vec![(1, "shop", "sqlite")],
         collections: json!([]),
-        cards: cards(),
+        cards,
         metadata: [(1, metadata())].into(),
         ..Analytics::default()
     })
@@ -211,6 +211,13 @@ fn metrics_and_models_of_metabase_answer_by_name() {
         server.address()
     );
     let sandbox = scanned(&connection, ("METABASE_KEY", KEY));
+    (server, sandbox)
+}
+
+/// Metrics and models of the query builder, in both formats.
+#[test]
+fn metrics_and_models_of_metabase_answer_by_name() {
+    let (_server, sandbox) = metabase(cards());
     insta::assert_snapshot!(transcript(&run(&sandbox, "ingest bi --facts")), @"
     exit 0
     Source	Unit	Status	Pages	Sources	Commit
@@ -283,11 +290,7 @@ fn explores_of_looker_answer_by_name() {
         ..Instance::default()
     })
     .expect("a server");
-    let connection = format!(
-        "    driver: looker\n    base_url: {}\n    client_id: {CLIENT_ID}\n    client_secret_ref: env:LOOKER_SECRET\n    mappings: {{connectionMappings: {{shop: warehouse}}}}\n",
-        server.address()
-    );
-    let sandbox = scanned(&connection, ("LOOKER_SECRET", SECRET));
+    let sandbox = looker(&server);
     insta::assert_snapshot!(transcript(&run(&sandbox, "ingest bi --facts")), @"
     exit 0
     Source	Unit	Status	Pages	Sources	Commit
@@ -303,4 +306,74 @@ fn explores_of_looker_answer_by_name() {
 - {ask: {measures: [orders.revenue], dimensions: [orders.doubled]}, sql: "SELECT amount * 2, sum(amount) FROM orders GROUP BY 1"}
 "#;
     assert_eq!(wrong_answers(&sandbox, questions), "");
+}
+
+/// A scanned project that reads a server as `bi`.
+fn looker(server: &LookerFake) -> Sandbox {
+    let connection = format!(
+        "    driver: looker\n    base_url: {}\n    client_id: {CLIENT_ID}\n    client_secret_ref: env:LOOKER_SECRET\n    mappings: {{connectionMappings: {{shop: warehouse}}}}\n",
+        server.address()
+    );
+    scanned(&connection, ("LOOKER_SECRET", SECRET))
+}
+
+/// A view of one name in two models: what both say alike is imported once, the rest of neither.
+#[test]
+fn a_view_that_two_models_define_otherwise_is_left() {
+    let fields = |revenue: &'static str, doubled: &'static str| {
+        explore(
+            "shop",
+            "orders",
+            "orders",
+            &[
+                ("status", "string", "${TABLE}.status", revenue),
+                ("doubled", "number", doubled, ""),
+                ("revenue", "sum", revenue, ""),
+                ("count", "count", "", ""),
+                ("of_doubled", "sum", "${doubled}", ""),
+            ],
+        )
+    };
+    let server = LookerFake::start(Instance {
+        connections: vec![("shop", "sqlite")],
+        models: vec![
+            ("finance", vec!["shop"], vec!["orders"]),
+            ("sales", vec!["shop"], vec!["orders"]),
+        ],
+        explores: [
+            (
+                "/lookml_models/finance/explores/orders".to_owned(),
+                fields("${TABLE}.amount", "${TABLE}.amount * 2"),
+            ),
+            (
+                "/lookml_models/sales/explores/orders".to_owned(),
+                fields("${TABLE}.amount * 1.19", "${TABLE}.id * 2"),
+            ),
+        ]
+        .into(),
+        ..Instance::default()
+    })
+    .expect("a server");
+    let sandbox = looker(&server);
+    insta::assert_snapshot!(transcript(&run(&sandbox, "ingest bi --facts")), @r"
+    exit 0
+    Source	Unit	Status	Pages	Sources	Commit
+    bi	facts of 1 table	done	-	-	[COMMIT]
+    bi	6 definitions	1 imported	-	-	-
+    --- stderr
+    Project: [SANDBOX]/work
+    bi: reading Looker
+    bi: explores/finance/orders.yaml: measure `orders.of_doubled` was not imported: there is no dimension `orders.doubled`
+    bi: explores/finance/orders.yaml: measure `orders.revenue` was not imported: the model `sales` defines another one of this name
+    bi: explores/sales/orders.yaml: measure `orders.revenue` was not imported: the model `finance` defines another one of this name
+    bi: explores/finance/orders.yaml: column `orders.doubled` was not imported: the model `sales` defines another one of this name
+    bi: explores/sales/orders.yaml: column `orders.doubled` was not imported: the model `finance` defines another one of this name
+    ");
+    let file = "semantic-layer/warehouse/_imports/bi/orders.yaml";
+    insta::assert_snapshot!(sandbox.read(file).expect("an import"), @r"
+    name: orders
+    measures:
+    - name: count
+      expr: count(*)
+    ");
 }

@@ -71,6 +71,8 @@ mod http_limits;
 mod imports;
 mod imports_bi;
 mod imports_joins;
+mod imports_metabase;
+mod imports_troubles;
 mod interrupts;
 mod kept_back;
 mod kill;
