@@ -209,10 +209,15 @@ async fn capture_one(
     };
     let (on_continue, on_turn) = (reporter(&started), reporter(&started));
     (request.events)(started);
-    let transcript =
-        TranscriptFile::open(run_store.store(), &item.owner, &item.key, move |turns| {
+    let transcript = TranscriptFile::open(
+        run_store.store(),
+        &item.owner,
+        &item.key,
+        None,
+        move |turns| {
             on_continue(NoteProgress::Continued(turns));
-        })?;
+        },
+    )?;
     let warehouse = request.connection.as_ref().map(|(id, _)| id);
     let captured = capture(CaptureRequest {
         label: note.label.clone(),

@@ -176,10 +176,13 @@ async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<()
         .extend(run.run_store.drop_expired(&run.source.id)?);
     report.warnings.extend(ledger::take_over(run)?);
     run.journal().look_for_gone(&run.source.snapshot)?;
-    report.eviction = eviction::evict(run)?;
     units::require_model(run).await?;
     let judgements = triage::judge(run).await?;
     report.units = units::read(run, judgements).await;
+    if report.stop().is_none() {
+        // Not before: a unit that is read may go on with what was read from a file that is gone.
+        report.eviction = eviction::evict(run)?;
+    }
     if report.stop().is_none() {
         report.curation = curation::curate_all(run).await?;
     }

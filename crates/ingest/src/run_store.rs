@@ -135,6 +135,16 @@ impl RunStore {
         Ok(self.publisher.begin()?)
     }
 
+    /// Returns an earlier position of the branch; none if another branch is checked out, or if git has lost the commit.
+    pub(crate) fn base_at(&self, branch: &str, commit: &str) -> Result<Option<Base>, IngestError> {
+        let now = self.begin()?;
+        let is_there = now.branch == branch && self.history()?.commit(commit).is_ok();
+        Ok(is_there.then(|| Base {
+            commit: Some(commit.to_owned()),
+            ..now
+        }))
+    }
+
     /// Returns the committed pages, and the semantic sources of a warehouse.
     pub(crate) fn files(
         &self,

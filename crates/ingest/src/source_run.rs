@@ -14,7 +14,7 @@ use crate::events::{Progress, Task};
 use crate::journal::Journal;
 use crate::proposals::{Author, files_of};
 use crate::run_store::{ReviewedChanges, RunStore};
-use crate::transcripts::TranscriptFile;
+use crate::transcripts::{LoopBegin, TranscriptFile};
 use crate::unit::{LoopContext, LoopResult};
 use crate::work_item::{Truncation, WorkItem};
 use ktx_context_sources::Source;
@@ -93,9 +93,20 @@ impl<'a> SourceRun<'a> {
         task: &Task,
         role: ModelRole,
     ) -> Result<(Arc<TranscriptFile>, KeptLoop), IngestError> {
+        self.transcript_from(work, task, role, None)
+    }
+
+    /// As [`Self::transcript`], of a loop that began there.
+    pub(crate) fn transcript_from(
+        &self,
+        work: &str,
+        task: &Task,
+        role: ModelRole,
+        begin: Option<LoopBegin>,
+    ) -> Result<(Arc<TranscriptFile>, KeptLoop), IngestError> {
         let store = self.run_store.store();
         let on_continue = self.progress.on_continue(task);
-        let file = TranscriptFile::open(store, &self.source.id, work, on_continue)?;
+        let file = TranscriptFile::open(store, &self.source.id, work, begin, on_continue)?;
         let backend = self.model.runtime.describe();
         let kept = file.kept_loop((self.model.name)(role), backend);
         Ok((file, kept))
@@ -122,7 +133,24 @@ impl<'a> SourceRun<'a> {
 
     /// Reads the committed files that a loop may change.
     pub(crate) fn workspace(&self) -> Result<Workspace, IngestError> {
-        let base = self.run_store.begin()?;
+        self.workspace_at(self.run_store.begin()?)
+    }
+
+    /// Reads the files that an interrupted loop of a work item began with, if it can go on with the same input.
+    pub(crate) fn earlier_workspace(
+        &self,
+        work: &str,
+        input: &str,
+    ) -> Result<Option<Workspace>, IngestError> {
+        let begin = TranscriptFile::begin(self.run_store.store(), &self.source.id, work)?;
+        let Some(begin) = begin.filter(|begin| begin.input == input) else {
+            return Ok(None);
+        };
+        let base = self.run_store.base_at(&begin.branch, &begin.commit)?;
+        base.map(|base| self.workspace_at(base)).transpose()
+    }
+
+    fn workspace_at(&self, base: Base) -> Result<Workspace, IngestError> {
         let warehouse = self.source.warehouse.as_ref().map(|(id, _)| id);
         let files = self.run_store.files(&base, warehouse)?;
         Ok(Workspace { base, files })

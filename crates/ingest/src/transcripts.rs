@@ -8,6 +8,7 @@ use ktx_llm_runtime::BackendInfo;
 use ktx_memory::{KeptLoop, TranscriptStore};
 use ktx_project_store::{ProjectPath, Store, append_line, read_optional, remove};
 use ktx_vocabulary::ConnectionId;
+use serde::{Deserialize, Serialize};
 
 use crate::error::IngestError;
 use crate::proposal::work_name;
@@ -15,9 +16,27 @@ use crate::proposal::work_name;
 /// Called with the number of turns of an earlier run that a loop continues.
 type OnContinue = Box<dyn Fn(usize) + Send + Sync>;
 
+/// Where a loop began. What others commit while it runs does not change what it has read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LoopBegin {
+    pub(crate) branch: String,
+    /// The commit whose files it has read.
+    pub(crate) commit: String,
+    /// The hash of what else it has read.
+    pub(crate) input: String,
+}
+
+/// The first line of a file whose loop has a beginning of its own.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    begin: LoopBegin,
+}
+
 /// The file of one work item.
 pub(crate) struct TranscriptFile {
     path: PathBuf,
+    begin: Option<LoopBegin>,
     on_continue: OnContinue,
 }
 
@@ -30,20 +49,36 @@ impl std::fmt::Debug for TranscriptFile {
 }
 
 impl TranscriptFile {
-    /// Opens the transcript of a work item of a connection. `on_continue` is called with the number
-    /// of turns of an earlier run that a loop continues.
+    /// Opens the transcript of a work item of a connection, for a loop that may begin elsewhere than at the newest
+    /// commit. `on_continue` is called with the number of turns of an earlier run that a loop continues.
     pub(crate) fn open(
         store: &Store,
         connection: &ConnectionId,
         work: &str,
+        begin: Option<LoopBegin>,
         on_continue: impl Fn(usize) + Send + Sync + 'static,
     ) -> Result<Arc<Self>, IngestError> {
-        let name = ProjectPath::parse(&format!("{}.jsonl", work_name(work)))?;
-        let path = store.transcript(connection, &name);
         Ok(Arc::new(Self {
-            path: path.map_err(IngestError::Transcript)?,
+            path: path(store, connection, work)?,
+            begin,
             on_continue: Box::new(on_continue),
         }))
+    }
+
+    /// Returns where the interrupted loop of a work item began, if its transcript says so.
+    pub(crate) fn begin(
+        store: &Store,
+        connection: &ConnectionId,
+        work: &str,
+    ) -> Result<Option<LoopBegin>, IngestError> {
+        let bytes = read_optional(&path(store, connection, work)?);
+        let bytes = bytes.map_err(IngestError::Transcript)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text
+            .lines()
+            .next()
+            .and_then(header)
+            .map(|header| header.begin))
     }
 
     /// Returns what a loop of this model needs to store its turns here.
@@ -55,6 +90,16 @@ impl TranscriptFile {
             backend,
         }
     }
+}
+
+fn path(store: &Store, connection: &ConnectionId, work: &str) -> Result<PathBuf, IngestError> {
+    let name = ProjectPath::parse(&format!("{}.jsonl", work_name(work)))?;
+    let path = store.transcript(connection, &name);
+    path.map_err(IngestError::Transcript)
+}
+
+fn header(line: &str) -> Option<Header> {
+    serde_json::from_str(line).ok()
 }
 
 impl TranscriptStore for TranscriptFile {
@@ -69,10 +114,18 @@ impl TranscriptStore for TranscriptFile {
         let text = String::from_utf8_lossy(&bytes);
         // A killed run may have left a partial line.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        whole.lines().map(str::to_owned).collect()
+        let mut lines = whole.lines().map(str::to_owned).peekable();
+        lines.next_if(|first| header(first).is_some());
+        lines.collect()
     }
 
     fn append(&self, line: &str) {
+        if let Some(begin) = self.begin.clone().filter(|_| !self.path.exists())
+            && let Ok(header) = serde_json::to_string(&Header { begin })
+            && let Err(error) = append_line(&self.path, header.as_bytes())
+        {
+            tracing::warn!(%error, "where a loop began is not kept: a run that is cut off pays for it again");
+        }
         if let Err(error) = append_line(&self.path, line.as_bytes()) {
             tracing::warn!(%error, "a turn is not kept: a run that is cut off pays for it again");
         }

@@ -20,7 +20,7 @@ use crate::merging::merged;
 use crate::report::{LoopReport, UnitReport};
 use crate::run_store::Committed;
 use crate::source_run::{SourceRun, Workspace, truncation};
-use crate::transcripts::TranscriptFile;
+use crate::transcripts::{LoopBegin, TranscriptFile};
 use crate::unit::{LoopResult, UnitRequest, work_unit};
 
 /// How often a loop runs beside others before it runs alone.
@@ -90,7 +90,7 @@ pub(crate) async fn read(run: &SourceRun<'_>) -> Vec<UnitReport> {
                 break;
             };
             // The loops that begin together begin with one state.
-            running.push(begin(run, turn, run.workspace()));
+            running.push(begin(run, turn, workspace(run, turn.unit)));
             if turn.is_alone() {
                 break;
             }
@@ -135,6 +135,21 @@ pub(crate) async fn read(run: &SourceRun<'_>) -> Vec<UnitReport> {
     reports.collect()
 }
 
+/// Returns the files that the loop of a unit begins with: those that an interrupted loop of it has read, whatever others
+/// have committed since.
+fn workspace(run: &SourceRun<'_>, unit: &Unit) -> Result<Workspace, IngestError> {
+    match run.earlier_workspace(&unit.key, &input(run, unit))? {
+        Some(workspace) => Ok(workspace),
+        None => run.workspace(),
+    }
+}
+
+/// Returns a text that differs if the unit or the model does.
+fn input(run: &SourceRun<'_>, unit: &Unit) -> String {
+    let model = (run.model.name)(ModelRole::CandidateExtraction);
+    format!("{} {model}", work_item(run, unit).input)
+}
+
 /// Runs the loop of one unit. Returns its turn, the number of its steps and what it made.
 async fn begin<'u>(
     run: &SourceRun<'_>,
@@ -165,7 +180,12 @@ async fn work(
     };
     run.progress.report(Event::Started(task.clone()));
     let role = ModelRole::CandidateExtraction;
-    let (transcript, kept) = run.transcript(&unit.key, &task, role)?;
+    let begin = workspace.base.commit.clone().map(|commit| LoopBegin {
+        branch: workspace.base.branch.clone(),
+        commit,
+        input: input(run, unit),
+    });
+    let (transcript, kept) = run.transcript_from(&unit.key, &task, role, begin)?;
     let report = run.progress.on_step(&task);
     let on_step: StepCallback = Arc::new(move |step| {
         steps.fetch_add(1, Ordering::Relaxed);

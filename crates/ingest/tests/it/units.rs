@@ -293,3 +293,92 @@ async fn files_that_disappear_are_reconciled() {
     let again = world.run(source(&["two"]), a_page_each).await;
     assert_eq!(again.prompts, Vec::<String>::new());
 }
+
+/// What was read from a file that is gone stays until the units are read: a stopped run takes nothing away.
+#[tokio::test]
+async fn a_stopped_run_evicts_nothing() {
+    let world = World::new();
+    let first = world.run(source(&["one", "two"]), a_page_each).await;
+    assert!(first.report.is_whole(), "{:?}", first.report);
+    let stopped = world
+        .run(source(&["two", "three"]), |prompt| {
+            match unit_of(prompt).as_deref() {
+                Some("three") => Some(fails(LlmErrorKind::Budget)),
+                _ => a_page_each(prompt),
+            }
+        })
+        .await;
+    assert_eq!(stopped.report.stop(), Some(Stop::Budget));
+    assert!(stopped.report.eviction.is_none());
+    assert!(world.has_page("one"));
+    let next = world.run(source(&["two", "three"]), a_page_each).await;
+    assert!(next.report.is_whole(), "{:?}", next.report);
+    assert!(!world.has_page("one") && world.has_page("three"));
+}
+
+/// A page that a new unit goes on with is not removed in between.
+#[tokio::test]
+async fn a_page_that_a_new_unit_goes_on_with_stays() {
+    let world = World::new();
+    world.run(source(&["one", "two"]), a_page_each).await;
+    let ran = world
+        .run(source(&["two", "new"]), |prompt| match unit_of(prompt) {
+            Some(_) if prompt.contains("- one: one") => {
+                let input =
+                    serde_json::json!({ "key": "one", "summary": "one", "content": "Now of new." });
+                Some(calls([("wiki_write".to_owned(), input)]))
+            }
+            Some(_) => Some(calls([page("one")])),
+            None => is_reconciliation(prompt).then(|| calls([])),
+        })
+        .await;
+    assert!(ran.report.is_whole(), "{:?}", ran.report);
+    assert!(world.has_page("one"));
+    let titles = world.titles();
+    assert!(
+        !titles
+            .iter()
+            .any(|title| title.contains("without what is gone")),
+        "{titles:?}"
+    );
+}
+
+/// A loop that was cut off goes on where it was, also if loops that ran beside it have committed since.
+#[tokio::test]
+async fn a_cut_off_loop_goes_on_whatever_others_have_committed() {
+    let mut world = World::new();
+    world.concurrency = 2;
+    let three_pages = |prompt: &str| match unit_of(prompt).as_deref() {
+        Some("two") => Some(calls([page("two"), page("more"), page("most")])),
+        _ => a_page_each(prompt),
+    };
+    let second_turn = |event: &Event| {
+        let Event::Turn(Turn { index: 2, task, .. }) = event else {
+            return false;
+        };
+        matches!(task, Task::Unit { key, .. } if key == "two")
+    };
+    let cut = world
+        .run_until(source(&["one", "two"]), three_pages, second_turn)
+        .await;
+    assert_eq!(cut.report.stop(), Some(Stop::Interrupted));
+    let others = world.run(source(&["one", "other"]), a_page_each).await;
+    assert!(others.report.is_whole(), "{:?}", others.report);
+    assert!(world.has_page("other") && !world.has_page("two"));
+    let next = world
+        .run(source(&["one", "two", "other"]), |prompt| {
+            let what = "What it wrote is in the files already: pages more, two; sources none.";
+            match unit_of(prompt) {
+                Some(_) => prompt.contains(what).then(|| calls([page("most")])),
+                None => is_reconciliation(prompt).then(|| calls([])),
+            }
+        })
+        .await;
+    assert!(next.report.is_whole(), "{:?}", next.report);
+    assert_eq!(asked(&next.prompts), ["two"]);
+    let is_continued = |event: &&Event| matches!(event, Event::Continued { turns: 2, .. });
+    assert_eq!(next.events.iter().filter(is_continued).count(), 1);
+    for page in ["one", "two", "more", "most", "other"] {
+        assert!(world.has_page(page), "{page}");
+    }
+}
