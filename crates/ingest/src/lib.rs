@@ -48,7 +48,7 @@ pub use journal::known_files;
 pub use ledger::UnitOutcome;
 pub use notes::{AfterFailure, Note, NoteEvent, NoteProgress, NotesRequest, capture_notes};
 pub use plan::{ModelNeed, Plan, ROLES};
-pub use policy::{WhyHeld, measures};
+pub use policy::{WhyHeld, changes_basis, measures};
 pub use proposals::{ProposalState, WaitingProposal, accept, reject, waiting_proposals};
 pub use report::{
     CurationReport, FactsReport, Judgement, LoopReport, Reading, SourceReport, UnitReport,

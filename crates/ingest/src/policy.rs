@@ -1,9 +1,13 @@
 //! Which changes of a model wait for a person, and why: those to files of others, those that change a number, and texts
 //! that are not about data.
 
+mod basis;
+
 use ktx_project_store::{Change, Content};
 use ktx_semantic_layer::SourceFile;
 use ktx_semantic_layer::authored::{self, Authored, Measure};
+
+pub use basis::changes_basis;
 
 /// Why a change waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +18,8 @@ pub enum WhyHeld {
     Removal,
     /// A measure that exists gets another formula.
     Number,
+    /// The rows, a computed column, a join or a segment of a source becomes another one.
+    Basis,
     /// The text shows an image of another server, which tells that server who reads it.
     Image,
     /// The text tells its readers what to do.
@@ -28,6 +34,7 @@ impl WhyHeld {
             Self::Foreign => "a person or another source wrote it",
             Self::Removal => "it would be removed",
             Self::Number => "a measure that exists would compute another number",
+            Self::Basis => "what measures are computed from would change",
             Self::Image => "it would show an image of another server",
             Self::Instruction => "it would tell its readers what to do",
             Self::NeedsOthers => "it needs one of the other changes",
@@ -60,8 +67,12 @@ pub(crate) fn why_held(change: &Change, before: Option<&[u8]>) -> Option<WhyHeld
     };
     let path = change.path.as_str();
     if path.starts_with("semantic-layer/") {
-        let changes = before.is_some_and(|before| changes_number(path, before, after));
-        return changes.then_some(WhyHeld::Number);
+        let before = before?;
+        return if changes_number(path, before, after) {
+            Some(WhyHeld::Number)
+        } else {
+            changes_basis(path, before, after).then_some(WhyHeld::Basis)
+        };
     }
     let after = String::from_utf8_lossy(after);
     let before = before.map(String::from_utf8_lossy).unwrap_or_default();
@@ -95,15 +106,20 @@ fn changes_number(path: &str, before: &[u8], after: &[u8]) -> bool {
 
 /// Returns the name and the measures of a source file; nothing if it cannot be read.
 pub fn measures(path: &str, bytes: &[u8]) -> (String, Vec<Measure>) {
-    let inner = path.strip_prefix("semantic-layer/").unwrap_or(path);
-    let inner = inner.split_once('/').map_or(inner, |(_, file)| file);
-    match authored::read(&SourceFile::new(inner, bytes.to_vec())) {
-        Ok(Authored::Standalone(source)) => (source.name, source.measures),
-        Ok(Authored::Overlay(overlay) | Authored::Import(overlay)) => {
+    match read(path, bytes) {
+        Some(Authored::Standalone(source)) => (source.name, source.measures),
+        Some(Authored::Overlay(overlay) | Authored::Import(overlay)) => {
             (overlay.name, overlay.measures)
         }
         _ => (String::new(), Vec::new()),
     }
+}
+
+/// Reads a source file of a project.
+fn read(path: &str, bytes: &[u8]) -> Option<Authored> {
+    let inner = path.strip_prefix("semantic-layer/").unwrap_or(path);
+    let inner = inner.split_once('/').map_or(inner, |(_, file)| file);
+    authored::read(&SourceFile::new(inner, bytes.to_vec())).ok()
 }
 
 /// Returns the addresses of images of other servers, in Markdown and in HTML.

@@ -10,6 +10,7 @@ use similar::TextDiff;
 
 use crate::fingerprint::digest;
 use crate::policy::WhyHeld;
+use crate::proposals::Author;
 
 const SOURCE: &str = "Source: ";
 const WORK: &str = "Work: ";
@@ -102,15 +103,35 @@ pub(crate) fn work_name(work: &str) -> String {
     name
 }
 
-/// Returns the id of a proposal: a hash of the work and what it changes.
-pub(crate) fn proposal_id(source: &ConnectionId, work: &str, changes: &[Change]) -> String {
-    let mut all = format!("{source}\0{work}");
+/// Returns the id of a proposal: a hash of the work, what it changes, and what it makes of which bytes. The same result
+/// over other files is another decision.
+pub(crate) fn proposal_id(author: &Author<'_>, changes: &[Change]) -> String {
+    id_of(author, changes, |path| {
+        let before = author.files.get(path);
+        format!(
+            "\0{}",
+            before.map(|bytes| digest(bytes)).unwrap_or_default()
+        )
+    })
+}
+
+/// Returns the id that ktx 0.13 gave the same proposal, whatever it changed.
+pub(crate) fn former_id(author: &Author<'_>, changes: &[Change]) -> String {
+    id_of(author, changes, |_| String::new())
+}
+
+fn id_of(
+    author: &Author<'_>,
+    changes: &[Change],
+    before: impl Fn(&ProjectPath) -> String,
+) -> String {
+    let mut all = format!("{}\0{}", author.source, author.work);
     for change in changes {
         let content = match &change.content {
             Content::Write(bytes) => digest(bytes),
             Content::Delete => String::new(),
         };
-        let _ = write!(all, "\0{}\0{content}", change.path);
+        let _ = write!(all, "\0{}\0{content}{}", change.path, before(&change.path));
     }
     let mut id = digest(all.as_bytes());
     id.truncate(DIGITS);

@@ -14,7 +14,9 @@ use ktx_vocabulary::ConnectionId;
 
 use crate::error::IngestError;
 use crate::policy::WhyHeld;
-use crate::proposal::{ProposalMessage, difference, proposal_id, proposal_name, reasons};
+use crate::proposal::{
+    ProposalMessage, difference, former_id, proposal_id, proposal_name, reasons,
+};
 
 /// The work that an eviction is known by.
 pub(crate) const EVICTION: &str = "eviction";
@@ -122,6 +124,11 @@ impl WaitingProposal {
         changes.collect()
     }
 
+    /// Returns whether a unit of its source made it.
+    pub(crate) fn is_of_a_unit(&self) -> bool {
+        !REPEATED.contains(&self.work.as_str())
+    }
+
     /// Returns the other repository that has it, if it is not a branch of this one.
     pub fn remote(&self) -> Option<&str> {
         self.commit.remote.as_deref()
@@ -156,10 +163,7 @@ pub(crate) fn replace(
     let mut own = None;
     let mut is_rejected = IsRejected::No;
     if !withheld.is_empty() {
-        let name = format!(
-            "{begin}{}",
-            proposal_id(author.source, author.work, withheld)
-        );
+        let name = format!("{begin}{}", proposal_id(author, withheld));
         if history.decided_proposals()?.contains(&name) {
             is_rejected = IsRejected::Yes;
         } else {
@@ -178,13 +182,15 @@ pub(crate) fn replace(
             own = Some(name);
         }
     }
-    if REPEATED.contains(&author.work) {
-        return Ok(is_rejected);
-    }
-    for proposal in earlier {
-        if proposal.name.starts_with(&begin) && own.as_ref() != Some(&proposal.name) {
-            publisher.drop_proposal(proposal)?;
+    let former = format!("{begin}{}", former_id(author, withheld));
+    let is_replaced = |proposal: &&ProposedCommit| {
+        if REPEATED.contains(&author.work) {
+            return own.is_some() && proposal.name == former;
         }
+        proposal.name.starts_with(&begin) && own.as_ref() != Some(&proposal.name)
+    };
+    for proposal in earlier.iter().filter(is_replaced) {
+        publisher.drop_proposal(proposal)?;
     }
     Ok(is_rejected)
 }
@@ -331,22 +337,32 @@ pub fn reject(proposal: &WaitingProposal, store: &Store) -> Result<(), IngestErr
     Ok(store.publisher()?.decide(&proposal.commit)?)
 }
 
-/// Removes the proposals of a source that cannot be accepted any more, and returns a line about each.
-pub(crate) fn drop_expired(
+/// Returns the proposals of a source in this repository that cannot be accepted any more.
+pub(crate) fn expired(
     source: &ConnectionId,
     store: &Store,
-    publisher: &Publisher,
-) -> Result<Vec<String>, IngestError> {
-    let mut dropped = Vec::new();
-    for proposal in waiting_proposals(store)? {
+) -> Result<Vec<WaitingProposal>, IngestError> {
+    let mut waiting = waiting_proposals(store)?;
+    waiting.retain(|proposal| {
         let is_ours = proposal.source == *source && proposal.remote().is_none();
-        if is_ours && proposal.state == ProposalState::Expired {
-            publisher.drop_proposal(&proposal.commit)?;
-            dropped.push(format!(
-                "the proposal {} of {} was dropped: its files have changed since",
-                proposal.id, proposal.work
-            ));
-        }
-    }
-    Ok(dropped)
+        is_ours && proposal.state == ProposalState::Expired
+    });
+    Ok(waiting)
+}
+
+/// Removes a proposal that cannot be accepted any more, and returns a line about it.
+pub(crate) fn drop_expired(
+    proposal: &WaitingProposal,
+    publisher: &Publisher,
+) -> Result<String, IngestError> {
+    publisher.drop_proposal(&proposal.commit)?;
+    let WaitingProposal { id, work, .. } = proposal;
+    let next = if proposal.is_of_a_unit() {
+        "; ktx reads it again"
+    } else {
+        ""
+    };
+    Ok(format!(
+        "the proposal {id} of {work} was dropped: its files have changed since{next}"
+    ))
 }

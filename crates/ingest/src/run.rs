@@ -171,9 +171,7 @@ impl Engine<'_> {
 }
 
 async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<(), Failed> {
-    report
-        .warnings
-        .extend(run.run_store.drop_expired(&run.source.id)?);
+    report.warnings.extend(ledger::drop_expired(run)?);
     report.warnings.extend(ledger::take_over(run)?);
     run.journal().look_for_gone(&run.source.snapshot)?;
     units::require_model(run).await?;

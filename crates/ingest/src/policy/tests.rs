@@ -56,6 +56,111 @@ fn a_number_that_changes_waits() {
     }
 }
 
+/// What measures are computed from changes their numbers, too; what is added does not.
+#[test]
+fn what_measures_are_computed_from_waits() {
+    let overlay = "name: orders
+columns: [{name: net, type: number, expr: amount - tax}]
+joins: [{to: people, on: buyer = people.id, relationship: many_to_one}]
+measures: [{name: revenue, expr: sum(net)}]
+segments: [{name: paid, expr: status = 'paid'}]
+";
+    let table = "name: orders
+table: public.orders
+grain: [id]
+columns: [{name: id, type: number}, {name: amount, type: number}]
+measures: [{name: revenue, expr: sum(amount)}]
+";
+    let cases = [
+        (overlay, "amount - tax", "amount", Some(WhyHeld::Basis)),
+        (
+            overlay,
+            "buyer = people.id",
+            "id = people.id",
+            Some(WhyHeld::Basis),
+        ),
+        (overlay, "many_to_one", "one_to_one", Some(WhyHeld::Basis)),
+        (
+            overlay,
+            "status = 'paid'",
+            "status <> 'open'",
+            Some(WhyHeld::Basis),
+        ),
+        (
+            overlay,
+            "segments: [{name: paid, expr: status = 'paid'}]\n",
+            "",
+            Some(WhyHeld::Basis),
+        ),
+        (
+            overlay,
+            "segments:",
+            "disable_joins: [people]\nsegments:",
+            Some(WhyHeld::Basis),
+        ),
+        (
+            overlay,
+            "{name: paid,",
+            "{name: paid, description: Done.,",
+            None,
+        ),
+        (
+            overlay,
+            "'paid'}]",
+            "'paid'}, {name: open, expr: status = 'open'}]",
+            None,
+        ),
+        (
+            overlay,
+            "tax}]",
+            "tax}, {name: gross, type: number, expr: amount}]",
+            None,
+        ),
+        (
+            table,
+            "public.orders",
+            "archive.orders",
+            Some(WhyHeld::Basis),
+        ),
+        (
+            table,
+            "table: public.orders",
+            "sql: select * from orders",
+            Some(WhyHeld::Basis),
+        ),
+        (
+            table,
+            "grain: [id]",
+            "grain: [amount]",
+            Some(WhyHeld::Basis),
+        ),
+        (
+            table,
+            "amount, type: number}",
+            "amount, type: number, expr: total}",
+            Some(WhyHeld::Basis),
+        ),
+        (
+            table,
+            "sum(amount)",
+            "sum(amount) * 2",
+            Some(WhyHeld::Number),
+        ),
+        (
+            table,
+            "grain: [id]",
+            "grain: [id]\ndescription: Ours.",
+            None,
+        ),
+    ];
+    for (before, old, new, why) in cases {
+        let after = before.replace(old, new);
+        assert_ne!(before, after, "{old}");
+        assert_eq!(held(SOURCE, Some(before), &after), why, "{after}");
+        assert_eq!(held(SOURCE, None, &after), None);
+    }
+}
+
 #[test]
 fn a_removal_waits() {
     let change = Change::delete(ProjectPath::parse(PAGE).unwrap());

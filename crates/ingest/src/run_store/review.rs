@@ -10,7 +10,7 @@ use super::{ReviewedChanges, RunStore};
 use crate::error::IngestError;
 use crate::ownership::{ReviewSplit, divide, is_own};
 use crate::policy::{WhyHeld, why_held};
-use crate::proposals::{self, Author, IsRejected, ProposalGit};
+use crate::proposals::{self, Author, IsRejected, ProposalGit, WaitingProposal};
 
 impl RunStore {
     /// Selects the changes of a context source that need no review. The others are written as a
@@ -67,9 +67,17 @@ impl RunStore {
         })
     }
 
-    /// Removes the proposals of a source that cannot be accepted any more, and returns a line about each.
-    pub(crate) fn drop_expired(&self, source: &ConnectionId) -> Result<Vec<String>, IngestError> {
-        proposals::drop_expired(source, &self.store, &self.publisher)
+    /// Returns the proposals of a source that cannot be accepted any more.
+    pub(crate) fn expired(
+        &self,
+        source: &ConnectionId,
+    ) -> Result<Vec<WaitingProposal>, IngestError> {
+        proposals::expired(source, &self.store)
+    }
+
+    /// Removes a proposal that cannot be accepted any more, and returns a line about it.
+    pub(crate) fn drop_expired(&self, proposal: &WaitingProposal) -> Result<String, IngestError> {
+        proposals::drop_expired(proposal, &self.publisher)
     }
 
     fn earlier_proposals(&self) -> Result<&[ProposedCommit], IngestError> {

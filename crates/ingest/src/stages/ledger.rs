@@ -77,6 +77,53 @@ pub(crate) fn take_over(run: &SourceRun<'_>) -> Result<Vec<String>, IngestError>
     Ok(committed.warnings)
 }
 
+/// Drops the proposals of a source that cannot be accepted any more, and returns a line about each. What they proposed
+/// is lost, so that their units are read again.
+pub(crate) fn drop_expired(run: &SourceRun<'_>) -> Result<Vec<String>, IngestError> {
+    let mut expired = run.run_store.expired(&run.source.id)?;
+    expired.retain(|proposal| !proposal.is_of_a_unit() || is_own(run, &proposal.work));
+    let units = expired.iter().filter(|proposal| proposal.is_of_a_unit());
+    ask_again(run, &units.map(|proposal| proposal.work.as_str()).collect())?;
+    // Last, so that a killed run does all of it again.
+    let lines = expired.iter();
+    lines
+        .map(|proposal| run.run_store.drop_expired(proposal))
+        .collect()
+}
+
+/// Forgets for which input these units were read, here and in the ledger.
+fn ask_again(run: &SourceRun<'_>, units: &BTreeSet<&str>) -> Result<(), IngestError> {
+    if units.is_empty() {
+        return Ok(());
+    }
+    let Committed { base, entries, .. } = committed(run)?;
+    let mut changes: Vec<Change> = Vec::new();
+    for unit in units {
+        if let Some(entry) = entries.get(*unit)
+            && entry.outcome == UnitOutcome::Withheld
+        {
+            let open = Entry {
+                outcome: UnitOutcome::Partial,
+                ..entry.clone()
+            };
+            changes.push(open.change(&run.source.id)?);
+        }
+    }
+    if !changes.is_empty() {
+        let message = format!("ktx ingest: ledger of {}\n", run.source.id);
+        run.run_store.publish(&base, &changes, &message)?;
+    }
+    let journal = run.journal();
+    for unit in units {
+        if let Some(mut row) = journal.get::<UnitResult>(unit)? {
+            row.input.clear();
+            row.record.0.is_withheld = false;
+            journal.put(&row)?;
+        }
+    }
+    Ok(())
+}
+
 /// Puts an entry into the journal.
 fn take(run: &SourceRun<'_>, entry: &Entry) -> Result<(), IngestError> {
     let journal = run.journal();

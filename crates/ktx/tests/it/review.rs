@@ -7,7 +7,7 @@ use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::claude::processes;
-use crate::sources::{Calls, SCHEMA, locally, page, project};
+use crate::sources::{Calls, SCHEMA, Script, locally, page, project};
 use crate::support::{commit, git, json as json_of, run, write};
 
 const PAGE: &str = "wiki/global/policy.md";
@@ -59,9 +59,9 @@ fn a_changed_number_is_shown_with_both_numbers_and_accepted() {
     ]);
     assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(7));
     let id = id_of(&sandbox);
-    check!(&sandbox, &format!("review show {id}"), @"
+    check!(&sandbox, &format!("review show {id}"), @r"
     exit 0
-    fe726967: dbt-all of shop-dbt, open
+    84da57f9: dbt-all of shop-dbt, open
     semantic-layer/warehouse/orders.yaml: a person or another source wrote it
     orders.revenue: 10 before, 100 after
 
@@ -79,10 +79,10 @@ fn a_changed_number_is_shown_with_both_numbers_and_accepted() {
     Project: [SANDBOX]/work
     ");
     insta::assert_snapshot!(json_of(&sandbox, &format!("review show {id} --json"))["data"]["numbers"], @r#"[{"measure":"orders.revenue","before":"10","after":"100"}]"#);
-    check!(&sandbox, "review list", @"
+    check!(&sandbox, "review list", @r"
     exit 0
     Id	Source	Unit	State	Files
-    fe726967	shop-dbt	dbt-all	open	semantic-layer/warehouse/orders.yaml
+    84da57f9	shop-dbt	dbt-all	open	semantic-layer/warehouse/orders.yaml
     --- stderr
     Project: [SANDBOX]/work
     look with `ktx review show <id>`, decide with `accept`, `reject` or `edit`
@@ -95,9 +95,9 @@ fn a_changed_number_is_shown_with_both_numbers_and_accepted() {
         branches,
         format!("refs/heads/ktx/review/shop-dbt/dbt-all.{id}\n")
     );
-    check!(&sandbox, &format!("review accept {}", &id[..4]), @"
+    check!(&sandbox, &format!("review accept {}", &id[..4]), @r"
     exit 0
-    accepted fe726967: semantic-layer/warehouse/orders.yaml, commit [COMMIT]
+    accepted 84da57f9: semantic-layer/warehouse/orders.yaml, commit [COMMIT]
     --- stderr
     Project: [SANDBOX]/work
     ");
@@ -124,9 +124,9 @@ fn what_is_rejected_does_not_come_back() {
     let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
     assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(7));
     let id = id_of(&sandbox);
-    check!(&sandbox, &format!("review reject {id}"), @"
+    check!(&sandbox, &format!("review reject {id}"), @r"
     exit 0
-    rejected 772d329f: wiki/global/policy.md
+    rejected 4fb1caf3: wiki/global/policy.md
     --- stderr
     Project: [SANDBOX]/work
     ");
@@ -141,13 +141,106 @@ fn what_is_rejected_does_not_come_back() {
     assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(0));
     assert!(processes(&sandbox) > asked);
     assert_eq!(sandbox.read(PAGE).expect("a page"), POLICY);
-    check!(&sandbox, &format!("review show {id}"), @"
+    check!(&sandbox, &format!("review show {id}"), @r"
     exit 3
     --- stderr
     Project: [SANDBOX]/work
-    error: no proposal has the id `772d329f`
+    error: no proposal has the id `4fb1caf3`
 
     hint: `ktx review list` lists what waits
+    ");
+}
+
+/// A rejection is about the files that it was made for: the same result over other files is asked for again.
+#[test]
+fn a_rejection_is_not_about_other_files() {
+    let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
+    assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(7));
+    let first = id_of(&sandbox);
+    assert_eq!(
+        run(&sandbox, &format!("review reject {first}")).code,
+        Some(0)
+    );
+    write(&sandbox, PAGE, &POLICY.replace("paid", "delivered"));
+    write(
+        &sandbox,
+        "dbt/models/schema.yml",
+        &SCHEMA.replace("One row", "A row"),
+    );
+    commit(&sandbox, "another policy");
+    assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(7));
+    assert_ne!(id_of(&sandbox), first);
+}
+
+/// What a model makes of a page that a person has changed since is void, so that its unit is read again, in whichever run
+/// that is.
+#[test]
+fn a_unit_whose_proposal_expires_is_read_again() {
+    let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
+    assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(7));
+    let first = id_of(&sandbox);
+    write(&sandbox, PAGE, &POLICY.replace("paid", "delivered"));
+    commit(&sandbox, "another policy");
+    let asked = processes(&sandbox);
+    let printed = run(&sandbox, "ingest shop-dbt");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    assert!(processes(&sandbox) > asked, "{printed}");
+    let told = format!(
+        "warning: shop-dbt: the proposal {first} of dbt-all was dropped: its files have changed since; ktx reads it again\n"
+    );
+    assert!(printed.stderr.contains(&told), "{printed}");
+    assert_ne!(id_of(&sandbox), first);
+    // The next run has nothing to ask.
+    let asked = processes(&sandbox);
+    assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(7));
+    assert_eq!(processes(&sandbox), asked);
+}
+
+/// A unit may not change what the measures of its own file are computed from; both numbers are shown.
+#[test]
+fn another_segment_waits() {
+    let own = |segment: &str| -> Script {
+        let yaml = format!(
+            "name: orders
+measures: [{{name: revenue, expr: sum(amount), segments: [good]}}]
+segments: [{{name: good, expr: {segment}}}]
+"
+        );
+        vec![("Unit dbt-all of", vec![measure(&yaml)])]
+    };
+    let sandbox = locally(
+        project(&[("models/schema.yml", SCHEMA)]),
+        &own("status = 'paid'"),
+    );
+    assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(0));
+    let before = sandbox.read(SOURCE).expect("a source");
+    write(
+        &sandbox,
+        "dbt/models/schema.yml",
+        &SCHEMA.replace("One row", "A row"),
+    );
+    commit(&sandbox, "dbt");
+    let sandbox = locally(sandbox, &own("status <> 'open'"));
+    let printed = run(&sandbox, "ingest shop-dbt");
+    assert_eq!(printed.code, Some(7), "{printed}");
+    assert_eq!(sandbox.read(SOURCE).expect("a source"), before);
+    let id = id_of(&sandbox);
+    check!(&sandbox, &format!("review show {id}"), @r"
+    exit 0
+    4f98e932: dbt-all of shop-dbt, open
+    semantic-layer/warehouse/orders.yaml: what measures are computed from would change
+    orders.revenue: 10 before, 30 after
+
+    diff --git a/semantic-layer/warehouse/orders.yaml b/semantic-layer/warehouse/orders.yaml
+    --- a/semantic-layer/warehouse/orders.yaml
+    +++ b/semantic-layer/warehouse/orders.yaml
+    @@ -1,3 +1,3 @@
+     name: orders
+     measures: [{name: revenue, expr: sum(amount), segments: [good]}]
+    -segments: [{name: good, expr: status = 'paid'}]
+    +segments: [{name: good, expr: status <> 'open'}]
+    --- stderr
+    Project: [SANDBOX]/work
     ");
 }
 
@@ -169,28 +262,28 @@ fn a_clone_sees_what_waits_until_its_base_is_gone() {
     assert_eq!(processes(&sandbox), asked);
     write(&sandbox, PAGE, &POLICY.replace("paid", "delivered"));
     commit(&sandbox, "another policy");
-    check!(&sandbox, "review list", @"
+    check!(&sandbox, "review list", @r"
     exit 0
     Id	Source	Unit	State	Files
-    772d329f	shop-dbt	dbt-all	expired	wiki/global/policy.md
+    4fb1caf3	shop-dbt	dbt-all	expired	wiki/global/policy.md
     --- stderr
     Project: [SANDBOX]/work
     look with `ktx review show <id>`, decide with `accept`, `reject` or `edit`
     ");
-    check!(&sandbox, &format!("review accept {id}"), @"
+    check!(&sandbox, &format!("review accept {id}"), @r"
     exit 1
     --- stderr
     Project: [SANDBOX]/work
-    error: the files of the proposal 772d329f have changed since
+    error: the files of the proposal 4fb1caf3 have changed since
 
-    hint: `ktx review reject 772d329f` drops it
+    hint: `ktx review reject 4fb1caf3` drops it
     ");
-    check!(&sandbox, &format!("review reject {id}"), @"
+    check!(&sandbox, &format!("review reject {id}"), @r"
     exit 0
-    rejected 772d329f: wiki/global/policy.md
+    rejected 4fb1caf3: wiki/global/policy.md
     --- stderr
     Project: [SANDBOX]/work
-    `origin` still has it: `git push origin --delete ktx/review/shop-dbt/dbt-all.772d329f`
+    `origin` still has it: `git push origin --delete ktx/review/shop-dbt/dbt-all.4fb1caf3`
     ");
     check!(&sandbox, "review list", @"
     exit 0
@@ -216,9 +309,9 @@ fn what_is_edited_is_in_the_files() {
     hint: commit the file or take it back, then decide
     ");
     git(&sandbox, &["checkout", "--quiet", PAGE]);
-    check!(&sandbox, &format!("review edit {id}"), @"
+    check!(&sandbox, &format!("review edit {id}"), @r"
     exit 0
-    edited 772d329f: wiki/global/policy.md
+    edited 4fb1caf3: wiki/global/policy.md
     --- stderr
     Project: [SANDBOX]/work
     edit the files, then commit them; `git checkout` takes them back

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_context_tools::{SqlRequest, execute_sql};
-use ktx_ingest::{WaitingProposal, measures};
+use ktx_ingest::{WaitingProposal, changes_basis, measures};
 use ktx_project_store::ProjectPath;
 use ktx_semantic_layer::{Catalog, MeasureRequest, Query, SourceFile, compile};
 use ktx_sql::Dialect;
@@ -65,7 +65,7 @@ pub(super) fn numbers(
     Ok(all)
 }
 
-/// Returns the measures whose formulas a proposal changes, by warehouse.
+/// Returns the measures whose formulas a proposal changes, or what they are computed from, by warehouse.
 fn changed(proposal: &WaitingProposal) -> BTreeMap<String, BTreeSet<String>> {
     let mut changed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, file) in &proposal.files {
@@ -92,9 +92,11 @@ fn changed(proposal: &WaitingProposal) -> BTreeMap<String, BTreeSet<String>> {
         };
         let (before, after) = (formulas(&file.before), formulas(&file.after));
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let bytes = |bytes: &Option<Vec<u8>>| bytes.clone().unwrap_or_default();
+        let is_on_other = changes_basis(path.as_str(), &bytes(&file.before), &bytes(&file.after));
         let names = names
             .into_iter()
-            .filter(|name| before.get(*name) != after.get(*name));
+            .filter(|name| is_on_other || before.get(*name) != after.get(*name));
         let own = changed.entry(warehouse.to_owned()).or_default();
         own.extend(names.map(|name| format!("{source}.{name}")));
     }

@@ -34,7 +34,7 @@ fn proposals_are_shown_and_decided_as_the_policy_permits() {
     {
       "items": [
         {
-          "id": "784d745a",
+          "id": "cc2dc76e",
           "connectionId": "shop-dbt",
           "unitKey": "dbt-all",
           "state": "open",
