@@ -202,6 +202,11 @@ fn keys_of(
             KeyMark::None => 0.0,
         }
     };
+    // A column that numbers the table's own rows is meant before foreign keys that differ by chance.
+    let numbers_rows = |group: &[usize]| {
+        let mut columns = group.iter().filter_map(|column| table.columns.get(*column));
+        columns.any(|column| column.own >= w::OWN_NAME.get() && column.name.mark != KeyMark::None)
+    };
     let mut groups: Vec<(f64, Vec<usize>)> = profile
         .groups
         .iter()
@@ -213,7 +218,11 @@ fn keys_of(
         })
         .filter(|(weakest, _)| *weakest >= w::GROUP_WEIGHT.get())
         .collect();
-    groups.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+    groups.sort_by(|left, right| {
+        let is_own = numbers_rows(&right.1).cmp(&numbers_rows(&left.1));
+        let is_weightier = right.0.total_cmp(&left.0);
+        is_own.then(is_weightier).then(left.1.cmp(&right.1))
+    });
     // Without telling names, only the referring tables can show which group is meant.
     let most = if table.name.telling {
         w::GROUP_KEYS.size()

@@ -174,18 +174,17 @@ fn on_a_clinic_with_german_names_a_copy_and_a_view() {
 
 #[test]
 fn on_sales_without_a_key_whose_names_run_together() {
-    insta::assert_snapshot!(report("sales"), @r#"
+    insta::assert_snapshot!(report("sales"), @r"
     bridge: 0 right, 2 after a remedy, 0 refused, 0 wrong
     filter: 1 right, 0 after a remedy, 0 refused, 0 wrong
-    plain: 5 right, 0 after a remedy, 1 refused, 0 wrong
+    plain: 5 right, 1 after a remedy, 0 refused, 0 wrong
     ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
     self: 1 right, 0 after a remedy, 0 refused, 0 wrong
     time: 1 right, 0 after a remedy, 0 refused, 0 wrong
     top: 1 right, 0 after a remedy, 0 refused, 0 wrong
     two measures: 1 right, 0 after a remedy, 0 refused, 0 wrong
     two roles: 2 right, 4 after a remedy, 0 refused, 0 wrong
-    right after a remedy on the command line, refused over MCP (ambiguous_join_path): {"measures":["count(salesorderheader.*)"],"dimensions":["person.lastname"],"include_empty":false}
-    "#);
+    ");
 }
 
 #[test]
@@ -251,35 +250,32 @@ fn on_a_french_clinic_with_codes_and_no_declared_key() {
 
 #[test]
 fn on_a_forwarder_with_two_roles_an_archive_copies_and_views() {
-    insta::assert_snapshot!(report("freight"), @r#"
+    insta::assert_snapshot!(report("freight"), @r"
     anti-join: 3 right, 0 after a remedy, 0 refused, 0 wrong
     archive: 2 right, 0 after a remedy, 0 refused, 0 wrong
     bridge: 0 right, 3 after a remedy, 0 refused, 0 wrong
     filter: 2 right, 1 after a remedy, 0 refused, 0 wrong
-    growth: 0 right, 0 after a remedy, 1 refused, 0 wrong
+    growth: 1 right, 0 after a remedy, 0 refused, 0 wrong
     per entity: 1 right, 0 after a remedy, 0 refused, 0 wrong
-    plain: 11 right, 0 after a remedy, 1 refused, 0 wrong
+    plain: 12 right, 0 after a remedy, 0 refused, 0 wrong
     ratio: 2 right, 0 after a remedy, 0 refused, 0 wrong
     self: 2 right, 0 after a remedy, 0 refused, 0 wrong
     share: 1 right, 0 after a remedy, 0 refused, 0 wrong
-    time: 0 right, 0 after a remedy, 1 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
     top: 1 right, 0 after a remedy, 0 refused, 0 wrong
     trap: 1 right, 0 after a remedy, 0 refused, 0 wrong
     two roles: 9 right, 3 after a remedy, 0 refused, 0 wrong
     view: 3 right, 0 after a remedy, 0 refused, 0 wrong
-    refused (fanout): {"measures":["count(tracking_events.*)"],"dimensions":["carriers.name"]}
-    refused (not_a_time_column): {"measures":["sum(consignments.freight)"],"dimensions":["consignments.booked_at:quarter"]}
-    refused (not_a_time_column): {"measures":["growth(count(consignments.*))"],"dimensions":["consignments.booked_at:month"]}
-    "#);
+    ");
 }
 
 #[test]
 fn on_a_dutch_school_with_bridges_and_dates_of_validity() {
-    insta::assert_snapshot!(report("campus"), @r#"
+    insta::assert_snapshot!(report("campus"), @r"
     anti-join: 3 right, 0 after a remedy, 0 refused, 0 wrong
     bridge: 0 right, 5 after a remedy, 0 refused, 0 wrong
     code: 3 right, 0 after a remedy, 0 refused, 0 wrong
-    filter: 1 right, 1 after a remedy, 1 refused, 0 wrong
+    filter: 1 right, 2 after a remedy, 0 refused, 0 wrong
     growth: 1 right, 0 after a remedy, 0 refused, 0 wrong
     per entity: 2 right, 0 after a remedy, 0 refused, 0 wrong
     plain: 8 right, 0 after a remedy, 0 refused, 0 wrong
@@ -291,6 +287,5 @@ fn on_a_dutch_school_with_bridges_and_dates_of_validity() {
     trap: 1 right, 0 after a remedy, 0 refused, 0 wrong
     two roles: 7 right, 1 after a remedy, 0 refused, 0 wrong
     validity: 3 right, 0 after a remedy, 0 refused, 0 wrong
-    refused (filter_fanout): {"measures":["count(docenten.*)"],"filters":["vakken.naam = 'engels'"]}
-    "#);
+    ");
 }

@@ -102,6 +102,8 @@ impl Tool {
     fn call(&mut self, query: &Value) -> Value {
         let mut arguments = query.clone();
         arguments["format"] = json!("json");
+        // An answer of the usual length would not have all rows.
+        arguments["maxTokens"] = json!(10_000);
         self.client.ask(
             "tools/call",
             json!({ "name": "sl_query", "arguments": arguments }),

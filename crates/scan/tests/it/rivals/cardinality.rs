@@ -82,7 +82,7 @@ async fn a_table_extends_another_if_chance_is_excluded() {
     );
 }
 
-/// Three notes on lines of orders exclude no second note on one line; hundreds of details do.
+/// Twelve notes on lines of orders exclude no second note on one line; hundreds of details do.
 #[tokio::test]
 async fn a_few_groups_that_do_not_repeat_yet_are_no_key() {
     let lines = table(
@@ -106,7 +106,7 @@ async fn a_few_groups_that_do_not_repeat_yet_are_no_key() {
     };
     let script = [
         lines,
-        extension("line_notes", 3, " * 50"),
+        extension("line_notes", 12, " * 24"),
         extension("line_details", 290, ""),
     ];
     let found = cardinalities(&script).await;
