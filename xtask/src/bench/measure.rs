@@ -64,12 +64,23 @@ pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
 /// Returns the peak resident memory of one run in KiB, from GNU `time`; `None` if that is not
 /// installed.
 pub(crate) fn peak_memory(repository: &Repository, command: &Command) -> Result<Option<f64>> {
+    timed(repository, command, "%M")
+}
+
+/// Returns the processor time of one run in seconds, from GNU `time`; `None` if that is not installed.
+pub(crate) fn processor_seconds(repository: &Repository, command: &Command) -> Result<Option<f64>> {
+    let user = timed(repository, command, "%U")?;
+    let system = timed(repository, command, "%S")?;
+    Ok(user.zip(system).map(|(user, system)| user + system))
+}
+
+fn timed(repository: &Repository, command: &Command, figure: &str) -> Result<Option<f64>> {
     let Some(time) = environment::find_program("time", &[]) else {
         return Ok(None);
     };
     let mut timed = process::command(repository, time);
     timed
-        .args(["-f", "peak %M"])
+        .args(["-f", &format!("figure {figure}")])
         .arg(command.get_program())
         .args(command.get_args());
     if let Some(folder) = command.get_current_dir() {
@@ -80,11 +91,12 @@ pub(crate) fn peak_memory(repository: &Repository, command: &Command) -> Result<
         .output()
         .context("`time` could not be started")?;
     let text = String::from_utf8_lossy(&result.stderr);
-    let peak = text
+    let printed = text
         .lines()
         .rev()
-        .find_map(|line| line.strip_prefix("peak "));
-    peak.map(|peak| peak.trim().parse().context("`time` printed no number"))
+        .find_map(|line| line.strip_prefix("figure "));
+    printed
+        .map(|printed| printed.trim().parse().context("`time` printed no number"))
         .transpose()
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use super::measure::{median, milliseconds, peak_memory};
+use super::measure::{median, milliseconds, peak_memory, processor_seconds};
 use super::start::{ktx, project};
 use super::{Bench, Outcome};
 use crate::process;
@@ -26,6 +26,8 @@ const MEMORY_BOUND: f64 = 1.3;
 const UNCHANGED_BOUND: f64 = 10.0;
 /// Maximum memory of a scan of five thousand unchanged tables, in KiB.
 const UNCHANGED_MEMORY: f64 = 250.0 * 1024.0;
+/// Maximum processor time of a scan of five thousand unchanged tables, in seconds.
+const UNCHANGED_SECONDS: f64 = 3.0;
 /// Maximum processor time of join discovery over four hundred tables, in seconds.
 const DISCOVERY_SECONDS: f64 = 10.0;
 
@@ -197,6 +199,15 @@ pub(crate) fn unchanged(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
             unit: "KiB",
             measured: peak,
             yardstick: UNCHANGED_MEMORY,
+            bound: 1.0,
+        });
+    }
+    if let Some(seconds) = processor_seconds(bench.repository, &scan())? {
+        outcomes.push(Outcome {
+            name: "processor time of a scan of 5000 unchanged tables".to_owned(),
+            unit: "s",
+            measured: seconds,
+            yardstick: UNCHANGED_SECONDS,
             bound: 1.0,
         });
     }

@@ -22,6 +22,9 @@ const RUNS: usize = 21;
 const LISTING_BOUND: f64 = 3.0;
 /// A query over many unchanged sources, of which it names two.
 const MANY_BOUND: f64 = 4.0;
+/// A query over ten thousand unchanged sources, and over a thousand, in milliseconds beyond a bare `stat` of the files.
+const MANY_BEYOND: f64 = 60.0;
+const THOUSAND_BEYOND: f64 = 15.0;
 /// A query, from the start of the process to its SQL.
 const QUERY_BOUND: f64 = 10.0;
 
@@ -64,6 +67,17 @@ pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
             command
         },
     )?;
+    let (thousand, _) = sources(bench, "thousand-sources", 1_000)?;
+    let folder = thousand.join("semantic-layer/warehouse");
+    milliseconds(&mut ktx(bench, &thousand, &words))?;
+    let among_thousand = in_turns(
+        || ktx(bench, &thousand, &words),
+        || {
+            let mut command = process::command(bench.repository, &stat);
+            command.arg(&folder);
+            command
+        },
+    )?;
     let (some, query) = sources(bench, "some-sources", 100)?;
     let words: Vec<&str> = query.iter().map(String::as_str).collect();
     let cold = in_turns(
@@ -88,8 +102,21 @@ pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
             among_many,
             MANY_BOUND,
         ),
+        beyond("10000", among_many, MANY_BEYOND),
+        beyond("1000", among_thousand, THOUSAND_BEYOND),
         outcome("ktx sl query over 100 sources", cold, QUERY_BOUND),
     ])
+}
+
+/// What a query takes beyond a bare `stat` of the files.
+fn beyond(count: &str, (measured, stat): (f64, f64), most: f64) -> Outcome {
+    Outcome {
+        name: format!("ktx sl query over {count} sources, time beyond a bare stat of the files"),
+        unit: "ms",
+        measured: measured - stat,
+        yardstick: most,
+        bound: 1.0,
+    }
 }
 
 /// Returns the medians of a command and its unit, measured in turns.
