@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::facts::agents::{holds_humans, names_agent};
 use crate::facts::{ColumnFacts, Facts};
 use crate::names::entity::KeyMark;
-use crate::names::lexicon::{ATTRIBUTES, are_opposite, is_pronoun, is_side};
+use crate::names::lexicon::{ATTRIBUTES, LISTING_TAILS, are_opposite, is_pronoun, is_side};
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
 use crate::score::{ScoredPair, is_count};
@@ -141,7 +141,14 @@ fn reading(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> Rea
     let mut words = column.name.words.iter();
     // `source_id` may be a number of another system.
     let told = |word: &String| is_side(word) || is_pronoun(word);
-    let side = column.name.mark == KeyMark::None && words.any(told);
+    // `location_type` is a kind of location and no location.
+    let is_kind = column.name.words.len() > 1
+        && column
+            .name
+            .words
+            .last()
+            .is_some_and(|last| LISTING_TAILS.contains(&last.as_str()));
+    let side = column.name.mark == KeyMark::None && !is_kind && words.any(told);
     if side || column.part || names_agent(facts, column, parent) {
         Reading::Role
     } else {

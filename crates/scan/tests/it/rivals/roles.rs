@@ -192,3 +192,46 @@ async fn empty_tables_are_joined_only_where_types_agree() {
         ["audit_line.device_id -> device.device_id"]
     );
 }
+
+/// The kind of a location and the time zone of a stop are no locations and no stops, whatever table has such numbers or
+/// such a text.
+#[tokio::test]
+async fn a_kind_or_an_attribute_beside_a_role_refers_to_nothing() {
+    let script = [
+        table(
+            "pathways",
+            6,
+            &[
+                ("pathway_id INTEGER", "i - 1"),
+                ("length INTEGER", "i * 30 + i % 4"),
+            ],
+        ),
+        table(
+            "agency",
+            2,
+            &[
+                ("agency_id TEXT", "substr('FM', i, 1) || 'TA'"),
+                (
+                    "agency_timezone TEXT",
+                    "CASE i WHEN 1 THEN 'Europe/Warsaw' ELSE 'Europe/Berlin' END",
+                ),
+            ],
+        ),
+        table(
+            "stops",
+            10,
+            &[
+                ("stop_id TEXT", "'stop-' || (i * 7)"),
+                (
+                    "location_type INTEGER",
+                    "CASE WHEN i < 9 THEN i * 3 % 5 END",
+                ),
+                (
+                    "stop_timezone TEXT",
+                    "CASE i WHEN 1 THEN 'Europe/Berlin' WHEN 5 THEN 'Europe/Warsaw' END",
+                ),
+            ],
+        ),
+    ];
+    assert_eq!(links(&script).await, Vec::<String>::new());
+}
