@@ -308,6 +308,36 @@ async fn every_refusal_has_a_next_step() {
     assert_eq!(unmet, Vec::<&ErrorKind>::new());
 }
 
+/// The first rows are other rows without the order: a query with a limit keeps its order, or is not offered.
+#[tokio::test]
+async fn no_offered_query_has_a_limit_without_its_order() {
+    let project = shop();
+    let mut shown = String::new();
+    for asked in [
+        r#"{"measures": ["orders.revenue"], "dimensions": ["orders.status"], "order_by": ["orders.paid_at:desc"]}"#,
+        r#"{"measures": ["orders.revenue"], "dimensions": ["orders.status"], "order_by": ["orders.paid_at:desc"], "limit": 3}"#,
+        r#"{"measures": ["orders.revenue"], "dimensions": ["orders.status"], "order_by": ["orders.revenue:desc", "orders.paid_at"], "limit": 3}"#,
+        r#"{"measures": [{"expr": "orders.revenue", "name": "earned"}, "customers.customer_count"], "dimensions": ["orders.status"], "order_by": ["earned:desc"], "limit": 3}"#,
+        r#"{"measures": ["orders.revenue", "customers.customer_count"], "dimensions": ["orders.status"], "order_by": ["orders.revenue:desc"], "limit": 3}"#,
+        r#"{"measures": ["orders.revenue", "customers.customer_count"], "dimensions": ["orders.status"], "order_by": ["customers.customer_count:desc"], "limit": 3}"#,
+        r#"{"measures": ["orders.revenue", "customers.customer_count"], "dimensions": ["orders.status"], "limit": 3}"#,
+        r#"{"measures": [{"expr": "orders.revenue", "name": "earned"}, "count(weather.id)"], "dimensions": ["orders.status"], "order_by": ["earned:desc"], "limit": 3}"#,
+        r#"{"measures": [{"expr": "orders.revenue", "name": "earned"}, {"expr": "count(weather.id)", "name": "days"}], "dimensions": ["orders.status"], "order_by": ["days:desc"], "limit": 3}"#,
+    ] {
+        let asked: Value = serde_json::from_str(asked).expect("JSON");
+        let refused = ask(&project, Reader::Agent, parsed(&asked)).await;
+        let failure = refused.expect_err("a refusal");
+        writeln!(shown, "{asked}\n  {}", failure.code).expect("a text");
+        for request in &failure.detail.requests {
+            writeln!(shown, "  ask  {request}").expect("a text");
+        }
+        for step in failure.hints.iter().take(2) {
+            writeln!(shown, "  hint {}", step.as_str()).expect("a text");
+        }
+    }
+    insta::assert_snapshot!("limited_refusals", shown);
+}
+
 /// The lines of the guide are YAML with the keys of source files.
 #[test]
 fn the_lines_of_the_guide_are_yaml() {
