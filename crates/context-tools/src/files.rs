@@ -1,5 +1,6 @@
 //! A project folder seen through the port: read when asked, cached until its files change.
 
+mod beside;
 mod config;
 mod index;
 mod indexed;
@@ -43,6 +44,7 @@ use crate::wire::SourceList;
 pub use index::Scope as IndexScope;
 use limited::Limited;
 pub use reindex::{Reindexed, ReindexedScope, Reindexing};
+pub(crate) use stamp::stamp_at;
 
 /// What the composition of the program knows of warehouse drivers.
 pub trait Warehouses: Send + Sync {
@@ -134,7 +136,10 @@ struct Inner {
     scans: Mutex<BTreeMap<ConnectionId, Cached<Arc<ScanSnapshot>>>>,
     runners: Mutex<BTreeMap<ConnectionId, OpenConnection>>,
     index: Mutex<Option<Index>>,
-    kept_pages: Mutex<Option<kept::WatchedValue<kept::PageUnits>>>,
+    readers: beside::Readers,
+    kept_pages: Mutex<Option<kept::WatchedValue<pages::PageFiles>>>,
+    kept_shown: Mutex<Option<kept::ShownPages>>,
+    kept_units: Mutex<Option<kept::KeptUnits>>,
     kept_sources: kept::WatchedFolders<sources::SourceFiles>,
     kept_scans: kept::WatchedFolders<Option<scans::LastScan>>,
     provider: provider::Provider,
@@ -167,7 +172,10 @@ impl FileContext {
                 scans: Mutex::default(),
                 runners: Mutex::default(),
                 index: Mutex::default(),
+                readers: beside::Readers::default(),
                 kept_pages: Mutex::default(),
+                kept_shown: Mutex::default(),
+                kept_units: Mutex::default(),
                 kept_sources: kept::WatchedFolders::default(),
                 kept_scans: kept::WatchedFolders::default(),
                 provider: provider::Provider::default(),
@@ -280,6 +288,7 @@ impl ProjectContext for FileContext {
 
     async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure> {
         let meaning = self.meaning(&queries, meaning::Extent::Search).await;
+        let _turn = self.inner.readers.turn().await;
         self.blocking(move |inner| inner.search(&queries, &meaning))
             .await
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use ktx_config::Connection;
@@ -20,6 +20,7 @@ use ktx_wiki::{Page, PagePath};
 
 use crate::context::{AuditEntry, ProjectContext, Runner};
 use crate::custom::CustomTool;
+use crate::files::stamp_at;
 use crate::reader::Reader;
 use crate::scans::ScanSnapshot;
 use crate::state::ProjectState;
@@ -59,27 +60,41 @@ impl std::fmt::Debug for Offered {
 /// Opens the project for the client.
 type Open = Box<dyn Fn() -> Result<Offered, Failure> + Send + Sync>;
 
-/// The settings as they were read.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Settings(BTreeMap<String, Option<Vec<u8>>>);
+/// The settings at one moment.
+#[derive(Debug, Default)]
+struct Settings {
+    /// What the file system says of each file. Equal stamps mean equal content.
+    stamps: BTreeMap<String, Option<String>>,
+    /// What cannot be read is as good as changed when it can.
+    files: BTreeMap<String, Option<Vec<u8>>>,
+}
 
 impl Settings {
-    /// Reads `ktx.yaml` and the tools; what cannot be read is as good as changed when it can.
-    fn read(root: &Path) -> Self {
-        let mut files = BTreeMap::new();
+    /// Reads `ktx.yaml` and the tools, unless they are the same as before: then `None`.
+    fn newer(&self, root: &Path, now: SystemTime) -> Option<Self> {
+        let mut paths = BTreeMap::new();
         let config = root.join(ktx_config::FILE_NAME);
-        files.insert(ktx_config::FILE_NAME.to_owned(), std::fs::read(config).ok());
+        paths.insert(ktx_config::FILE_NAME.to_owned(), config);
         let tools = std::fs::read_dir(root.join(TOOLS)).into_iter().flatten();
         for entry in tools.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            files.insert(format!("{TOOLS}/{name}"), std::fs::read(entry.path()).ok());
+            paths.insert(format!("{TOOLS}/{name}"), entry.path());
         }
-        Self(files)
+        let stamp = |(name, path): (&String, &PathBuf)| (name.clone(), stamp_at(path, now));
+        let stamps: BTreeMap<_, _> = paths.iter().map(stamp).collect();
+        if stamps == self.stamps {
+            return None;
+        }
+        let read = |(name, path): (String, PathBuf)| (name, std::fs::read(path).ok());
+        Some(Self {
+            stamps,
+            files: paths.into_iter().map(read).collect(),
+        })
     }
 
     /// Whether `ktx.yaml` may have policies.
     fn name_clients(&self) -> bool {
-        let text = self.0.get(ktx_config::FILE_NAME).cloned().flatten();
+        let text = self.files.get(ktx_config::FILE_NAME).cloned().flatten();
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         text.is_none_or(|text| text.contains("clients"))
     }
@@ -111,6 +126,7 @@ pub struct ReloadedContext {
 
 struct Inner {
     root: PathBuf,
+    now: fn() -> SystemTime,
     /// The project as it was at the start: statements that still run are noted through it.
     first: Arc<dyn ProjectContext>,
     open: Open,
@@ -132,18 +148,20 @@ impl ReloadedContext {
     /// When it cannot be opened the first time.
     pub fn new(
         root: &Path,
+        now: fn() -> SystemTime,
         open: impl Fn() -> Result<Offered, Failure> + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         // Read before the project is opened: a change in between is a change.
-        let settings = Settings::read(root);
+        let settings = Settings::default().newer(root, now());
         let offered = open()?;
         Ok(Self {
             inner: Arc::new(Inner {
                 root: root.to_owned(),
+                now,
                 first: Arc::clone(&offered.context),
                 open: Box::new(open),
                 loaded: Mutex::new(Loaded {
-                    settings,
+                    settings: settings.unwrap_or_default(),
                     version: 0,
                     last_only: offered.only.clone(),
                     offered: Some(Arc::new(offered)),
@@ -182,12 +200,15 @@ impl Inner {
     fn current(&self) -> MutexGuard<'_, Loaded> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         // Read under the lock: of two callers, neither goes back to what the other has replaced.
-        let settings = Settings::read(&self.root);
-        let is_changed = loaded.settings != settings;
+        let newer = loaded.settings.newer(&self.root, (self.now)());
+        let mut is_changed = false;
+        if let Some(newer) = newer {
+            is_changed = newer.files != loaded.settings.files;
+            loaded.settings = newer;
+        }
         if is_changed || loaded.may_be_mended() {
-            let is_open = !settings.name_clients()
+            let is_open = !loaded.settings.name_clients()
                 && loaded.offered.as_ref().is_some_and(|last| !last.is_limited);
-            loaded.settings = settings;
             loaded.version += 1;
             loaded.failed = None;
             loaded.offered = match (self.open)() {

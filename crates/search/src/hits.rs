@@ -6,16 +6,15 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::document::{Field, Kind};
+use crate::error::SearchError;
 use crate::fusion::normalized;
-use crate::index::SearchError;
 use crate::near::blend;
 use crate::query::{Confidence, Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
-use crate::ranking::{ScoredDocument, rank};
+use crate::ranking::{Lexicon, ScoredDocument, rank};
 use crate::schema::{Group, PassageRow};
 use crate::snippet::{Marks, one_line};
 use crate::terms::Terms;
 use crate::text::Analyzer;
-use crate::thesaurus::Thesaurus;
 use crate::vectors::Matrix;
 
 /// Maximum candidates of a lane: more than any index contains.
@@ -44,12 +43,12 @@ struct Candidate {
 }
 
 pub(crate) fn search(
-    db: &Connection,
+    lexicon: Lexicon<'_>,
     analyzer: &Analyzer,
-    thesaurus: &Thesaurus,
     query: &Query,
     semantic: Semantic<'_>,
 ) -> Result<SearchOutcome, SearchError> {
+    let db = lexicon.db;
     let terms = Terms::of(analyzer, &query.text);
     let pool = query.limit.saturating_mul(3).clamp(25, LARGEST_POOL);
     let mut stems = Vec::new();
@@ -59,7 +58,7 @@ pub(crate) fn search(
         for group in Group::ALL {
             let is_asked = |kind: &Kind| Group::of(*kind) == group;
             if query.kinds.is_empty() || query.kinds.iter().any(is_asked) {
-                let ranked = rank(db, thesaurus, &terms, group)?;
+                let ranked = rank(lexicon, &terms, group)?;
                 stems.extend(ranked.stems);
                 scored.extend(match semantic {
                     Semantic::Near(matrix, numbers) => {
@@ -71,8 +70,7 @@ pub(crate) fn search(
         }
         scored.retain(|one| query.kinds.is_empty() || query.kinds.contains(&one.row.kind()));
         scored.retain(|one| one.covered >= NOISE || one.lanes.contains(&Lane::Semantic));
-        scored.sort_by(|left, right| right.score.total_cmp(&left.score));
-        candidates = visible(db, query, scored, pool)?;
+        candidates = visible(db, query, BestFirst::of(scored, pool), pool)?;
     }
     let best = candidates.first().map_or(0.0, |one| one.scored.score);
     let semantic = match semantic {
@@ -114,11 +112,50 @@ fn reports(candidates: &[Candidate], pool: usize, semantic: LaneStatus) -> Vec<L
         .collect()
 }
 
+/// Documents, best first. Most searches need only the first ones, so the others are not sorted before they are needed.
+struct BestFirst {
+    first: std::vec::IntoIter<ScoredDocument>,
+    rest: Vec<ScoredDocument>,
+}
+
+impl BestFirst {
+    fn of(mut scored: Vec<ScoredDocument>, pool: usize) -> Self {
+        let by_score =
+            |left: &ScoredDocument, right: &ScoredDocument| right.score.total_cmp(&left.score);
+        let few = pool.saturating_mul(2);
+        let rest = if scored.len() > few {
+            scored.select_nth_unstable_by(few, by_score);
+            scored.split_off(few)
+        } else {
+            Vec::new()
+        };
+        scored.sort_by(by_score);
+        Self {
+            first: scored.into_iter(),
+            rest,
+        }
+    }
+}
+
+impl Iterator for BestFirst {
+    type Item = ScoredDocument;
+
+    fn next(&mut self) -> Option<ScoredDocument> {
+        if let Some(next) = self.first.next() {
+            return Some(next);
+        }
+        let mut rest = std::mem::take(&mut self.rest);
+        rest.sort_by(|left, right| right.score.total_cmp(&left.score));
+        self.first = rest.into_iter();
+        self.first.next()
+    }
+}
+
 /// Returns the best documents that the user may see; ties are ordered by kind, name and owner.
 fn visible(
     db: &Connection,
     query: &Query,
-    scored: Vec<ScoredDocument>,
+    scored: BestFirst,
     pool: usize,
 ) -> Result<Vec<Candidate>, rusqlite::Error> {
     let mut statement =

@@ -1,109 +1,26 @@
 //! Opens the index file and synchronizes it.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ktx_diagnostics::{Code, Failure, chain};
-use rusqlite::{
-    Connection, Error, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior,
-};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::document::Document;
+use crate::error::SearchError;
 use crate::hits;
 use crate::kept::{self, Unembedded};
+use crate::postings::Postings;
 use crate::query::{Query, SearchOutcome};
+use crate::ranking::Lexicon;
 use crate::schema;
 use crate::text::Analyzer;
 use crate::thesaurus::Thesaurus;
 use crate::units::{Digest, UnitState};
 use crate::vectors::{Matrix, Meaning, QueryVector, VectorModel};
 use crate::write::write_unit;
-
-#[derive(Debug, thiserror::Error)]
-pub enum SearchError {
-    /// The file cannot be opened or is not a SQLite database.
-    #[error("could not open the search index `{path}`")]
-    Open {
-        path: PathBuf,
-        #[source]
-        source: rusqlite::Error,
-    },
-    #[error("could not use the search index")]
-    Database {
-        #[from]
-        source: rusqlite::Error,
-    },
-    /// The file with the vectors, or what belongs to them in the index.
-    #[error("could not use the vectors of passages")]
-    Vectors {
-        #[source]
-        source: rusqlite::Error,
-    },
-    /// There can be no file with vectors.
-    #[error("could not use the vectors of passages: {reason}")]
-    NoVectors { reason: String },
-}
-
-impl SearchError {
-    fn vectors(source: rusqlite::Error) -> Self {
-        Self::Vectors { source }
-    }
-
-    const fn source_in_sqlite(&self) -> Option<&rusqlite::Error> {
-        match self {
-            Self::Open { source, .. } | Self::Database { source } | Self::Vectors { source } => {
-                Some(source)
-            }
-            Self::NoVectors { .. } => None,
-        }
-    }
-
-    /// Returns true if texts can be searched all the same.
-    pub const fn is_of_vectors(&self) -> bool {
-        matches!(self, Self::Vectors { .. } | Self::NoVectors { .. })
-    }
-
-    /// Returns true if the file is damaged and must be deleted and rebuilt.
-    pub fn is_damaged(&self) -> bool {
-        let Some(source) = self.source_in_sqlite() else {
-            return false;
-        };
-        match source.sqlite_error_code() {
-            Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
-            // A row does not contain what ktx wrote.
-            None => matches!(
-                source,
-                Error::FromSqlConversionFailure(..)
-                    | Error::InvalidColumnType(..)
-                    | Error::IntegralValueOutOfRange(..)
-                    | Error::Utf8Error(..)
-            ),
-        }
-    }
-
-    /// Returns true if another process is writing the file.
-    pub fn is_busy(&self) -> bool {
-        let code = self
-            .source_in_sqlite()
-            .and_then(rusqlite::Error::sqlite_error_code);
-        matches!(
-            code,
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-        )
-    }
-}
-
-impl From<SearchError> for Failure {
-    fn from(error: SearchError) -> Self {
-        let failure = Self::new(Code::SearchFailed, chain(&error).join(": "));
-        if error.is_busy() {
-            failure.hint("another process is writing the search index: try again")
-        } else {
-            failure
-        }
-    }
-}
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SyncReport {
@@ -115,49 +32,103 @@ pub struct SyncReport {
     pub deleted: usize,
 }
 
-/// A search index. Not `Sync`: share it between threads through a lock.
+/// Tells the indexes in memory of this process apart.
+static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
+
+/// The different statements of a search, each prepared once for a connection.
+const STATEMENTS: usize = 128;
+
+/// A search index. Not `Sync`: other threads search beside it through [`Index::address`].
 #[derive(Debug)]
 pub struct Index {
     db: Connection,
     analyzer: Analyzer,
     /// Built for the first search.
     thesaurus: OnceCell<Thesaurus>,
-    /// The vectors of the last search that compared some.
-    matrix: RefCell<Matrix>,
-    /// Number of times that vectors were kept by this process, which `data_version` leaves out.
-    kept_vectors: usize,
+    address: IndexAddress,
+    /// Tells the file from others that were or will be at the same place.
+    birth: String,
     has_vectors: bool,
+}
+
+/// Where an index is, to open it again.
+#[derive(Debug, Clone)]
+pub struct IndexAddress {
+    place: Place,
+    /// The vectors of the last search that compared some.
+    matrix: Arc<Mutex<Arc<Matrix>>>,
+    postings: Arc<Postings>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    File(PathBuf),
+    /// The name of a database of this process. It lasts as long as a connection to it.
+    Memory(String),
+}
+
+impl IndexAddress {
+    fn of(place: Place) -> Self {
+        Self {
+            place,
+            matrix: Arc::default(),
+            postings: Arc::default(),
+        }
+    }
+
+    /// Opens the index once more, to search beside others.
+    pub fn open(&self) -> Result<Index, SearchError> {
+        Index::at(self.clone())
+    }
 }
 
 impl Index {
     /// Opens the index file or creates it. Empties a file of another index version.
     pub fn open(path: &Path) -> Result<Self, SearchError> {
-        let open = || {
-            let mut db = Connection::open(path)?;
-            schema::prepare(&mut db)?;
-            Ok(Self::of(db))
-        };
-        open().map_err(|source| SearchError::Open {
-            path: path.to_owned(),
-            source,
-        })
+        Self::at(IndexAddress::of(Place::File(path.to_owned())))
     }
 
     pub fn in_memory() -> Result<Self, SearchError> {
-        let mut db = Connection::open_in_memory()?;
-        schema::prepare(&mut db)?;
-        Ok(Self::of(db))
+        let number = IN_MEMORY.fetch_add(1, Ordering::Relaxed);
+        let name = format!("file:/ktx-index-{number}?vfs=memdb");
+        Self::at(IndexAddress::of(Place::Memory(name)))
     }
 
-    fn of(db: Connection) -> Self {
-        Self {
-            db,
-            analyzer: Analyzer::default(),
-            thesaurus: OnceCell::new(),
-            matrix: RefCell::default(),
-            kept_vectors: 0,
-            has_vectors: false,
+    fn at(address: IndexAddress) -> Result<Self, SearchError> {
+        let open = || {
+            let mut db = match &address.place {
+                Place::File(path) => Connection::open(path)?,
+                Place::Memory(name) => {
+                    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+                        | OpenFlags::SQLITE_OPEN_CREATE
+                        | OpenFlags::SQLITE_OPEN_URI;
+                    Connection::open_with_flags(name, flags)?
+                }
+            };
+            schema::prepare(&mut db)?;
+            db.set_prepared_statement_cache_capacity(STATEMENTS);
+            let birth = schema::birth(&db)?;
+            Ok((db, birth))
+        };
+        match open() {
+            Ok((db, birth)) => Ok(Self {
+                db,
+                birth,
+                analyzer: Analyzer::default(),
+                thesaurus: OnceCell::new(),
+                address,
+                has_vectors: false,
+            }),
+            Err(source) => Err(match address.place {
+                Place::File(path) => SearchError::Open { path, source },
+                Place::Memory(_) => source.into(),
+            }),
         }
+    }
+
+    /// Returns where to open the index once more.
+    pub fn address(&self) -> IndexAddress {
+        self.address.clone()
     }
 
     /// Synchronizes the index. `units` lists all existing units; the index removes all others.
@@ -283,45 +254,76 @@ impl Index {
         query: &Query,
         meaning: Meaning<'_>,
     ) -> Result<SearchOutcome, SearchError> {
-        let thesaurus = self.thesaurus.get_or_init(Thesaurus::new);
-        let mut matrix = self.matrix.borrow_mut();
+        let matrix;
         let semantic = match meaning {
             Meaning::Unconfigured => hits::Semantic::Skipped("embedding_unconfigured"),
             Meaning::Failed => hits::Semantic::Skipped("embedding_failed"),
             Meaning::Near(vector) => {
-                self.read_matrix(&mut matrix, vector)
-                    .map_err(SearchError::vectors)?;
+                matrix = self.matrix(vector).map_err(SearchError::vectors)?;
                 hits::Semantic::Near(&matrix, &vector.numbers)
             }
         };
-        hits::search(&self.db, &self.analyzer, thesaurus, query, semantic)
+        let held = held(&self.db)?.map(|held| format!("{} {}", self.birth, held.as_str()));
+        let lexicon = Lexicon {
+            db: &self.db,
+            thesaurus: self.thesaurus.get_or_init(Thesaurus::new),
+            postings: &self.address.postings.of(held),
+        };
+        hits::search(lexicon, &self.analyzer, query, semantic)
     }
 
-    fn read_matrix(
+    /// Answers queries if the index holds all units of this state, and nothing else; `None` if it
+    /// does not. Nothing that others write meanwhile changes the answers. Vectors to compare must be
+    /// attached.
+    pub fn search_held<'q>(
         &self,
-        matrix: &mut Matrix,
-        vector: &QueryVector,
-    ) -> Result<(), rusqlite::Error> {
+        digest: &Digest,
+        queries: impl Iterator<Item = (Query, Meaning<'q>)>,
+    ) -> Result<Option<Vec<SearchOutcome>>, SearchError> {
+        let reading = self.db.unchecked_transaction()?;
+        let answers = if self.holds(digest)? {
+            let answers = queries.map(|(query, meaning)| self.search_by(&query, meaning));
+            Some(answers.collect::<Result<_, _>>()?)
+        } else {
+            None
+        };
+        reading.finish()?;
+        Ok(answers)
+    }
+
+    /// Returns the vectors of all passages. Callers at the same time read them once.
+    fn matrix(&self, vector: &QueryVector) -> Result<Arc<Matrix>, rusqlite::Error> {
         let held = held(&self.db)?.unwrap_or_default();
         let dimensions = vector.numbers.len();
         let key = format!(
             "{} {dimensions} {} {} {}",
             vector.model,
+            self.birth,
             held.as_str(),
             kept::versions(&self.db)?,
-            self.kept_vectors,
         );
-        if matrix.key != key || held == Digest::default() {
+        let mut known = self.known_matrix();
+        if known.key != key || held == Digest::default() {
             let empty = Matrix::new(key, dimensions);
-            *matrix = kept::matrix(&self.db, &vector.model, empty, dimensions)?;
+            *known = Arc::new(kept::matrix(&self.db, &vector.model, empty, dimensions)?);
         }
-        Ok(())
+        Ok(Arc::clone(&known))
+    }
+
+    fn known_matrix(&self) -> std::sync::MutexGuard<'_, Arc<Matrix>> {
+        // It is replaced as a whole.
+        let matrix = self.address.matrix.lock();
+        matrix.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the file with the vectors of passages, if that is not done yet.
     pub fn attach_vectors(&mut self, path: &Path) -> Result<(), SearchError> {
         if !self.has_vectors {
-            kept::attach(&self.db, path).map_err(SearchError::vectors)?;
+            let beside = match self.address.place {
+                Place::File(_) => kept::Beside::File,
+                Place::Memory(_) => kept::Beside::Memory,
+            };
+            kept::attach(&self.db, path, beside).map_err(SearchError::vectors)?;
             self.has_vectors = true;
         }
         Ok(())
@@ -336,7 +338,7 @@ impl Index {
     pub fn detach_vectors(&mut self) -> Result<(), SearchError> {
         if self.has_vectors {
             self.has_vectors = false;
-            self.matrix = RefCell::default();
+            *self.known_matrix() = Arc::default();
             kept::detach(&self.db).map_err(SearchError::vectors)?;
         }
         Ok(())
@@ -370,6 +372,19 @@ impl Index {
         Ok(found)
     }
 
+    /// Returns true if all passages of this state are known to have a vector of this model. The vectors
+    /// must be attached.
+    pub fn is_embedded(&self, model: &VectorModel, digest: &Digest) -> Result<bool, SearchError> {
+        if *digest == Digest::default() || !self.holds(digest)? {
+            return Ok(false);
+        }
+        let noted = kept::noted(&self.db, &model.name).map_err(SearchError::vectors)?;
+        Ok(noted.is_some_and(|(known, units)| {
+            let dimensions = model.dimensions.or(known.dimensions);
+            dimensions == known.dimensions && units == digest.as_str()
+        }))
+    }
+
     /// Returns how many texts have no vector of this model. The vectors must be attached.
     pub fn count_unembedded(&self, model: &VectorModel) -> Result<usize, SearchError> {
         kept::count_unembedded(&self.db, model).map_err(SearchError::vectors)
@@ -382,7 +397,6 @@ impl Index {
         passages: &[Unembedded],
         vectors: &[Vec<f32>],
     ) -> Result<(), SearchError> {
-        self.kept_vectors += 1;
         let vectors = vectors.iter().map(Vec::as_slice);
         let pairs = passages.iter().zip(vectors);
         kept::keep(&mut self.db, model, pairs).map_err(SearchError::vectors)
@@ -407,20 +421,7 @@ impl Index {
 
 /// The digest of the units that the index holds.
 fn held(db: &Connection) -> Result<Option<Digest>, rusqlite::Error> {
-    Ok(noted(db, "units")?.map(Digest::stored))
-}
-
-fn noted(db: &Connection, key: &str) -> Result<Option<String>, rusqlite::Error> {
-    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
-    statement.query_row([key], |row| row.get(0)).optional()
-}
-
-fn note(db: &Connection, key: &str, value: &str) -> Result<(), rusqlite::Error> {
-    let mut statement = db.prepare_cached(
-        "INSERT INTO meta(key, value) VALUES (?1, ?2)
-         ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-    )?;
-    statement.execute([key, value]).map(drop)
+    Ok(schema::noted(db, "units")?.map(Digest::stored))
 }
 
 /// Notes the digest if the index holds all units; otherwise removes the old one.
@@ -434,7 +435,7 @@ fn hold(
         tx.execute("DELETE FROM meta WHERE key = 'units'", [])?;
         return Ok(());
     }
-    note(tx, "units", digest.as_str())
+    schema::note(tx, "units", digest.as_str())
 }
 
 /// The differences between the existing units and the index.

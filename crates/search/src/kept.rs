@@ -10,7 +10,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
-use crate::schema::{PassageRow, SECTION_BITS};
+use crate::schema::{self, PassageRow, SECTION_BITS};
 use crate::vectors::{Matrix, VectorModel, quantized};
 
 /// Maximum number of letters of a passage that are embedded.
@@ -42,14 +42,49 @@ pub fn are_vectors_whole(path: &Path) -> bool {
         .is_ok_and(|found| found == "ok")
 }
 
+/// Where the index is beside which vectors are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    File,
+    Memory,
+}
+
 /// Opens the file with the vectors beside an index.
-pub(crate) fn attach(db: &Connection, path: &Path) -> Result<(), rusqlite::Error> {
-    db.execute("ATTACH DATABASE ?1 AS kept", [path.display().to_string()])?;
+pub(crate) fn attach(db: &Connection, path: &Path, beside: Beside) -> Result<(), rusqlite::Error> {
+    let path = path.display().to_string();
+    let name = match beside {
+        Beside::File => path,
+        // Otherwise SQLite would look for the file in memory, too.
+        Beside::Memory => on_disk(&path),
+    };
+    db.execute("ATTACH DATABASE ?1 AS kept", [name])?;
     match prepare(db) {
         // Another attempt must be able to attach it.
         Err(error) => detach(db).and(Err(error)),
         Ok(()) => Ok(()),
     }
+}
+
+/// The URI of a file on the disk.
+fn on_disk(path: &str) -> String {
+    let (start, system) = if cfg!(windows) {
+        ("file:///", "win32")
+    } else {
+        ("file:", "unix")
+    };
+    let mut uri = start.to_owned();
+    for letter in path.chars() {
+        match letter {
+            '%' => uri.push_str("%25"),
+            '?' => uri.push_str("%3f"),
+            '#' => uri.push_str("%23"),
+            '\\' if cfg!(windows) => uri.push('/'),
+            letter => uri.push(letter),
+        }
+    }
+    uri.push_str("?vfs=");
+    uri.push_str(system);
+    uri
 }
 
 fn prepare(db: &Connection) -> Result<(), rusqlite::Error> {
@@ -61,7 +96,10 @@ fn prepare(db: &Connection) -> Result<(), rusqlite::Error> {
          ) WITHOUT ROWID;
          CREATE TABLE IF NOT EXISTS kept.models (
              model TEXT PRIMARY KEY, dimensions INTEGER NOT NULL, units TEXT NOT NULL
-         ) WITHOUT ROWID",
+         ) WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS kept.writes (
+             one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL
+         )",
     )
 }
 
@@ -70,12 +108,15 @@ pub(crate) fn detach(db: &Connection) -> Result<(), rusqlite::Error> {
     db.execute_batch("DETACH DATABASE kept")
 }
 
-/// Changes when another process writes the index or the vectors.
+/// Where the index counts how many times passages were noted.
+const NOTED: &str = "passages";
+
+/// Changes when passages are noted or vectors are kept, by whatever process.
 pub(crate) fn versions(db: &Connection) -> Result<String, rusqlite::Error> {
-    let version = |name: &str| -> Result<i64, rusqlite::Error> {
-        db.pragma_query_value(Some(name), "data_version", |row| row.get(0))
-    };
-    Ok(format!("{} {}", version("main")?, version("kept")?))
+    let noted = schema::noted(db, NOTED)?.unwrap_or_default();
+    let mut writes = db.prepare_cached("SELECT number FROM kept.writes")?;
+    let writes: Option<i64> = writes.query_row([], |row| row.get(0)).optional()?;
+    Ok(format!("{noted} {}", writes.unwrap_or_default()))
 }
 
 /// The passages of pages by sections, and of pages and sources by name and description: their rows
@@ -112,6 +153,11 @@ pub(crate) fn note_passages(db: &mut Connection) -> Result<(), rusqlite::Error> 
         insert.execute(params![row, hash])?;
     }
     drop(insert);
+    let noted = schema::noted(&tx, NOTED)?;
+    let noted: u64 = noted
+        .and_then(|noted| noted.parse().ok())
+        .unwrap_or_default();
+    schema::note(&tx, NOTED, &noted.wrapping_add(1).to_string())?;
     tx.commit()
 }
 
@@ -241,6 +287,10 @@ pub(crate) fn keep<'v>(
         insert.execute(params![model, passage.hash, bytes])?;
     }
     drop(insert);
+    tx.execute(
+        "INSERT INTO kept.writes(one, number) VALUES (1, 1) ON CONFLICT DO UPDATE SET number = number + 1",
+        [],
+    )?;
     tx.commit()
 }
 

@@ -6,11 +6,13 @@
 //! must never know LLMs, MCP or where content comes from.
 
 mod document;
+mod error;
 mod fusion;
 mod hits;
 mod index;
 mod kept;
 mod near;
+mod postings;
 mod query;
 mod ranking;
 mod schema;
@@ -24,8 +26,9 @@ mod vocabulary;
 mod write;
 
 pub use document::{Document, Field, Kind, Section};
+pub use error::SearchError;
 pub use fusion::{Ranking, fuse, normalized};
-pub use index::{Index, SearchError, SyncReport};
+pub use index::{Index, IndexAddress, SyncReport};
 pub use kept::{Unembedded, are_vectors_whole};
 pub use query::{Confidence, Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
 pub use units::{Digest, UnitState};

@@ -46,6 +46,7 @@ pub(crate) fn blend(
         covered: 0.0,
         lanes: vec![Lane::Semantic],
         best: None,
+        best_score: 0.0,
     }));
     blended
 }

@@ -6,10 +6,9 @@
 
 mod substitutes;
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, params};
 
+use crate::postings::{Columns, Lookup as RowLookup, RowMap, Rows, StatePostings};
 use crate::query::Lane;
 use crate::schema::{DocumentRow, Group, PassageRow};
 use crate::terms::{Bond, Term, Terms};
@@ -62,26 +61,32 @@ pub(crate) struct ScoredDocument {
     pub(crate) lanes: Vec<Lane>,
     /// The row that covers most of the query.
     pub(crate) best: Option<PassageRow>,
+    /// What that row earned.
+    pub(crate) best_score: f64,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct RankedDocuments {
-    /// All documents with at least one word of the query, best first.
+    /// All documents with at least one word of the query, in no order.
     pub(crate) documents: Vec<ScoredDocument>,
     /// Stems that replaced words of the query.
     pub(crate) stems: Vec<String>,
 }
 
-/// The rows with a term, and the share of its weight that each one earns.
-type Rows = Vec<(PassageRow, f64)>;
+/// What ranking reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Lexicon<'db> {
+    pub(crate) db: &'db Connection,
+    pub(crate) thesaurus: &'db Thesaurus,
+    pub(crate) postings: &'db StatePostings<'db>,
+}
 
 pub(crate) fn rank(
-    db: &Connection,
-    thesaurus: &Thesaurus,
+    lexicon: Lexicon<'_>,
     terms: &Terms,
     group: Group,
 ) -> Result<RankedDocuments, rusqlite::Error> {
-    let mut scorer = Scorer::new(db, thesaurus, group)?;
+    let mut scorer = Scorer::new(lexicon, group)?;
     scorer.matches_word_parts = terms.all.len() <= SHORT_QUERY;
     if scorer.total == 0 {
         return Ok(RankedDocuments::default());
@@ -105,58 +110,42 @@ pub(crate) fn rank(
     Ok(scorer.ranked())
 }
 
-/// The columns in which a term is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Columns {
-    Texts,
-    /// Short columns that say what a text is about.
-    Titles,
-    SampleValues,
-}
-
-impl Columns {
-    const fn filter(self) -> &'static str {
-        match self {
-            Self::Texts => "{name display description comment expr heading body}",
-            Self::Titles => "{name display description heading}",
-            Self::SampleValues => "{sample_value}",
-        }
-    }
-}
-
 struct Scorer<'db> {
     db: &'db Connection,
     thesaurus: &'db Thesaurus,
+    postings: &'db StatePostings<'db>,
     group: Group,
     /// Whether the query is so short that parts of words count.
     matches_word_parts: bool,
     /// Number of rows of the group.
     total: usize,
     documents: Vec<ScoredDocument>,
-    places: HashMap<DocumentRow, usize>,
-    passages: HashMap<PassageRow, f64>,
+    places: RowMap<DocumentRow, usize>,
+    passages: RowMap<PassageRow, f64>,
     /// The total weight of all terms.
     asked: f64,
     stems: Vec<String>,
 }
 
 impl<'db> Scorer<'db> {
-    fn new(
-        db: &'db Connection,
-        thesaurus: &'db Thesaurus,
-        group: Group,
-    ) -> Result<Self, rusqlite::Error> {
+    fn new(lexicon: Lexicon<'db>, group: Group) -> Result<Self, rusqlite::Error> {
+        let Lexicon {
+            db,
+            thesaurus,
+            postings,
+        } = lexicon;
         let count = format!("SELECT count(*) FROM {}_docsize", group.table());
         let total: i64 = db.prepare_cached(&count)?.query_row([], |row| row.get(0))?;
         Ok(Self {
             db,
             thesaurus,
+            postings,
             group,
             matches_word_parts: false,
             total: usize::try_from(total).unwrap_or_default(),
             documents: Vec::new(),
-            places: HashMap::new(),
-            passages: HashMap::new(),
+            places: RowMap::default(),
+            passages: RowMap::default(),
             asked: 0.0,
             stems: Vec::new(),
         })
@@ -177,6 +166,20 @@ impl<'db> Scorer<'db> {
 
     /// Returns the rows that match an expression of one phrase.
     fn rows(&self, expression: &str, columns: Columns) -> Result<Rows, rusqlite::Error> {
+        let lookup = RowLookup {
+            group: self.group,
+            columns,
+            expression: expression.to_owned(),
+        };
+        if let Some(known) = self.postings.get(&lookup) {
+            return Ok(Rows::clone(&known));
+        }
+        let rows = self.read_rows(expression, columns)?;
+        self.postings.put(lookup, &rows);
+        Ok(rows)
+    }
+
+    fn read_rows(&self, expression: &str, columns: Columns) -> Result<Rows, rusqlite::Error> {
         if self.total > MANY_ROWS && columns == Columns::Texts {
             let found = self.rows_with(expression, columns, "1.0")?;
             if found.len() > MANY_ROWS {
@@ -314,6 +317,7 @@ impl<'db> Scorer<'db> {
                     covered: 0.0,
                     lanes: Vec::new(),
                     best: None,
+                    best_score: 0.0,
                 });
                 self.documents.len() - 1
             });
@@ -335,33 +339,24 @@ impl<'db> Scorer<'db> {
     }
 
     fn ranked(mut self) -> RankedDocuments {
-        let mut passages: Vec<(PassageRow, f64)> = self.passages.drain().collect();
-        passages.sort_by(|left, right| {
-            let by_score = right.1.total_cmp(&left.1);
-            left.0
-                .document()
-                .cmp(&right.0.document())
-                .then(by_score)
-                .then(left.0.cmp(&right.0))
-        });
-        passages.dedup_by_key(|(row, _)| row.document());
-        for (row, score) in passages {
+        for (row, score) in std::mem::take(&mut self.passages) {
             if let Some(document) = self.document_mut(row.document()) {
-                document.best = Some(row);
-                document.score += TOGETHER * score;
+                let is_better = document.best.is_none_or(|best| {
+                    let by_score = score.total_cmp(&document.best_score);
+                    by_score.then(best.cmp(&row)).is_gt()
+                });
+                if is_better {
+                    document.best = Some(row);
+                    document.best_score = score;
+                }
             }
         }
         for document in &mut self.documents {
+            document.score += TOGETHER * document.best_score;
             document.covered = (document.covered / self.asked).min(1.0);
             document.score *= 1.0 - COVERED + COVERED * document.covered;
             document.lanes.sort();
         }
-        self.documents.sort_by(|left, right| {
-            right
-                .score
-                .total_cmp(&left.score)
-                .then(left.row.cmp(&right.row))
-        });
         RankedDocuments {
             documents: self.documents,
             stems: self.stems,

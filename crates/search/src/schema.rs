@@ -8,12 +8,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
 use crate::document::Kind;
 
 /// The version of the tables and of their content. A cache file with another version is rebuilt.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const CREATE: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -92,7 +92,7 @@ const NUMBER_BITS: u32 = 40;
 pub(crate) const MAX_SECTIONS: usize = (1 << SECTION_BITS) - 2;
 
 /// Kinds that are ranked together: whether a word is rare is decided within one group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Group {
     Pages,
     Sources,
@@ -183,9 +183,21 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
                 group.table()
             ))?;
         }
+        tx.execute(
+            "INSERT INTO meta(key, value) VALUES (?1, hex(randomblob(16)))",
+            [BIRTH],
+        )?;
         tx.pragma_update(None, "user_version", VERSION)?;
     }
     tx.commit()
+}
+
+/// The key of what tells the tables from those of an earlier or later file at the same place.
+const BIRTH: &str = "birth";
+
+/// Tells the tables from all others, whose documents may have other numbers.
+pub(crate) fn birth(db: &Connection) -> Result<String, rusqlite::Error> {
+    Ok(noted(db, BIRTH)?.unwrap_or_default())
 }
 
 fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
@@ -197,6 +209,21 @@ fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     let names = statement.query_map([], |row| row.get(0))?;
     let names: BTreeSet<String> = names.collect::<Result<_, _>>()?;
     Ok(TABLES.iter().all(|name| names.contains(*name)))
+}
+
+/// Returns what was noted under a key.
+pub(crate) fn noted(db: &Connection, key: &str) -> Result<Option<String>, rusqlite::Error> {
+    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+    statement.query_row([key], |row| row.get(0)).optional()
+}
+
+/// Notes a value in place of an earlier one.
+pub(crate) fn note(db: &Connection, key: &str, value: &str) -> Result<(), rusqlite::Error> {
+    let mut statement = db.prepare_cached(
+        "INSERT INTO meta(key, value) VALUES (?1, ?2)
+         ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+    )?;
+    statement.execute([key, value]).map(drop)
 }
 
 /// Returns the next free document number of a kind.

@@ -85,8 +85,17 @@ impl Units {
     }
 
     /// Equal if all units are the same.
-    fn digest(&self) -> Digest {
+    pub(super) fn digest(&self) -> Digest {
         Digest::of_both(&self.pages.digest, &Digest::of(&self.states))
+    }
+
+    /// Leaves out global pages that a private one shadows.
+    pub(super) fn leave_out_shadowed(&self, outcome: &mut SearchOutcome, limit: usize) {
+        let shadowed = &self.pages.own;
+        outcome.hits.retain(|hit| {
+            hit.kind != Kind::Wiki || hit.owner.is_some() || !shadowed.contains(&hit.id)
+        });
+        outcome.hits.truncate(limit);
     }
 
     pub(super) fn warn(&mut self, failure: &Failure) {
@@ -104,24 +113,16 @@ impl Inner {
     ) -> Result<Vec<SearchOutcome>, Failure> {
         let mut units = self.units()?;
         let mut notes = Vec::new();
-        let mut outcomes = self.with_index(&mut notes, |index, is_kept| {
-            let synced = self.sync(index, &mut units, &mut |_, _, _| {});
-            let is_busy = match synced {
-                Ok(()) => false,
-                Err(error) if error.is_busy() => true,
-                Err(error) => return Err(error),
-            };
-            if is_busy && is_kept && index.is_empty()? {
-                // There is no older answer: all files are read for this one.
-                let mut whole = Index::in_memory()?;
-                self.sync(&mut whole, &mut units, &mut |_, _, _| {})?;
-                return self.answers(&mut whole, queries, &mut units, &Meaning::default());
-            }
-            if is_busy {
-                units.warn(&Failure::new(Code::SearchBusy, BUSY));
-            }
-            self.answers(index, queries, &mut units, meaning)
-        })?;
+        let beside = self.search_beside(queries, &units, meaning);
+        let beside = beside.or_else(|| {
+            // Whoever has the index may bring it up to date: then its connection is not needed.
+            let is_current = self.awaited(&units.digest());
+            is_current.then(|| self.search_beside(queries, &units, meaning))?
+        });
+        let mut outcomes = match beside {
+            Some(outcomes) => outcomes,
+            None => self.search_alone(queries, &mut units, &mut notes, meaning)?,
+        };
         if self.policy().is_some() {
             // They name files, which may be hidden ones.
             units.warnings.clear();
@@ -130,6 +131,44 @@ impl Inner {
             let all = notes.iter().chain(&units.warnings).chain(&meaning.warnings);
             outcome.warnings = all.cloned().collect();
         }
+        Ok(outcomes)
+    }
+
+    /// Waits for the owner of the index; whether it is up to date then.
+    fn awaited(&self, digest: &Digest) -> bool {
+        let slot = lock(&self.index);
+        slot.as_ref()
+            .is_some_and(|index| index.holds(digest).unwrap_or_default())
+    }
+
+    /// Brings the index up to date and answers queries, while all others wait.
+    fn search_alone(
+        &self,
+        queries: &[Query],
+        units: &mut Units,
+        notes: &mut Vec<String>,
+        meaning: &Meaning,
+    ) -> Result<Vec<SearchOutcome>, Failure> {
+        let outcomes = self.with_index(notes, |index, is_kept| {
+            let synced = self.sync(index, units, &mut |_, _, _| {});
+            let is_busy = match synced {
+                Ok(()) => false,
+                Err(error) if error.is_busy() => true,
+                Err(error) => return Err(error),
+            };
+            if is_busy && is_kept && index.is_empty()? {
+                // There is no older answer: all files are read for this one.
+                let mut whole = Index::in_memory()?;
+                self.sync(&mut whole, units, &mut |_, _, _| {})?;
+                return self.answers(&mut whole, queries, units, &Meaning::default());
+            }
+            if is_busy {
+                units.warn(&Failure::new(Code::SearchBusy, BUSY));
+            } else if is_kept {
+                self.readers.follow(index);
+            }
+            self.answers(index, queries, units, meaning)
+        })?;
         Ok(outcomes)
     }
 
@@ -157,6 +196,7 @@ impl Inner {
             done => return done,
         }
         *slot = None;
+        self.readers.forget();
         match self.discard_index() {
             Ok(()) => notes.push(DAMAGED.to_owned()),
             Err(failure) => {
@@ -230,13 +270,7 @@ impl Inner {
         units: &mut Units,
         near: Option<&QueryVector>,
     ) -> Result<SearchOutcome, SearchError> {
-        let shadowed = &units.pages.own;
-        // Global pages that a private one shadows are found and left out.
-        let widened = Query {
-            limit: query.limit.saturating_add(shadowed.len()),
-            ..query.clone()
-        };
-        let own = widened.for_user(self.parts.user.as_str());
+        let own = self.widened(query, units);
         let mut outcome = match near {
             Some(vector) => self.answer_near(index, &own, vector, &mut units.warnings)?,
             None if self.parts.vectors.is_some() => {
@@ -244,11 +278,17 @@ impl Inner {
             }
             None => index.search(&own)?,
         };
-        outcome.hits.retain(|hit| {
-            hit.kind != Kind::Wiki || hit.owner.is_some() || !shadowed.contains(&hit.id)
-        });
-        outcome.hits.truncate(query.limit);
+        units.leave_out_shadowed(&mut outcome, query.limit);
         Ok(outcome)
+    }
+
+    /// The query of the user. Global pages that a private one shadows are found and left out.
+    pub(super) fn widened(&self, query: &Query, units: &Units) -> Query {
+        let widened = Query {
+            limit: query.limit.saturating_add(units.pages.own.len()),
+            ..query.clone()
+        };
+        widened.for_user(self.parts.user.as_str())
     }
 
     /// Opens the index. Where it cannot be kept, it is in memory; one that is damaged or that another

@@ -1,24 +1,31 @@
 //! What was found out about the files of a folder, kept while nothing below it changes.
 //!
 //! A server answers many calls between two edits. Looking at ten thousand files takes longer than a
-//! search, so folders are watched instead, where the system allows it.
+//! search, so folders are watched instead, where the system allows it. Where it does not, callers share
+//! one look a second at a folder that takes long. At any time, one caller looks and the others wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use ktx_diagnostics::Failure;
 use ktx_project_store::{FolderWatch, Watched};
 use ktx_search::{Digest, UnitState};
 use ktx_wiki::Scope;
 
-use super::pages::PageFile;
+use super::pages::{PageFile, PageFiles};
 use super::{Inner, lock};
 
 /// All files are looked at again after this time: a watch does not see what is written through
 /// memory maps.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// How long a look at a folder without a watch is shared.
+const SHARED: Duration = Duration::from_secs(1);
+
+/// A look that takes less time is not worth sharing.
+const SLOW: Duration = Duration::from_millis(5);
 
 /// The units of all pages.
 #[derive(Debug, Default)]
@@ -34,12 +41,22 @@ pub(super) struct PageUnits {
     pub(super) digest: Digest,
 }
 
-/// A value that is valid until its watch reports a change.
+/// A value that is valid until a change is known or likely.
 #[derive(Debug)]
 pub(super) struct WatchedValue<T> {
     value: Arc<T>,
-    watch: FolderWatch,
-    since: SystemTime,
+    validity: Validity,
+}
+
+#[derive(Debug)]
+enum Validity {
+    Watched {
+        watch: FolderWatch,
+        since: SystemTime,
+    },
+    Shared {
+        until: Instant,
+    },
 }
 
 /// The kept value of each folder.
@@ -47,32 +64,122 @@ pub(super) type WatchedFolders<T> = Mutex<BTreeMap<PathBuf, WatchedValue<T>>>;
 
 impl<T> WatchedValue<T> {
     fn is_valid(&self, now: SystemTime) -> bool {
-        let age = now.duration_since(self.since);
-        age.is_ok_and(|age| age < LONGEST) && self.watch.look() == Watched::Unchanged
+        match &self.validity {
+            Validity::Watched { watch, since } => {
+                let age = now.duration_since(*since);
+                age.is_ok_and(|age| age < LONGEST) && watch.look() == Watched::Unchanged
+            }
+            Validity::Shared { until } => Instant::now() < *until,
+        }
+    }
+
+    /// Looks at a folder, and says how long the value may be kept, if at all.
+    fn of(
+        folder: &Path,
+        now: SystemTime,
+        look: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<(Arc<T>, Option<Self>), Failure> {
+        // The watch begins before the files are looked at, so that no change is missed.
+        let watch = FolderWatch::new(folder);
+        let begun = Instant::now();
+        let value = Arc::new(look()?);
+        let validity = match watch {
+            Some(watch) => Some(Validity::Watched { watch, since: now }),
+            None => (begun.elapsed() >= SLOW).then(|| Validity::Shared {
+                until: begun + SHARED,
+            }),
+        };
+        let kept = validity.map(|validity| Self {
+            value: Arc::clone(&value),
+            validity,
+        });
+        Ok((value, kept))
     }
 }
 
+/// The pages that a client sees among all of them.
+#[derive(Debug)]
+pub(super) struct ShownPages {
+    all: Arc<PageFiles>,
+    /// What decided.
+    stamp: String,
+    shown: Arc<PageFiles>,
+}
+
+/// The units of the pages that a client sees.
+#[derive(Debug)]
+pub(super) struct KeptUnits {
+    pages: Arc<PageFiles>,
+    units: Arc<PageUnits>,
+}
+
 impl Inner {
-    /// The units of all pages, as they are now.
+    /// The units of all pages that the client sees, as they are now.
     pub(super) fn page_units(&self) -> Arc<PageUnits> {
-        // Which pages a client with a policy sees depends on more than the wiki.
-        if self.policy().is_some() {
-            return Arc::new(self.units_of_pages());
+        let pages = self.shown_pages();
+        let mut kept = lock(&self.kept_units);
+        if let Some(known) = kept
+            .as_ref()
+            .filter(|known| Arc::ptr_eq(&known.pages, &pages))
+        {
+            return Arc::clone(&known.units);
         }
+        let units = Arc::new(self.units_of(&pages));
+        *kept = Some(KeptUnits {
+            pages,
+            units: Arc::clone(&units),
+        });
+        units
+    }
+
+    /// The page files that the client sees, as they are now.
+    pub(super) fn shown_pages(&self) -> Arc<PageFiles> {
+        let all = self.all_pages();
+        if self.policy().is_none() {
+            return all;
+        }
+        let names = self.hidden_names();
+        let stamp = names.as_ref().map(|names| names.stamp());
+        let mut kept = lock(&self.kept_shown);
+        if let (Some(stamp), Some(known)) = (&stamp, kept.as_ref())
+            && Arc::ptr_eq(&known.all, &all)
+            && known.stamp == *stamp
+        {
+            return Arc::clone(&known.shown);
+        }
+        let mut shown = PageFiles::clone(&all);
+        self.retain_shown(&mut shown.files, names.as_ref());
+        // They name files, which may be hidden ones.
+        shown.left_out.clear();
+        let shown = Arc::new(shown);
+        *kept = stamp.map(|stamp| ShownPages {
+            all,
+            stamp,
+            shown: Arc::clone(&shown),
+        });
+        shown
+    }
+
+    /// The page files of everyone, as they are now.
+    fn all_pages(&self) -> Arc<PageFiles> {
         let now = (self.parts.now)();
         let mut kept = lock(&self.kept_pages);
         if let Some(known) = kept.as_ref().filter(|known| known.is_valid(now)) {
             return Arc::clone(&known.value);
         }
-        // The watch begins before the files are looked at, so that no change is missed.
-        let watch = FolderWatch::new(&self.layout.wiki());
-        let units = Arc::new(self.units_of_pages());
-        *kept = watch.map(|watch| WatchedValue {
-            value: Arc::clone(&units),
-            watch,
-            since: now,
-        });
-        units
+        // The watch of the last look ends before another one begins.
+        *kept = None;
+        let looked = WatchedValue::of(&self.layout.wiki(), now, || Ok(self.look_at_pages()));
+        match looked {
+            Ok((pages, known)) => {
+                *kept = known;
+                pages
+            }
+            Err(failure) => Arc::new(PageFiles {
+                folders: vec![failure],
+                ..PageFiles::default()
+            }),
+        }
     }
 
     /// What `look` finds out about a folder, as it is now. Callers at the same time look once.
@@ -88,27 +195,20 @@ impl Inner {
             return Ok(Arc::clone(&known.value));
         }
         kept.remove(folder);
-        let watch = FolderWatch::new(folder);
-        let value = Arc::new(look()?);
-        if let Some(watch) = watch {
-            let known = WatchedValue {
-                value: Arc::clone(&value),
-                watch,
-                since: now,
-            };
+        let (value, known) = WatchedValue::of(folder, now, look)?;
+        if let Some(known) = known {
             kept.insert(folder.to_owned(), known);
         }
         Ok(value)
     }
 
-    fn units_of_pages(&self) -> PageUnits {
-        let pages = self.all_page_files();
+    fn units_of(&self, pages: &PageFiles) -> PageUnits {
         let mut units = PageUnits {
-            failures: pages.folders,
+            failures: pages.folders.clone(),
             ..PageUnits::default()
         };
-        units.failures.extend(pages.left_out);
-        for file in pages.files {
+        units.failures.extend(pages.left_out.iter().cloned());
+        for file in &pages.files {
             if matches!(&file.path.scope, Scope::User(user) if *user == self.parts.user) {
                 units.own.insert(file.path.key.to_string());
             }
@@ -117,7 +217,7 @@ impl Inner {
                 unit: name.clone(),
                 stamp: file.stamp.clone(),
             });
-            units.files.insert(name, file);
+            units.files.insert(name, file.clone());
         }
         units.digest = Digest::of(&units.states);
         units

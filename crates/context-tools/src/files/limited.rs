@@ -23,6 +23,19 @@ pub(super) struct Limited {
     pub(super) snapshot: Option<Arc<ScanSnapshot>>,
     pub(super) restriction: Arc<Restriction>,
     hidden: HiddenNames,
+    /// Changes when other names are hidden.
+    hidden_stamp: String,
+}
+
+/// What the policy hides of all connections.
+pub(super) struct HiddenFromClient(Vec<Arc<Limited>>);
+
+impl HiddenFromClient {
+    /// Changes when other names are hidden.
+    pub(super) fn stamp(&self) -> String {
+        let stamps = self.0.iter().map(|one| one.hidden_stamp.as_str());
+        stamps.collect()
+    }
 }
 
 impl Inner {
@@ -67,8 +80,10 @@ impl Inner {
         let restriction = rules.restriction(scan.as_deref());
         let shown = shown_files(rules, files, &whole, scan.as_deref(), &restriction);
         let catalog = Catalog::load(shown, self.dialect(id)?);
+        let hidden = HiddenNames::of(rules, scan.as_deref(), &whole, &catalog);
         let value = Arc::new(Limited {
-            hidden: HiddenNames::of(rules, scan.as_deref(), &whole, &catalog),
+            hidden_stamp: hidden.stamp(),
+            hidden,
             catalog: Arc::new(catalog),
             snapshot: scan.map(|scan| Arc::new(rules.snapshot(&scan))),
             restriction: Arc::new(restriction),
@@ -109,21 +124,28 @@ impl Inner {
         Ok(connections)
     }
 
-    /// Takes the pages away that the client does not see. One that cannot be read is not seen either.
-    pub(super) fn retain_shown(&self, files: &mut Vec<PageFile>) {
-        let Some(policy) = self.policy() else {
-            return;
-        };
-        let ids = policy.connections();
+    /// What is hidden from the client; `None` if that cannot be known.
+    pub(super) fn hidden_names(&self) -> Option<HiddenFromClient> {
+        let ids = self.policy()?.connections();
         let ids = ids.filter_map(|id| ConnectionId::parse(id).ok());
         let limited: Result<Vec<Arc<Limited>>, Failure> =
             ids.filter_map(|id| self.limited(&id).transpose()).collect();
-        let Ok(limited) = limited else {
+        limited.ok().map(HiddenFromClient)
+    }
+
+    /// Takes the pages away that the client does not see: all of them, if what is hidden cannot be known. One that
+    /// cannot be read is not seen either.
+    pub(super) fn retain_shown(
+        &self,
+        files: &mut Vec<PageFile>,
+        hidden: Option<&HiddenFromClient>,
+    ) {
+        let (Some(policy), Some(hidden)) = (self.policy(), hidden) else {
             files.clear();
             return;
         };
-        let hidden: Vec<&HiddenNames> = limited.iter().map(|one| &one.hidden).collect();
-        let names: String = hidden.iter().map(|names| names.stamp()).collect();
+        let names = hidden.stamp();
+        let hidden: Vec<&HiddenNames> = hidden.0.iter().map(|one| &one.hidden).collect();
         files.retain(|file| {
             if policy.hides_key(file.path.key.as_str()) {
                 return false;

@@ -94,6 +94,9 @@ impl FileContext {
             name: vectors.model().to_owned(),
             dimensions: first.map(|query| query.numbers.len()),
         };
+        if extent == Extent::Search && self.is_embedded(&model).await {
+            return meaning;
+        }
         if let Err(reason) = self
             .embed_passages(&vectors, &model, extent, &mut meaning)
             .await
@@ -129,6 +132,16 @@ impl FileContext {
             numbers,
         };
         Ok(found.into_iter().map(query).collect())
+    }
+
+    /// Whether nothing is left to embed, as far as can be known without waiting for others.
+    async fn is_embedded(&self, model: &VectorModel) -> bool {
+        let model = model.clone();
+        let look = move |inner: &Inner| {
+            let units = inner.units()?;
+            Ok(inner.is_embedded_beside(&units, &model))
+        };
+        self.blocking(look).await.unwrap_or_default()
     }
 
     /// Embeds passages, one request after the other. Fails with the reason why some have no vector.
@@ -385,7 +398,7 @@ impl Inner {
 
     /// Where the vectors are. An index in memory shares those of the project: a text that has a
     /// vector is not paid for again.
-    fn vectors_file(&self) -> PathBuf {
+    pub(super) fn vectors_file(&self) -> PathBuf {
         const NAME: &str = "vectors.sqlite";
         match &self.parts.index {
             IndexPlace::File(path) => path.with_file_name(NAME),

@@ -20,7 +20,7 @@ pub(super) struct PageFile {
 }
 
 /// The page files, and what does not count or could not be looked at.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct PageFiles {
     /// The files, ordered by key, global before private.
     pub(super) files: Vec<PageFile>,
@@ -33,19 +33,19 @@ pub(super) struct PageFiles {
 impl Inner {
     /// The global pages and the user's own ones, ordered by key, global before private.
     fn page_files(&self) -> Result<Vec<PageFile>, Failure> {
-        let mut found = self.all_page_files();
-        if let Some(failure) = found.folders.pop() {
-            return Err(failure);
+        let found = self.shown_pages();
+        if let Some(failure) = found.folders.last() {
+            return Err(failure.clone());
         }
-        found.files.retain(|file| match &file.path.scope {
+        let own = found.files.iter().filter(|file| match &file.path.scope {
             Scope::Global => true,
             Scope::User(user) => *user == self.parts.user,
         });
-        Ok(found.files)
+        Ok(own.cloned().collect())
     }
 
     /// The pages of everyone: the index serves all users, so none may lose the pages of another.
-    pub(super) fn all_page_files(&self) -> PageFiles {
+    pub(super) fn look_at_pages(&self) -> PageFiles {
         let mut found = PageFiles::default();
         if self.parts.withheld.contains(LayerPart::Wiki) {
             return found;
@@ -91,11 +91,6 @@ impl Inner {
         found
             .files
             .sort_by(|left, right| left.path.cmp(&right.path));
-        if self.policy().is_some() {
-            self.retain_shown(&mut found.files);
-            // They name files, which may be hidden ones.
-            found.left_out.clear();
-        }
         found
     }
 
@@ -125,8 +120,8 @@ impl Inner {
 
     /// What lies among the pages and is not read.
     pub(super) fn unread_pages(&self) -> Vec<String> {
-        let found = self.all_page_files();
-        let messages = found.left_out.into_iter().map(|failure| failure.message);
+        let found = self.shown_pages();
+        let messages = found.left_out.iter().map(|failure| failure.message.clone());
         messages.collect()
     }
 
@@ -154,7 +149,9 @@ impl Inner {
                 });
             }
         }
-        self.retain_shown(&mut files);
+        if self.policy().is_some() {
+            self.retain_shown(&mut files, self.hidden_names().as_ref());
+        }
         let pages = files.iter().map(|file| self.page(file));
         pages.filter_map(Result::transpose).collect()
     }

@@ -72,6 +72,7 @@ impl Inner {
         let scopes = self.scopes(units.all());
         if how == Reindexing::Everything {
             *lock(&self.index) = None;
+            self.readers.forget();
             self.discard_index()?;
         }
         let mut notes = Vec::new();

@@ -101,6 +101,12 @@ impl Inner {
     }
 }
 
+/// The stamp of one file; `None` when it cannot be looked at.
+pub(crate) fn stamp_at(path: &Path, now: SystemTime) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    Some(of(path, &metadata, now))
+}
+
 /// One short text for many.
 pub(super) fn digest_of<'p>(parts: impl Iterator<Item = &'p str>) -> String {
     let mut hasher = Sha256::new();

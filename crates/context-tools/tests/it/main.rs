@@ -19,6 +19,8 @@ mod project;
 mod quality;
 mod queries;
 mod refusals;
+mod reloaded;
+mod side_by_side;
 mod sources;
 mod trouble;
 mod warehouse;

@@ -559,3 +559,53 @@ fn no_query_is_an_error() {
         }
     }
 }
+
+/// The rows of frequent words are kept: never those of another state, and never those of another file.
+#[test]
+fn kept_rows_follow_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.sqlite");
+    let keys: Vec<String> = (0..600).map(|number| format!("page-{number}")).collect();
+    let fill = |index: &mut Index, skipped: usize| {
+        let kept = keys.iter().skip(skipped);
+        let units: Vec<UnitState> = kept.map(|key| unit(key, "1")).collect();
+        index
+            .sync(&units, &mut |key| {
+                Some(vec![page(key, "Revenue", &format!("only {key}"))])
+            })
+            .unwrap();
+        units
+    };
+    let find = |index: &Index, text: &str| -> Vec<String> {
+        let outcome = index.search(&Query::new(text, 700)).unwrap();
+        outcome.hits.into_iter().map(|hit| hit.id).collect()
+    };
+    let mut index = Index::open(&path).unwrap();
+    fill(&mut index, 0);
+    let beside = index.address().open().unwrap();
+    for _ in 0..2 {
+        assert_eq!(find(&index, "revenue").len(), 600);
+        assert_eq!(find(&beside, "revenue").len(), 600);
+    }
+    let units = fill(&mut index, 100);
+    assert_eq!(find(&beside, "revenue").len(), 500);
+    let digest = super::Digest::of(&units);
+    let queries = [(Query::new("revenue", 3), super::Meaning::Unconfigured)];
+    let held = |digest: &super::Digest| {
+        let answers = beside.search_held(digest, queries.clone().into_iter());
+        answers.unwrap().map(|answers| answers.len())
+    };
+    assert_eq!(held(&digest), Some(1));
+    assert_eq!(held(&super::Digest::of(&units[1..])), None);
+    // The same pages, with other numbers.
+    let address = index.address();
+    drop((index, beside));
+    for ending in ["", "-wal", "-shm"] {
+        std::fs::remove_file(format!("{}{ending}", path.display())).unwrap_or_default();
+    }
+    let mut again = address.open().unwrap();
+    fill(&mut again, 550);
+    fill(&mut again, 100);
+    assert_eq!(find(&again, "revenue page-599")[0], "page-599");
+    assert_eq!(find(&again, "revenue").len(), 500);
+}

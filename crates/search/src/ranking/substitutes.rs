@@ -1,6 +1,7 @@
 //! Words that replace a term of the query: synonyms, corrected spellings, compounds.
 
-use super::{Columns, JOINED, MISSPELLED, Rows, SYNONYM, Scorer};
+use super::{JOINED, MISSPELLED, SYNONYM, Scorer};
+use crate::postings::{Columns, Rows};
 use crate::query::Lane;
 use crate::terms::{Script, Term};
 use crate::vocabulary;

@@ -32,7 +32,8 @@ pub(super) fn context(
 ) -> Outcome<ReloadedContext> {
     let (invocation, dir) = (invocation.clone(), project.dir.clone());
     let had_list = OnceLock::new();
-    ReloadedContext::new(&project.dir, move || {
+    let now = || jiff::Timestamp::now().into();
+    ReloadedContext::new(&project.dir, now, move || {
         let tools = if had_list.get().is_some() {
             BrokenTools::Left
         } else {

@@ -360,6 +360,40 @@ fn a_policy_holds_from_the_moment_it_is_written() {
     assert!(open.contains("98765"), "{open}");
 }
 
+/// While the settings are broken, the list of a client's tools is not longer than before.
+#[test]
+fn broken_settings_open_no_tool() {
+    const ONE_TOOL: &str = "clients:\n  default:\n    allowed_tools: [connection_list]\n";
+    let sandbox = sqlite();
+    let config = sandbox.read("ktx.yaml").expect("a configuration");
+    restrict(&sandbox, ONE_TOOL);
+    let mut client = Client::start(&sandbox);
+    client.initialize();
+    let names = |client: &mut Client| {
+        let list = client.ask("tools/list", json!({}));
+        let tools = list["tools"].as_array().expect("tools").clone();
+        let names = tools.iter().map(|tool| tool["name"].clone());
+        Value::from_iter(names)
+    };
+    assert_eq!(names(&mut client), json!(["connection_list"]));
+    let salary = json!({ "sql": "select pay from salaries" });
+    for broken in [
+        "connections: [\n".to_owned(),
+        format!("{config}clients:\n  default:\n    allowed_tools: [no_tool]\n"),
+        config.clone(),
+    ] {
+        write(&sandbox, "ktx.yaml", &broken);
+        assert_eq!(names(&mut client), json!(["connection_list"]), "{broken}");
+        let refused = asked(&mut client, "sql_execution", &salary);
+        assert!(!refused.contains("98765"), "{refused}");
+        let closed = asked(&mut client, "connection_list", &json!({}));
+        assert!(closed.contains("settings_unusable"), "{closed}");
+    }
+    restrict(&sandbox, ONE_TOOL);
+    let open = asked(&mut client, "connection_list", &json!({}));
+    assert!(open.contains("\"warehouse\""), "{open}");
+}
+
 /// A tool of the project is there from the moment it is written, and gone while it is broken.
 #[test]
 fn tools_of_the_project_follow_their_files() {
