@@ -75,6 +75,11 @@ mod system {
             listen().map_err(|source| failed(path, source))
         }
 
+        /// Whether a server left this socket that does not listen any more.
+        pub fn is_stale(path: &Path) -> bool {
+            matches!(look_at(path), Err(SocketError::Stale { .. }))
+        }
+
         pub(crate) async fn accept(&self) -> Result<UnixStream, Error> {
             Ok(self.0.accept().await?.0)
         }
@@ -129,6 +134,11 @@ mod system {
                 path: path.to_owned(),
                 source: ErrorKind::Unsupported.into(),
             })
+        }
+
+        /// Never: there is none.
+        pub const fn is_stale(_: &Path) -> bool {
+            false
         }
 
         pub(crate) async fn accept(&self) -> Result<TcpStream, Error> {

@@ -1,5 +1,6 @@
 //! Listening at an address, and what a server logs.
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -19,11 +20,13 @@ pub(crate) async fn bind(host: &str, port: u16) -> Outcome<(TcpListener, SocketA
     Ok((listener, address))
 }
 
-/// Listens on a Unix socket, in place of one that a killed server left.
+/// Listens on a Unix socket, in place of one that a killed server left. Of servers that begin at the
+/// same time, one listens and the others fail.
 pub(crate) fn bind_socket(path: &Path) -> Outcome<LocalSocket> {
+    let _alone = alone_in_folder_of(path);
     let bound = match LocalSocket::bind(path) {
         Err(SocketError::Stale { path }) => {
-            remove_socket(&path)?;
+            remove(&path)?;
             LocalSocket::bind(&path)
         }
         bound => bound,
@@ -41,8 +44,28 @@ pub(crate) fn bind_socket(path: &Path) -> Outcome<LocalSocket> {
     })
 }
 
-/// Removes the file of a socket on which no one listens.
+/// Removes the file of a socket on which no one listens. Another server may have it by now: then it
+/// stays.
 pub(crate) fn remove_socket(path: &Path) -> Outcome<()> {
+    let _alone = alone_in_folder_of(path);
+    if LocalSocket::is_stale(path) {
+        remove(path)?;
+    }
+    Ok(())
+}
+
+/// Keeps other servers from looking at sockets in this folder until the file is closed. A folder that
+/// cannot be locked, such as one on a network, does not keep a server from listening.
+fn alone_in_folder_of(path: &Path) -> Option<File> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok().map(|()| folder)
+}
+
+fn remove(path: &Path) -> Outcome<()> {
     ktx_project_store::remove(path)
         .map(drop)
         .map_err(|error| Failure::from_error(Code::McpAddress, &error))
@@ -89,3 +112,6 @@ fn not_bound(host: &str, port: u16, error: &std::io::Error) -> Failure {
         _ => failure.hint("`--host` names an address of this machine"),
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;
