@@ -42,6 +42,7 @@ usage: cargo xtask <task>
   docs [--check]         check the manual and the root pages; without --check, also build the book
   codegen [--check]      regenerate the generated pages, or check that they are current
   bench [<name>]         measure the release binary and print ratios as JSON lines
+  bench <name> --try     run a benchmark over less data with the debug binary; no bound counts
   mutants [--since <commit>] [<crate>…]
                          break the code in one place at a time and print how many breaks the tests of each
                          crate notice; with --since, only in lines that differ from the commit
@@ -100,6 +101,7 @@ fn run(arguments: &[String]) -> Result<Verdict> {
         ["codegen", "--check"] => codegen::run(&repository, Mode::Check),
         ["bench"] => bench::run(&repository, None),
         ["bench", name] => bench::run(&repository, Some(name)),
+        ["bench", name, "--try"] => bench::try_out(&repository, name),
         ["mutants", "--since", commit, crates @ ..] => {
             mutants::run(&repository, mutants::Extent::Since(commit), crates)
         }

@@ -16,11 +16,36 @@ use anyhow::{Context as _, Result, bail};
 use super::http::{Client, INITIALIZE, INITIALIZED, Place, Server};
 use super::measure::{high_water_mark, median, program};
 use super::start::{ktx, project};
-use super::{Bench, Outcome};
+use super::{Bench, Outcome, Scale};
 use crate::process;
 
-const PAGES: usize = 10_000;
-const SOURCES: usize = 1_000;
+/// Pages and sources, and the same for a trial.
+const WHOLE: Size = Size {
+    pages: 10_000,
+    sources: 1_000,
+    crowds: CROWDS.len(),
+};
+const SMALL: Size = Size {
+    pages: 300,
+    sources: 30,
+    crowds: 3,
+};
+
+struct Size {
+    pages: usize,
+    sources: usize,
+    /// The first of the crowds.
+    crowds: usize,
+}
+
+impl Size {
+    const fn of(bench: &Bench<'_>) -> Self {
+        match bench.scale {
+            Scale::Whole => WHOLE,
+            Scale::Small => SMALL,
+        }
+    }
+}
 
 /// Calls of each client.
 const CALLS: usize = 20;
@@ -65,14 +90,14 @@ fn main() {
 /// Compares the searches of many clients with exchanges of the same number of bytes.
 pub(crate) fn crowds(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "mcp-crowd")?;
-    fill(&project)?;
+    fill(&project, &Size::of(bench))?;
     process::output(&mut ktx(bench, &project, &["mcp", "start", "--port", "0"]))?;
     let measured = measured(bench, &project);
     process::output(&mut ktx(bench, &project, &["mcp", "stop"]))?;
     measured
 }
 
-fn fill(project: &Path) -> Result<()> {
+fn fill(project: &Path, size: &Size) -> Result<()> {
     let (wiki, sources) = (
         project.join("wiki/global"),
         project.join("semantic-layer/warehouse"),
@@ -80,7 +105,7 @@ fn fill(project: &Path) -> Result<()> {
     for folder in [&wiki, &sources] {
         std::fs::create_dir_all(folder).context("a folder cannot be made")?;
     }
-    for number in 0..PAGES {
+    for number in 0..size.pages {
         let text = format!(
             "---\nsummary: Rule {number} of team {}\n---\n\nRevenue of topic{} counts when the order of region{} is paid.\n",
             number % 97,
@@ -89,7 +114,7 @@ fn fill(project: &Path) -> Result<()> {
         );
         std::fs::write(wiki.join(format!("rule-{number}.md")), text).context("no page")?;
     }
-    for number in 0..SOURCES {
+    for number in 0..size.sources {
         let text = format!(
             "name: facts_{number}\ntable: facts_{number}\ngrain: [id]\ncolumns:\n  - {{name: id, type: number}}\n\
              measures:\n  - {{name: total_{number}, expr: count(id)}}\n"
@@ -107,6 +132,11 @@ fn call(number: usize) -> String {
 }
 
 fn measured(bench: &Bench<'_>, project: &Path) -> Result<Vec<Outcome>> {
+    let Size {
+        pages,
+        sources,
+        crowds,
+    } = Size::of(bench);
     let place = Place::of(bench, project)?;
     let mut first = session(&place)?;
     // The first search makes the index.
@@ -117,7 +147,7 @@ fn measured(bench: &Bench<'_>, project: &Path) -> Result<Vec<Outcome>> {
     let bytes = call(1).len() + answer.len();
     let echo = Echo::start(bench)?;
     let mut outcomes = Vec::new();
-    for (clients, share, bound) in CROWDS {
+    for (clients, share, bound) in CROWDS.into_iter().take(crowds) {
         let searches = crowd(clients, |number| {
             let mut client = session(&place)?;
             timed(|at| client.exchange(&call(number * CALLS + at)).map(drop))
@@ -125,7 +155,7 @@ fn measured(bench: &Bench<'_>, project: &Path) -> Result<Vec<Outcome>> {
         let exchanges = crowd(clients, |_| echo.exchanges(bytes))?;
         outcomes.push(Outcome {
             name: format!(
-                "wiki_search over {PAGES} pages and {SOURCES} sources, {clients} clients, p{:.0}",
+                "wiki_search over {pages} pages and {sources} sources, {clients} clients, p{:.0}",
                 share * 100.0
             ),
             unit: "ms",
