@@ -377,19 +377,16 @@ fn broken_settings_open_no_tool() {
     };
     assert_eq!(names(&mut client), json!(["connection_list"]));
     let salary = json!({ "sql": "select pay from salaries" });
-    for broken in [
-        "connections: [\n".to_owned(),
-        format!("{config}clients:\n  default:\n    allowed_tools: [no_tool]\n"),
-        config.clone(),
-    ] {
-        write(&sandbox, "ktx.yaml", &broken);
+    // A list cannot go while a server runs.
+    for broken in ["connections: [\n", &config] {
+        write(&sandbox, "ktx.yaml", broken);
         assert_eq!(names(&mut client), json!(["connection_list"]), "{broken}");
         let refused = asked(&mut client, "sql_execution", &salary);
         assert!(!refused.contains("98765"), "{refused}");
         let closed = asked(&mut client, "connection_list", &json!({}));
         assert!(closed.contains("settings_unusable"), "{closed}");
     }
-    restrict(&sandbox, ONE_TOOL);
+    write(&sandbox, "ktx.yaml", &format!("{config}{ONE_TOOL}"));
     let open = asked(&mut client, "connection_list", &json!({}));
     assert!(open.contains("\"warehouse\""), "{open}");
 }
