@@ -1,6 +1,7 @@
 //! Finding things of all kinds.
 
 mod entries;
+mod named;
 mod quantities;
 
 use std::collections::BTreeSet;
@@ -15,11 +16,12 @@ use crate::context::{ProjectContext, connection_of};
 use crate::documents::source_list;
 use crate::limits::check_text;
 use crate::scans::ScanSnapshot;
-use crate::wire::{DiscoverInput, DiscoverOutput, DiscoverRef};
+use crate::wire::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef};
 
 use super::hits;
-use entries::entries;
-use quantities::measures_first;
+use entries::{add_ranges, entries};
+use named::{best_pages, with_named};
+use quantities::{asks_for_quantity, measures_first, named_things};
 
 /// Bytes of the whole catalog that a result still holds: 300 tokens.
 const SHORT_CATALOG: usize = 900;
@@ -60,7 +62,22 @@ pub async fn discover(
     };
     let limit = hits(input.limit);
     let mut warnings = Vec::new();
-    let found = search(context, input, &wanted, connection.as_ref(), &mut warnings).await?;
+    let connection_id = connection.as_ref();
+    let mut found = search(context, input, (&wanted, connection_id), &mut warnings).await?;
+    if found.is_empty()
+        && let Some(query) = named_things(&input.query)
+    {
+        // Words such as `average` and `rate` name nothing, and a short layer has few words.
+        let less = DiscoverInput {
+            query,
+            ..input.clone()
+        };
+        found = search(context, &less, (&wanted, connection_id), &mut warnings).await?;
+        for (hit, _) in &mut found {
+            hit.confidence = Confidence::Weak;
+        }
+    }
+    let pages = best_pages(&found);
     let mut known = Vec::new();
     if wanted.iter().any(|kind| *kind != Kind::Wiki) {
         let (all, unread) = read(context, connection).await?;
@@ -69,12 +86,15 @@ pub async fn discover(
     }
     let mut refs = entries(found, &known);
     if wanted.contains(&Kind::Measure) {
-        refs = measures_first(&input.query, refs, &known);
+        let with_named = with_named(context, &pages, refs, &known).await?;
+        refs = measures_first(&input.query, with_named, &known);
     }
+    add_ranges(&mut refs, &known);
     let has_more = (refs.len() > limit).then_some(true);
     refs.truncate(limit);
     let is_open = input.kinds.as_deref().unwrap_or_default().is_empty();
-    let notes = nothing_fits(&refs, &known).into_iter().collect();
+    let notes = nothing_fits(&input.query, &refs, &known);
+    let notes = notes.into_iter().collect();
     let catalog = if is_open {
         short_catalog(&known)
     } else {
@@ -94,8 +114,7 @@ pub async fn discover(
 async fn search(
     context: &dyn ProjectContext,
     input: &DiscoverInput,
-    wanted: &[Kind],
-    connection: Option<&ConnectionId>,
+    (wanted, connection): (&[Kind], Option<&ConnectionId>),
     warnings: &mut Vec<String>,
 ) -> Result<Vec<(Hit, f64)>, Failure> {
     let limit = 2 * hits(input.limit) + 1;
@@ -196,11 +215,22 @@ async fn read(
     Ok((known, warnings))
 }
 
-/// Where nothing was found, the measures that there are.
-fn nothing_fits(refs: &[DiscoverRef], known: &[ConnectionData]) -> Option<String> {
-    if !refs.is_empty() || known.is_empty() {
+/// Where nothing fits, or no measure does although one is asked for: the measures that there are.
+fn nothing_fits(query: &str, refs: &[DiscoverRef], known: &[ConnectionData]) -> Option<String> {
+    if known.is_empty() {
         return None;
     }
+    let fits = |entry: &&DiscoverRef| entry.confidence.is_none();
+    let is_measure = |entry: &DiscoverRef| entry.kind == DiscoverKind::SlMeasure;
+    let what = if refs.is_empty() {
+        "nothing fits"
+    } else if !refs.iter().any(|entry| fits(&entry)) {
+        "nothing fits well: each of these has only a part of the words"
+    } else if asks_for_quantity(query) && !refs.iter().filter(fits).any(is_measure) {
+        "no measure fits"
+    } else {
+        return None;
+    };
     let sources = known.iter().flat_map(|known| known.catalog.sources());
     let measures: Vec<String> = sources
         .flat_map(|source| {
@@ -210,10 +240,10 @@ fn nothing_fits(refs: &[DiscoverRef], known: &[ConnectionData]) -> Option<String
         .collect();
     let shown = measures.get(..MOST_MEASURES).unwrap_or(&measures);
     Some(match (shown.is_empty(), measures.len() - shown.len()) {
-        (true, _) => "nothing fits, and no measures are defined; try other words".to_owned(),
-        (false, 0) => format!("nothing fits; these measures exist: {}", shown.join(", ")),
+        (true, _) => format!("{what}, and no measures are defined; try other words"),
+        (false, 0) => format!("{what}; these measures exist: {}", shown.join(", ")),
         (false, more) => format!(
-            "nothing fits; these measures exist: {} and {more} more",
+            "{what}; these measures exist: {} and {more} more",
             shown.join(", ")
         ),
     })

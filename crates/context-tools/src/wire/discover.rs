@@ -122,7 +122,7 @@ pub struct DiscoverRef {
     /// The column, for columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column_name: Option<String>,
-    /// The first and last time in the data, for sources, tables and times.
+    /// The first and last time in the data, for measures, sources, tables and times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_range: Option<String>,
 }

@@ -30,6 +30,16 @@ impl From<&TableRef> for TablePlace {
     }
 }
 
+impl From<&TablePlace> for TableRef {
+    fn from(place: &TablePlace) -> Self {
+        Self {
+            catalog: place.catalog.clone(),
+            db: place.db.clone(),
+            name: place.name.clone(),
+        }
+    }
+}
+
 /// A table as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

@@ -69,6 +69,34 @@ async fn finds_things_of_every_kind_measures_first_and_each_once() {
     );
 }
 
+/// From the references alone a reader comes to the measure, or learns that none fits and which there are.
+#[tokio::test]
+async fn words_lead_to_measures_or_to_the_list_of_them() {
+    let project = TestProject::new();
+    let mut shown = String::new();
+    for query in [
+        "are returned orders subtracted",
+        "average order value",
+        "number of people",
+        "how many orders per country",
+        "total weight",
+        "volcano",
+    ] {
+        let found = project.data("discover_data", json!({"query": query})).await;
+        shown.push_str(&format!("{query}\n"));
+        for entry in found["refs"].as_array().into_iter().flatten() {
+            let text = |key: &str| entry[key].as_str().unwrap_or("-").to_owned();
+            let (kind, id) = (text("kind"), text("id"));
+            let (confidence, summary) = (text("confidence"), text("summary"));
+            shown.push_str(&format!("  {kind} {id} {confidence}: {summary}\n"));
+        }
+        for note in found["notes"].as_array().into_iter().flatten() {
+            shown.push_str(&format!("  note {note}\n"));
+        }
+    }
+    insta::assert_snapshot!("words_and_measures", shown);
+}
+
 #[tokio::test]
 async fn finds_by_value_and_restricts_the_connection() {
     let project = TestProject::new();

@@ -10,6 +10,7 @@ use crate::uses::suggested::source_facts;
 use crate::wire::{DiscoverKind, DiscoverRef, Payload, TablePlace};
 
 use super::ConnectionData;
+use super::quantities::rows_of;
 
 /// Letters of a snippet.
 const SNIPPET_LETTERS: usize = 200;
@@ -26,16 +27,7 @@ struct Place<'a> {
 /// The references, best first. A table is its source and a column is its dimension, where it has one: the reference
 /// is that of the semantic layer, at the place of the better of both.
 pub(super) fn entries(found: Vec<(Hit, f64)>, known: &[ConnectionData]) -> Vec<DiscoverRef> {
-    let places: Vec<Place<'_>> = known
-        .iter()
-        .map(|known| Place {
-            known,
-            shown: known
-                .snapshot
-                .as_deref()
-                .map(|snapshot| Shown::of(&known.catalog, snapshot)),
-        })
-        .collect();
+    let places = places(known);
     let mut refs: Vec<(String, DiscoverRef)> = Vec::new();
     for (hit, score) in found {
         let place = places
@@ -44,16 +36,37 @@ pub(super) fn entries(found: Vec<(Hit, f64)>, known: &[ConnectionData]) -> Vec<D
         // A payload of another version of the index tells nothing; the reference stands without it.
         let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
         let name = thing(&hit, &payload, place);
-        let mut entry = reference(&hit, &payload, score);
+        let entry = reference(&hit, &payload, score);
         let known = refs.iter_mut().find(|(other, _)| *other == name);
         if let Some((_, better)) = known {
             merge(better, entry);
         } else {
-            entry.data_range = place.and_then(|place| data_range(&entry, &payload, place));
             refs.push((name, entry));
         }
     }
     refs.into_iter().map(|(_, entry)| entry).collect()
+}
+
+fn places(known: &[ConnectionData]) -> Vec<Place<'_>> {
+    let places = known.iter().map(|known| {
+        let snapshot = known.snapshot.as_deref();
+        Place {
+            known,
+            shown: snapshot.map(|snapshot| Shown::of(&known.catalog, snapshot)),
+        }
+    });
+    places.collect()
+}
+
+/// Adds the first and last time of the data, where the scan has read it.
+pub(super) fn add_ranges(refs: &mut [DiscoverRef], known: &[ConnectionData]) {
+    let places = places(known);
+    for entry in refs {
+        let place = places
+            .iter()
+            .find(|place| Some(place.known.id.as_str()) == entry.connection_id.as_deref());
+        entry.data_range = place.and_then(|place| data_range(entry, place));
+    }
 }
 
 /// Adds what another reference of the same thing knows.
@@ -69,7 +82,6 @@ fn merge(better: &mut DiscoverRef, mut other: DiscoverRef) {
     better.table_ref = better.table_ref.take().or(other.table_ref);
     better.column_name = better.column_name.take().or(other.column_name);
     better.summary = better.summary.take().or(other.summary);
-    better.data_range = better.data_range.take().or(other.data_range);
 }
 
 /// What names the thing itself: the same for a column and its dimension, and for a table and its source.
@@ -122,21 +134,27 @@ fn reference(hit: &Hit, payload: &Payload, score: f64) -> DiscoverRef {
     }
 }
 
-/// The first and the last day of the data, where the scan has read the times of a source or table.
-fn data_range(entry: &DiscoverRef, payload: &Payload, place: &Place<'_>) -> Option<String> {
+/// The first and the last day of the data, where the scan has read the times of a source or table. A measure has those
+/// of its source.
+fn data_range(entry: &DiscoverRef, place: &Place<'_>) -> Option<String> {
     let shown = place.shown.as_ref()?;
     let catalog = &place.known.catalog;
     let (name, column) = match entry.kind {
         DiscoverKind::SlSource => (entry.id.as_str(), None),
+        DiscoverKind::SlMeasure if entry.suggested == Some(true) => (rows_of(&entry.id)?, None),
+        DiscoverKind::SlMeasure => (entry.id.split('.').next()?, None),
         DiscoverKind::SlDimension => {
             let (source, column) = entry.id.split_once('.')?;
             (source, Some(column))
         }
         DiscoverKind::Table | DiscoverKind::Column => {
-            let source = shown.source(payload.table.as_ref()?)?;
-            (source.name.as_str(), payload.column.as_deref())
+            let table = TableRef::from(entry.table_ref.as_ref()?);
+            (
+                shown.source(&table)?.name.as_str(),
+                entry.column_name.as_deref(),
+            )
         }
-        DiscoverKind::Wiki | DiscoverKind::SlMeasure => return None,
+        DiscoverKind::Wiki => return None,
     };
     let source = catalog.source(name)?;
     let table = &shown.places().read_by(source)?.table;

@@ -8,6 +8,7 @@ use crate::uses::suggested::suggested_measures;
 use crate::wire::{DiscoverKind, DiscoverRef};
 
 use super::ConnectionData;
+use super::named::WithNamed;
 
 /// Measures that are suggested.
 const MOST_SUGGESTED: usize = 3;
@@ -30,34 +31,78 @@ const EMPTY: &str = "\
 /// that are.
 pub(super) fn measures_first(
     query: &str,
-    refs: Vec<DiscoverRef>,
+    WithNamed { refs, named }: WithNamed,
     known: &[ConnectionData],
 ) -> Vec<DiscoverRef> {
-    let words = words(query);
-    let is_quantity = words.iter().any(|word| is_in(word, QUANTITIES));
-    let suggested = suggestions(&words, &refs, known);
-    if !is_quantity && suggested.is_empty() {
+    let suggested = suggestions(&words(query), &refs, known);
+    if !asks_for_quantity(query) && suggested.is_empty() {
         return refs;
     }
     let is_measure = |entry: &DiscoverRef| entry.kind == DiscoverKind::SlMeasure;
+    let fits = |entry: &DiscoverRef| entry.confidence.is_none();
     // A page of this name says what the words mean: a column of a like name may mean something else.
     let is_definition =
         |entry: &DiscoverRef| entry.kind == DiscoverKind::Wiki && entry.matched_on == "name";
-    let (mut first, rest): (Vec<_>, Vec<_>) = refs.into_iter().partition(is_measure);
-    let (definitions, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_definition);
-    first.extend(definitions);
-    first.extend(suggested);
-    first.extend(rest);
-    first
+    // A measure that is defined goes before one that could be, over the same rows.
+    let is_of_suggested = |entry: &DiscoverRef| {
+        let rows = source_of(entry, known).map(|(_, source)| source.name.as_str());
+        let suggested = suggested.iter().filter_map(|one| rows_of(&one.id));
+        suggested.into_iter().any(|name| Some(name) == rows)
+    };
+    let rank = |entry: &DiscoverRef| match (is_measure(entry), fits(entry)) {
+        // A page says how its measures make what the words mean: it goes before them.
+        (true, true) if named.contains(&entry.id) => 1,
+        (true, true) => 0,
+        (false, _) if is_definition(entry) => 1,
+        (true, false) if is_of_suggested(entry) => 2,
+        (false, true) => 3,
+        (true, false) => 4,
+        (false, false) => 5,
+    };
+    let mut ranked: Vec<(u8, DiscoverRef)> = refs
+        .into_iter()
+        .map(|entry| (rank(&entry), entry))
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let before = ranked.partition_point(|(rank, _)| *rank < 3);
+    let rest = ranked.split_off(before);
+    let before = ranked.into_iter().map(|(_, entry)| entry);
+    let rest = rest.into_iter().map(|(_, entry)| entry);
+    before.chain(suggested).chain(rest).collect()
 }
 
-/// Aggregates over columns that the words name, of sources that were found; and the number of rows of the best one
-/// where the words ask for it.
+/// Whether the words ask for a number.
+pub(super) fn asks_for_quantity(query: &str) -> bool {
+    words(query).iter().any(|word| is_in(word, QUANTITIES))
+}
+
+/// The words that name things, without those that only ask for a quantity; `None` if that leaves nothing, or all.
+pub(super) fn named_things(query: &str) -> Option<String> {
+    let words = words(query);
+    let named: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !is_in(word, QUANTITIES))
+        .collect();
+    (!named.is_empty() && named.len() < words.len()).then(|| named.join(" "))
+}
+
+/// The source of an aggregate such as `sum(orders.amount)`.
+pub(super) fn rows_of(expr: &str) -> Option<&str> {
+    let (_, inner) = expr.split_once('(')?;
+    inner.split('.').next()
+}
+
+/// Aggregates over columns that the words name, of sources that were found; and, where the words ask for it, the number
+/// of rows of the sources that they name, or else of the best one.
 fn suggestions(
     words: &BTreeSet<String>,
     refs: &[DiscoverRef],
     known: &[ConnectionData],
 ) -> Vec<DiscoverRef> {
+    let is_named = |source: &Source| !self::words(&source.name).is_disjoint(words);
+    let mut sources = refs.iter().filter_map(|entry| source_of(entry, known));
+    let is_any_named = sources.any(|(_, source)| is_named(source));
     let mut found: Vec<(usize, DiscoverRef)> = Vec::new();
     let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
     for entry in refs {
@@ -67,7 +112,11 @@ fn suggestions(
         if !seen.insert((known.id.to_string(), source.name.clone())) {
             continue;
         }
-        let is_best = seen.len() == 1;
+        let is_meant = if is_any_named {
+            is_named(source)
+        } else {
+            seen.len() == 1
+        };
         for one in suggested_measures(source, &known.catalog, known.snapshot.as_deref()) {
             let column = one.expr.split('.').nth(1).unwrap_or_default();
             let column = column.trim_end_matches(')');
@@ -75,7 +124,7 @@ fn suggestions(
             let said = described.and_then(|(_, column)| column.description.as_deref());
             let named = self::words(column);
             let fitting = words.intersection(&named).count();
-            let counts = column == "*" && is_best && words.iter().any(|word| is_in(word, COUNTS));
+            let counts = column == "*" && is_meant && words.iter().any(|word| is_in(word, COUNTS));
             if fitting == 0 && !counts {
                 continue;
             }

@@ -157,7 +157,8 @@ fn discover_data() {
       "summary": "Money received from real customers.",
       "snippet": "revenue",
       "matchedOn": "name",
-      "connectionId": "warehouse"
+      "connectionId": "warehouse",
+      "dataRange": "ordered_at from 2026-01-05 to 2026-03-04"
     },
     {
       "kind": "wiki",
