@@ -10,7 +10,6 @@ use similar::TextDiff;
 
 use crate::fingerprint::digest;
 use crate::policy::WhyHeld;
-use crate::proposals::Author;
 
 const SOURCE: &str = "Source: ";
 const WORK: &str = "Work: ";
@@ -105,9 +104,14 @@ pub(crate) fn work_name(work: &str) -> String {
 
 /// Returns the id of a proposal: a hash of the work, what it changes, and what it makes of which bytes. The same result
 /// over other files is another decision.
-pub(crate) fn proposal_id(author: &Author<'_>, changes: &[Change]) -> String {
-    id_of(author, changes, |path| {
-        let before = author.files.get(path);
+pub(crate) fn proposal_id(
+    source: &ConnectionId,
+    work: &str,
+    changes: &[Change],
+    files: &BTreeMap<ProjectPath, Vec<u8>>,
+) -> String {
+    id_of(source, work, changes, |path| {
+        let before = files.get(path);
         format!(
             "\0{}",
             before.map(|bytes| digest(bytes)).unwrap_or_default()
@@ -116,16 +120,17 @@ pub(crate) fn proposal_id(author: &Author<'_>, changes: &[Change]) -> String {
 }
 
 /// Returns the id that ktx 0.13 gave the same proposal, whatever it changed.
-pub(crate) fn former_id(author: &Author<'_>, changes: &[Change]) -> String {
-    id_of(author, changes, |_| String::new())
+pub(crate) fn former_id(source: &ConnectionId, work: &str, changes: &[Change]) -> String {
+    id_of(source, work, changes, |_| String::new())
 }
 
 fn id_of(
-    author: &Author<'_>,
+    source: &ConnectionId,
+    work: &str,
     changes: &[Change],
     before: impl Fn(&ProjectPath) -> String,
 ) -> String {
-    let mut all = format!("{}\0{}", author.source, author.work);
+    let mut all = format!("{source}\0{work}");
     for change in changes {
         let content = match &change.content {
             Content::Write(bytes) => digest(bytes),

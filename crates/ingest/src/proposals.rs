@@ -163,7 +163,10 @@ pub(crate) fn replace(
     let mut own = None;
     let mut is_rejected = IsRejected::No;
     if !withheld.is_empty() {
-        let name = format!("{begin}{}", proposal_id(author, withheld));
+        let name = format!(
+            "{begin}{}",
+            proposal_id(author.source, author.work, withheld, author.files)
+        );
         if history.decided_proposals()?.contains(&name) {
             is_rejected = IsRejected::Yes;
         } else {
@@ -182,7 +185,7 @@ pub(crate) fn replace(
             own = Some(name);
         }
     }
-    let former = format!("{begin}{}", former_id(author, withheld));
+    let former = format!("{begin}{}", former_id(author.source, author.work, withheld));
     let is_replaced = |proposal: &&ProposedCommit| {
         if REPEATED.contains(&author.work) {
             return own.is_some() && proposal.name == former;

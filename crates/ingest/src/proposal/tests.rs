@@ -7,7 +7,6 @@ use ktx_vocabulary::ConnectionId;
 
 use super::{ProposalMessage, difference, proposal_id, proposal_name, reasons};
 use crate::policy::WhyHeld;
-use crate::proposals::Author;
 
 fn path(text: &str) -> ProjectPath {
     ProjectPath::parse(text).unwrap()
@@ -96,14 +95,8 @@ fn names_of_proposals_are_names_of_branches_and_differ() {
     assert_ne!(named("a/b"), named("a b"));
     let id = |before: &str, text: &str| {
         let files = BTreeMap::from([(path("wiki/a.md"), before.as_bytes().to_vec())]);
-        let author = Author {
-            source: &source(),
-            warehouse: None,
-            work: "a",
-            files: &files,
-            read: &BTreeMap::new(),
-        };
-        proposal_id(&author, &[Change::write(path("wiki/a.md"), text)])
+        let changes = [Change::write(path("wiki/a.md"), text)];
+        proposal_id(&source(), "a", &changes, &files)
     };
     assert_eq!(id("zero", "one"), id("zero", "one"));
     assert_ne!(id("zero", "one"), id("zero", "two"));
