@@ -118,7 +118,7 @@ pub enum OutputFormat {
 }
 
 /// `--output` and `--json`.
-#[derive(Debug, Clone, Copy, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct OutputArgs {
     /// The output format [default: `KTX_OUTPUT`, else pretty on a terminal and plain otherwise]
     #[arg(long, value_enum, global = true)]

@@ -213,21 +213,21 @@ pub(crate) fn transcript(run: &RunId, project: &OpenProject) -> Outcome<Option<V
 /// Notes that a run has not captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct KeptNotes {
+pub(crate) struct OpenNotes {
     pub(crate) connection_id: Option<String>,
     #[serde(default)]
     pub(crate) user: Option<String>,
     pub(crate) author: String,
-    pub(crate) notes: Vec<KeptNote>,
+    pub(crate) notes: Vec<OpenNote>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeptNote {
+pub(crate) struct OpenNote {
     pub(crate) label: String,
     pub(crate) text: String,
 }
 
-impl KeptNotes {
+impl OpenNotes {
     /// Without what looks like a secret: no model would be told it either.
     pub(crate) fn new<'a>(
         notes: impl Iterator<Item = &'a Note>,
@@ -235,7 +235,7 @@ impl KeptNotes {
         author: &str,
         invocation: &Invocation,
     ) -> Self {
-        let kept = notes.map(|note| KeptNote {
+        let kept = notes.map(|note| OpenNote {
             label: invocation.telemetry.redact(&note.label),
             text: invocation.telemetry.redact(&note.text),
         });
@@ -288,7 +288,7 @@ pub(crate) struct RetryScope {
     pub(crate) run: String,
     pub(crate) warehouses: BTreeSet<String>,
     pub(crate) sources: Vec<SourceScope>,
-    pub(crate) notes: Vec<KeptNote>,
+    pub(crate) notes: Vec<OpenNote>,
     /// The same for programs.
     pub(crate) report: Value,
 }

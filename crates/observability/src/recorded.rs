@@ -82,9 +82,8 @@ impl Record {
         if length <= longest {
             return text;
         }
-        let mut shown: String = text.chars().take(longest).collect();
-        shown.push_str(&format!("… ({} more characters)", length - longest));
-        shown
+        let shown: String = text.chars().take(longest).collect();
+        format!("{shown}… ({} more characters)", length - longest)
     }
 
     fn begin(self: &Arc<Self>, role: ModelRole, label: &CallLabel, asked: Prompt<'_>) -> Call {
@@ -105,6 +104,7 @@ impl Record {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Prompt<'a> {
     system: &'a str,
     prompt: &'a str,

@@ -37,7 +37,7 @@ pub(crate) enum Rest {
 pub(crate) fn run(args: &RunsArgs, invocation: &Invocation) -> Outcome<Rest> {
     let printer = invocation.printer(&args.output)?;
     if let Some(RunsCommand::Retry(wanted)) = &args.command {
-        return retry::plan(wanted, args.output, invocation, &printer);
+        return retry::plan(wanted, &args.output, invocation, &printer);
     }
     let project = open_project(invocation, &printer)?;
     let exit = match &args.command {

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SyncArgs, invocation: &Invocation, round: Round) -> Out
             .context("`ktx sync --every` runs already")
             .hint("end the other one with Ctrl-C, or run `ktx sync` for one round")
     })?;
-    let shared = Repeated {
+    let shared = SyncSettings {
         invocation,
         printer: &printer,
         project: &project,
@@ -52,20 +52,20 @@ fn orders(args: &SyncArgs) -> IngestArgs {
     IngestArgs {
         spending: args.spending,
         wait: args.wait,
-        output: args.output,
+        output: args.output.clone(),
         ..IngestArgs::default()
     }
 }
 
 /// What all rounds share.
 #[derive(Clone, Copy)]
-struct Repeated<'a> {
+struct SyncSettings<'a> {
     invocation: &'a Invocation,
     printer: &'a Printer,
     project: &'a OpenProject,
 }
 
-fn repeat(args: &SyncArgs, every: Duration, round: Round, shared: Repeated<'_>) -> Outcome {
+fn repeat(args: &SyncArgs, every: Duration, round: Round, shared: SyncSettings<'_>) -> Outcome {
     let printer = shared.printer;
     compose::listen();
     loop {

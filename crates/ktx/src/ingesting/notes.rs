@@ -31,7 +31,7 @@ use crate::invocation::{CommandContext, Invocation};
 use crate::locking::lock;
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
-use crate::run_records::{KeptNotes, RunPlan, with_part};
+use crate::run_records::{OpenNotes, RunPlan, with_part};
 use crate::scanning::{look_at_machine, state_failure};
 
 /// Also the command of its runs.
@@ -74,9 +74,9 @@ impl Submission<'_> {
         let open = open.filter(|(index, _)| !results.get(*index).is_some_and(is_whole));
         let connection = self.connection.as_ref().map(|(id, _)| id);
         let notes = open.map(|(_, note)| note);
-        let kept = KeptNotes::new(notes, connection, self.author, context.invocation);
+        let kept = OpenNotes::new(notes, connection, self.author, context.invocation);
         let user = self.user.as_ref().map(ToString::to_string);
-        KeptNotes { user, ..kept }.keep(context);
+        OpenNotes { user, ..kept }.keep(context);
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::{
-    CallLabel, LlmError, LlmErrorKind, LlmRuntime, LoopRequest, NoEvents, Reply, ScriptedRuntime,
-    TextRequest,
+    CallLabel, LlmError, LlmErrorKind, LlmRuntime as _, LoopRequest, NoEvents, Reply,
+    ScriptedRuntime, TextRequest,
 };
 use ktx_observability::{RecordSink, RecordedRuntime, SharedRedactor};
 use ktx_tool_descriptors::{

@@ -11,7 +11,7 @@ use crate::cli::{IngestArgs, OutputArgs, RunsRetryArgs, ScanArgs};
 use crate::invocation::{Invocation, OpenProject, load};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::run_records::{KeptNotes, RetryScope, RunPlan, SourceScope, UnitScope};
+use crate::run_records::{OpenNotes, RetryScope, RunPlan, SourceScope, UnitScope};
 
 /// A retry by the command that began the earlier run.
 pub(crate) enum Retry {
@@ -34,7 +34,7 @@ struct Remainder {
 
 pub(super) fn plan(
     args: &RunsRetryArgs,
-    output: OutputArgs,
+    output: &OutputArgs,
     invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome<Rest> {
@@ -44,7 +44,7 @@ pub(super) fn plan(
     let run = find(args.id.as_deref(), &project)?;
     require_ended(&run, &project)?;
     let plan = RunPlan::of_detail(&run.detail);
-    let kept = KeptNotes::of(&run.id, &project)?;
+    let kept = OpenNotes::of(&run.id, &project)?;
     let mut rest = Remainder::of(&run, &plan, kept.as_ref(), &project);
     rest.scope.run = run.id.to_string();
     rest.scope.report = json!({
@@ -61,7 +61,7 @@ pub(super) fn plan(
         let args = ScanArgs {
             structural: plan.is_structural,
             wait: args.wait,
-            output,
+            output: output.clone(),
             ..ScanArgs::default()
         };
         Retry::Scan(args, scope)
@@ -73,16 +73,16 @@ pub(super) fn plan(
 
 fn ingest_args(
     args: &RunsRetryArgs,
-    output: OutputArgs,
+    output: &OutputArgs,
     plan: RunPlan,
-    kept: Option<KeptNotes>,
+    kept: Option<OpenNotes>,
 ) -> IngestArgs {
     let mut again = IngestArgs {
         facts: plan.is_facts_only,
         note_connection: plan.connection_id,
         spending: args.spending,
         wait: args.wait,
-        output,
+        output: output.clone(),
         ..IngestArgs::default()
     };
     again.history.query_history = plan.reads_query_history;
@@ -111,7 +111,7 @@ fn require_ended(run: &Run, project: &OpenProject) -> Outcome<()> {
 }
 
 impl Remainder {
-    fn of(run: &Run, plan: &RunPlan, kept: Option<&KeptNotes>, project: &OpenProject) -> Self {
+    fn of(run: &Run, plan: &RunPlan, kept: Option<&OpenNotes>, project: &OpenProject) -> Self {
         let mut rest = Self::default();
         let parts = |name: &str| -> BTreeMap<String, Value> {
             let parts = run.detail.get(name).and_then(Value::as_array);
@@ -191,7 +191,7 @@ impl Remainder {
         });
     }
 
-    fn add_notes(&mut self, plan: &RunPlan, kept: Option<&KeptNotes>) {
+    fn add_notes(&mut self, plan: &RunPlan, kept: Option<&OpenNotes>) {
         let notes = kept.map_or(&[][..], |kept| &kept.notes);
         for note in notes {
             self.retries.push(format!("note {}", note.label));
