@@ -4,6 +4,7 @@
 pub mod aggregates;
 pub(crate) mod bound;
 pub(crate) mod constants;
+mod meanings;
 pub(crate) mod presence;
 pub(crate) mod query;
 mod quotes;

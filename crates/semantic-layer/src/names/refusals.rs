@@ -1,5 +1,9 @@
 //! Errors for names that are unknown, ambiguous or not allowed.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::meanings::alike;
 use super::{MOST_PROPOSED, Names, visible_columns};
 use crate::catalog::graph::NodeId;
 use crate::catalog::near::nearest;
@@ -7,6 +11,9 @@ use crate::model::authored::{ColumnType, Visibility};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::resolved::{Column, Source};
 use crate::sql::sql_text::table_parts;
+
+/// More columns that mean something like the wanted one would be a list to read, not a hint.
+const MOST_ALIKE: usize = 3;
 
 impl Names<'_> {
     pub(crate) fn hidden(&self, node: NodeId, column: &str) -> QueryError {
@@ -51,13 +58,18 @@ impl Names<'_> {
         }
         let columns: Vec<&str> = source.map_or(Vec::new(), visible_columns);
         let whole = |column: &str| format!("{}.{}", self.node_name(node), self.member(column));
-        let near = nearest(name, columns.iter().copied()).into_iter();
-        let mut near: Vec<String> = near.map(whole).collect();
+        let mut own = nearest(name, columns.iter().copied());
+        let is_misspelled = !own.is_empty();
+        if own.is_empty() {
+            own = alike(name, &columns);
+            own.truncate(MOST_ALIKE);
+        }
+        let mut near: Vec<String> = own.into_iter().map(whole).collect();
         if near.is_empty() {
-            near = self.elsewhere(name);
+            near = self.elsewhere(node, name);
         }
         let mut message = format!("unknown column `{text}`");
-        if near.is_empty() {
+        if !is_misspelled {
             message.push_str(&having(self.node_name(node), "columns", &columns));
         }
         QueryError::new(ErrorKind::UnknownColumn, message)
@@ -65,7 +77,9 @@ impl Names<'_> {
             .suggest(near)
     }
 
-    fn elsewhere(&self, name: &str) -> Vec<String> {
+    /// Finds a column or measure of this name in other sources: those that `node` can look up, nearest
+    /// first, then the rest.
+    fn elsewhere(&self, node: NodeId, name: &str) -> Vec<String> {
         let members = self.catalog.members();
         let is_shown = |(_, source): &(NodeId, &Source)| {
             let column = source.column(name);
@@ -73,10 +87,37 @@ impl Names<'_> {
         };
         let columns = self.owners(members.columns(name)).filter(is_shown);
         let measures = self.owners(members.measures(name));
-        let owners = columns.chain(measures).take(MOST_PROPOSED);
+        let mut owners: Vec<NodeId> = columns.chain(measures).map(|(node, _)| node).collect();
+        let looked_up = self.looked_up_from(node);
+        let distance = |owner: &NodeId| looked_up.get(owner).copied().unwrap_or(usize::MAX);
+        owners.sort_by_key(distance);
+        let owners = owners.into_iter().take(MOST_PROPOSED);
         owners
-            .map(|(node, _)| format!("{}.{}", self.node_name(node), self.member(name)))
+            .map(|node| format!("{}.{}", self.node_name(node), self.member(name)))
             .collect()
+    }
+
+    /// Returns each source that `node` reaches over joins that cannot multiply rows, with their number.
+    fn looked_up_from(&self, node: NodeId) -> BTreeMap<NodeId, usize> {
+        let mut seen = BTreeMap::from([(node, 0)]);
+        let mut level = vec![node];
+        for distance in 1.. {
+            let edges = level
+                .iter()
+                .flat_map(|node| self.graph.safe_edges_from(*node));
+            let next: Vec<NodeId> = edges.map(|edge| edge.to).collect();
+            level = Vec::new();
+            for to in next {
+                if let Entry::Vacant(unseen) = seen.entry(to) {
+                    unseen.insert(distance);
+                    level.push(to);
+                }
+            }
+            if level.is_empty() {
+                break;
+            }
+        }
+        seen
     }
 
     /// Formats a column or measure as it appears after its source: quoted if it would be misread
