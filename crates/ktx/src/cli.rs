@@ -128,6 +128,26 @@ pub struct OutputArgs {
     pub json: bool,
 }
 
+/// The question, as an argument or with `--message`.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct QuestionArgs {
+    /// The question; `-` is standard input
+    #[arg(value_name = "QUESTION")]
+    pub question: Option<String>,
+    /// The same as QUESTION
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: Option<String>,
+}
+
+impl QuestionArgs {
+    /// Returns the question as it was given.
+    pub fn text(&self) -> &str {
+        let given = self.question.as_deref().or(self.message.as_deref());
+        given.unwrap_or_default()
+    }
+}
+
 /// What a run may use of models.
 #[expect(
     clippy::struct_field_names,

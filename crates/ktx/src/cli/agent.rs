@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::agent_files::{AgentInitArgs, AgentListArgs, AgentValidateArgs};
 use super::agent_serve::{AgentRoomArgs, AgentScheduleArgs, AgentServeArgs, AgentTickArgs};
 use super::agent_test::{AgentTestArgs, CasesArgs};
-use super::{OutputArgs, SpendingArgs};
+use super::{OutputArgs, QuestionArgs, SpendingArgs};
 
 /// `ktx agent`
 #[derive(Debug, Args)]
@@ -101,9 +101,8 @@ pub struct AgentChangeArgs {
 /// `ktx agent run`
 #[derive(Debug, Args)]
 pub struct AgentRunArgs {
-    /// The question; `-` is standard input
-    #[arg(short, long, value_name = "TEXT")]
-    pub message: String,
+    #[command(flatten)]
+    pub question: QuestionArgs,
     /// The agent: a name or a file [default: the built-in `research`]
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use ktx_vocabulary::ModelRole;
 
-use super::{OutputArgs, SpendingArgs};
+use super::{OutputArgs, QuestionArgs, SpendingArgs};
 
 /// `ktx llm`
 #[derive(Debug, Args)]
@@ -36,9 +36,8 @@ pub enum LlmCommand {
 /// `ktx llm ask`
 #[derive(Debug, Args)]
 pub struct LlmAskArgs {
-    /// The question; `-` is standard input
-    #[arg(short, long, value_name = "TEXT")]
-    pub message: String,
+    #[command(flatten)]
+    pub question: QuestionArgs,
     /// The role whose model answers [default: `default`]
     #[arg(long, value_enum)]
     pub role: Option<AskedRole>,

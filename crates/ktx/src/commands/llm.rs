@@ -206,7 +206,7 @@ fn ask(
 ) -> Outcome {
     let limits = compose::limits_of(&args.spending)?;
     let invocation = &invocation.ending_after(limits.time);
-    let prompt = read_message(&args.message)?;
+    let prompt = read_message(args.question.text())?;
     if prompt.trim().is_empty() {
         return Err(Failure::new(Code::Message, "the message is empty"));
     }

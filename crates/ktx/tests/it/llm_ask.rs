@@ -25,7 +25,7 @@ Project: [SANDBOX]/work
 ");
     let told = answer(
         &sandbox,
-        "llm ask -m 'What is two and two?' --role triage --json",
+        "llm ask 'What is two and two?' --role triage --json",
     );
     assert_eq!(
         told,
@@ -57,6 +57,8 @@ fn an_empty_question_and_a_role_without_use_are_refused() {
     write(&sandbox, "ktx.yaml", CONFIG);
     commit(&sandbox, "claude-code");
     play(&mut sandbox, json!({ "steps": [{ "text": "Four." }] }));
+    check!(&sandbox, "llm ask", @"");
+    check!(&sandbox, "llm ask one -m two", @"");
     check!(&sandbox, "llm ask -m ' '", @r"
 exit 2
 --- stderr

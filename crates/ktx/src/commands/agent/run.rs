@@ -62,7 +62,7 @@ pub(super) fn run(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
         events: args.events.then_some(&args.channels),
     };
     flags.reported(invocation, |started| {
-        let message = read_message(&args.message)?;
+        let message = read_message(args.question.text())?;
         let mut project = started.open_project()?;
         let (sessions, keeping) = if args.no_session {
             let once = Layout::new(&project.dir).sessions().with_file_name("once");
