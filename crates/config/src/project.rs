@@ -215,6 +215,26 @@ pub struct Embeddings {
     pub batch_size: Option<u64>,
 }
 
+impl Embeddings {
+    /// The default of `dimensions`, which no model has: it means the model's own number.
+    pub const UNSET_DIMENSIONS: u64 = 8;
+
+    /// Returns the settings of a server that speaks OpenAI's protocol.
+    pub const fn of_server(model: Option<String>, server: Endpoint) -> Self {
+        Self {
+            backend: EmbeddingsBackend::OpenAi,
+            model,
+            dimensions: Self::UNSET_DIMENSIONS,
+            openai: server,
+            server: None,
+            path_prefix: None,
+            table: None,
+            tokenizer: None,
+            batch_size: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbeddingsBackend {
     None,

@@ -11,6 +11,7 @@ mod custom;
 mod document_search;
 mod documents;
 mod drift;
+mod embedding;
 mod failure;
 mod files;
 mod layers;
@@ -33,7 +34,8 @@ pub use custom::{
     Body, CustomTool, Parameter, ParameterKind, check_tool, custom_tools, parse_tool,
 };
 pub use document_search::{
-    Division, DocumentFolder, DocumentLane, IgnoredFiles, LaneWeights, document_search,
+    Division, DocumentFolder, DocumentLane, DocumentVectors, IgnoredFiles, LaneWeights,
+    document_search,
 };
 pub use drift::{Drift, DriftClass, DriftConnection, DriftFinding, DriftRole, find_drift};
 pub use failure::unknown_connection;

@@ -36,7 +36,7 @@ pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
 pub(crate) use prices::{list_price, price_file, prices};
 pub(crate) use signals::{end_only, was_asked_to_end, was_served};
-pub(crate) use vectors::{usable as usable_vectors, vectors};
+pub(crate) use vectors::{WrittenIn, usable as usable_vectors, vectors};
 
 const CLAUDE_CODE_MODEL: &str = "sonnet";
 

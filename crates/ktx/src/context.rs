@@ -123,6 +123,7 @@ fn parts(
         index: kept_index(&project.dir),
         vectors: compose::vectors(
             &project.config.ingest.embeddings,
+            compose::WrittenIn::Project,
             &invocation.environment,
             &project.dir,
         ),

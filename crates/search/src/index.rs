@@ -22,6 +22,10 @@ use crate::units::{Digest, UnitState};
 use crate::vectors::{Matrix, Meaning, QueryVector, VectorModel};
 use crate::write::write_unit;
 
+mod nearest;
+
+pub use nearest::NearDocument;
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SyncReport {
     /// Units checked.

@@ -119,14 +119,14 @@ pub(crate) fn versions(db: &Connection) -> Result<String, rusqlite::Error> {
     Ok(format!("{noted} {}", writes.unwrap_or_default()))
 }
 
-/// The passages of pages by sections, and of pages and sources by name and description: their rows
+/// The passages of pages by sections, and of pages and sources by name and description, if they have any: their rows
 /// and texts.
 fn passages() -> String {
     format!(
         "SELECT rowid AS passage, heading || char(10) || body AS text FROM sections
          UNION ALL
          SELECT rowid << {SECTION_BITS}, display || char(10) || name || char(10) || description FROM documents
-          WHERE kind IN ('wiki', 'sl_source', 'sl_measure')"
+          WHERE kind IN ('wiki', 'sl_source', 'sl_measure') AND display || name || description <> ''"
     )
 }
 

@@ -28,7 +28,7 @@ mod write;
 pub use document::{Document, Field, Kind, Section};
 pub use error::SearchError;
 pub use fusion::{Ranking, fuse, normalized};
-pub use index::{Index, IndexAddress, SyncReport};
+pub use index::{Index, IndexAddress, NearDocument, SyncReport};
 pub use kept::{Unembedded, are_vectors_whole};
 pub use query::{Confidence, Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
 pub use units::{Digest, UnitState};

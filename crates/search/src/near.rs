@@ -13,7 +13,7 @@ const MEANING: f64 = 0.4;
 const NEAR: f64 = 0.5;
 
 /// A document with a smaller cosine is near nothing: unrelated texts have cosines up to 0.2.
-const FLOOR: f64 = 0.25;
+pub(crate) const FLOOR: f64 = 0.25;
 
 /// Least way between the mean and the nearest document. Models that give all texts large cosines
 /// differ less than this between texts that have nothing to do with the query.

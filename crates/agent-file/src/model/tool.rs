@@ -113,6 +113,9 @@ pub struct DocumentSearch {
     pub semantic_weight: Option<f64>,
     pub keyword_weight: Option<f64>,
     pub exact_weight: Option<f64>,
+    /// Who computes embeddings: the agent's `embedding_provider`, else the project's `ingest.embeddings`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embeddings: Option<Box<Model>>,
 }
 
 /// How texts are compared.

@@ -63,16 +63,18 @@ impl Rules<'_> {
         {
             let provider = self.text(&["embedding_provider", "provider"]);
             let provider = provider.and_then(AgentProvider::parse);
-            if provider.is_some_and(AgentProvider::gives_embeddings) {
-                let message =
-                    "embedding_provider is not asked yet: ktx searches documents by words";
-                self.warn(&["embedding_provider"], message);
-            } else {
+            let Some(provider) = provider.filter(|one| one.gives_embeddings()) else {
                 self.error(
                     &["embedding_provider", "provider"],
                     Code::BadValue,
                     "only openai and azure_openai give embeddings",
                 );
+                return;
+            };
+            let endpoint = ["embedding_provider", "endpoint"];
+            if provider.needs_address() && self.at(&endpoint).is_none() {
+                let message = format!("{} needs one", provider.as_str());
+                self.error(&endpoint, Code::MissingKey, &message);
             }
         }
     }

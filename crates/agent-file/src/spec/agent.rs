@@ -43,7 +43,7 @@ pub(crate) const ROOT: &[Field] = &[
     Field::optional(
         "embedding_provider",
         Shape::Object(MODEL),
-        "Who computes embeddings for this agent: a model block with the provider `openai` or `azure_openai`. When absent, `ingest.embeddings` of the project. Not asked yet: searches compare words, with a warning.",
+        "Who computes embeddings for this agent: a model block with the provider `openai` or `azure_openai`. When absent, `ingest.embeddings` of the project.",
     ),
     Field::defaulted(
         "tools",

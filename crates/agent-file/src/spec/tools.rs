@@ -196,13 +196,13 @@ const VECTOR_MODE: Field = Field::defaulted(
     "search_mode",
     MODES,
     r#""semantic""#,
-    "How texts are compared. `semantic` and `hybrid` require embeddings, and compare words for now.",
+    "How texts are compared. `semantic` compares meaning, `keyword` words, `exact` the whole text, `hybrid` all three. `semantic` and `hybrid` require embeddings.",
 );
 const DOCUMENT_MODE: Field = Field::defaulted(
     "search_mode",
     MODES,
     r#""hybrid""#,
-    "How texts are compared. `semantic` and `hybrid` require embeddings, and compare words for now.",
+    "How texts are compared. `semantic` compares meaning, `keyword` words, `exact` the whole text, `hybrid` all three. `semantic` and `hybrid` require embeddings.",
 );
 
 const WEIGHTS: &[Field] = &[

@@ -210,14 +210,12 @@ fn files_of_holodeck_open_or_say_why_not() {
     warning: agents/holodeck-support.yaml:49:30: execution.file_timeout is HoloDeck's: ktx reads files of the project only
     warning: agents/holodeck-support.yaml:49:48: execution.cache_enabled is HoloDeck's: ktx asks every case again
     warning: agents/holodeck-support.yaml:50:1: observability is HoloDeck's: ktx reads the OTEL_* variables
-    warning: agents/holodeck-support.yaml:33:1: embedding_provider is not asked yet: ktx searches documents by words
     opens
 
     warning: agents/holodeck-claude.yaml:16:5: tools.0.chunking_strategy is HoloDeck's: ktx divides documents itself
     warning: agents/holodeck-claude.yaml:17:5: tools.0.max_chunk_tokens is HoloDeck's: ktx divides documents itself
     warning: agents/holodeck-claude.yaml:18:5: tools.0.contextual_embeddings is HoloDeck's: use `embedding_provider`
     warning: agents/holodeck-claude.yaml:24:5: tools.0.rrf_k is HoloDeck's: ktx keeps its own index
-    warning: agents/holodeck-claude.yaml:10:1: embedding_provider is not asked yet: ktx searches documents by words
     warning: agents/holodeck-claude.yaml:34:1: tool_filtering is ignored: ktx offers every tool of the agent
     warning: agents/holodeck-claude.yaml:26:3: files/desk/CLAUDE.md exists; ktx does not read it
     error: agents/holodeck-claude.yaml:31:19: claude.bash: ktx agents run no commands

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use ktx_search::{Query, Ranking, SearchError, fuse, normalized};
+use ktx_search::{Kind, Query, QueryVector, Ranking, SearchError, fuse, normalized};
 
-use super::{DocumentFolder, DocumentLane, LaneWeights, State};
+use super::{DocumentFolder, DocumentLane, State};
 
 /// A part of a file that was found: its file and its place in it.
 pub(super) type Spot = (String, usize);
@@ -14,12 +14,19 @@ pub(super) fn hits(
     state: &State,
     folder: &DocumentFolder,
     query: &str,
+    vector: Option<&QueryVector>,
 ) -> Result<Vec<(Spot, f64)>, SearchError> {
-    let mut hits = match folder.lane {
-        DocumentLane::Words => by_words(state, query)?,
-        DocumentLane::Exact => by_text(state, query),
-        DocumentLane::Both(weights) => {
-            both(weights, by_words(state, query)?, by_text(state, query))
+    let mut hits = match (folder.lane, vector) {
+        (DocumentLane::Meaning, Some(vector)) => by_meaning(state, vector)?,
+        (DocumentLane::Words | DocumentLane::Meaning, _) => by_words(state, query)?,
+        (DocumentLane::Exact, _) => by_text(state, query),
+        (DocumentLane::All(weights), vector) => {
+            let near = vector.map(|vector| by_meaning(state, vector)).transpose()?;
+            fused(&[
+                ranking(weights.meaning, near.unwrap_or_default()),
+                ranking(weights.words, by_words(state, query)?),
+                ranking(weights.exact, by_text(state, query)),
+            ])
         }
     };
     hits.retain(|(spot, score)| {
@@ -29,21 +36,27 @@ pub(super) fn hits(
     Ok(hits)
 }
 
-fn both(
-    weights: LaneWeights,
-    words: Vec<(Spot, f64)>,
-    exact: Vec<(Spot, f64)>,
-) -> Vec<(Spot, f64)> {
-    let rankings = [(weights.words, words), (weights.exact, exact)].map(|(weight, hits)| Ranking {
+fn ranking(weight: f64, hits: Vec<(Spot, f64)>) -> Ranking<Spot> {
+    Ranking {
         weight,
         items: hits.into_iter().map(|(spot, _)| spot).collect(),
-    });
-    let fused = fuse(&rankings);
+    }
+}
+
+fn fused(rankings: &[Ranking<Spot>]) -> Vec<(Spot, f64)> {
+    let fused = fuse(rankings);
     let best = fused.first().map_or(0.0, |(_, score)| *score);
     let scored = fused.into_iter();
     scored
         .map(|(spot, score)| (spot, normalized(score, best)))
         .collect()
+}
+
+/// The cosine is the score.
+fn by_meaning(state: &State, vector: &QueryVector) -> Result<Vec<(Spot, f64)>, SearchError> {
+    let near = state.index.nearest(vector, Kind::Wiki)?.into_iter();
+    let scored = near.filter_map(|near| Some((spot_of(&near.payload)?, rounded(near.cosine))));
+    Ok(scored.collect())
 }
 
 fn by_words(state: &State, query: &str) -> Result<Vec<(Spot, f64)>, SearchError> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use ktx_search::{Document, Field, Index, Kind, SearchError};
+use ktx_search::{Document, Index, Kind, QueryVector, SearchError, Section};
 use ktx_tool_descriptors::ToolError;
 
 use super::DocumentFolder;
@@ -92,8 +92,9 @@ impl State {
         &self,
         folder: &DocumentFolder,
         query: &str,
+        vector: Option<&QueryVector>,
     ) -> Result<Vec<(Spot, f64)>, ToolError> {
-        hits(self, folder, query).map_err(|error| broken(&error))
+        hits(self, folder, query, vector).map_err(|error| broken(&error))
     }
 }
 
@@ -108,9 +109,12 @@ fn broken(error: &SearchError) -> ToolError {
 
 fn documents_of(file: &str, parts: &[Part]) -> Vec<Document> {
     let document = |(place, part): (usize, &Part)| {
+        let section = Section {
+            heading: part.headings.clone(),
+            body: part.text.clone(),
+        };
         Document::new(Kind::Wiki, format!("{file}#{place}"))
-            .with(Field::Display, part.headings.clone())
-            .with(Field::Body, part.text.clone())
+            .in_sections([section])
             .carrying(payload(file, place))
     };
     parts.iter().enumerate().map(document).collect()

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use ktx_diagnostics::{Failure, chain, counted};
 use ktx_search::{
     Index, Query, QueryVector, SearchError, SearchOutcome, Unembedded, VectorModel, Vectors,
@@ -13,12 +14,7 @@ use ktx_search::{
 
 use super::index::has_folder;
 use super::{FileContext, IndexPlace, Inner};
-
-/// Maximum number of passages that a search embeds before it answers.
-const OF_A_SEARCH: usize = 1024;
-
-/// After this many refusals in a row, ktx assumes that the provider refuses every text.
-const REFUSALS: usize = 8;
+use crate::embedding::{OF_A_SEARCH, PassageStore, Proof, embed};
 
 /// Said when the vectors were thrown away.
 const DAMAGED: &str = "the vectors of passages were damaged; ktx asks for them again";
@@ -63,13 +59,29 @@ enum Listed {
     NoVectors(String),
 }
 
-/// What became of the passages of one request.
-#[derive(Default)]
-struct Asked {
-    embedded: usize,
-    refused: Vec<Unembedded>,
-    /// What the provider said about the last one that it refused.
-    refusal: String,
+/// Keeps vectors in the file beside the index.
+struct KeptBeside<'a> {
+    context: &'a FileContext,
+    model: &'a str,
+}
+
+#[async_trait]
+impl PassageStore for KeptBeside<'_> {
+    async fn keep_vectors(
+        &mut self,
+        passages: Vec<Unembedded>,
+        vectors: Vec<Vec<f32>>,
+    ) -> Result<(), String> {
+        let model = self.model.to_owned();
+        let keep = move |index: &mut Index| index.keep_vectors(&model, &passages, &vectors);
+        self.context.keep(keep).await
+    }
+
+    async fn keep_refused(&mut self, passages: Vec<Unembedded>) -> Result<(), String> {
+        let model = self.model.to_owned();
+        let keep = move |index: &mut Index| index.keep_refused(&model, &passages);
+        self.context.keep(keep).await
+    }
 }
 
 impl FileContext {
@@ -182,13 +194,21 @@ impl FileContext {
             }
             left = left.saturating_sub(passages.len());
             after = passages.last().cloned();
-            let is_proven = meaning.embedded > 0 || !meaning.queries.is_empty();
-            let asked = self.embed_batch(vectors, model, passages, is_proven).await;
-            let asked = provider.passages.note(asked, now())?;
-            meaning.embedded += asked.embedded;
-            refused += asked.refused.len();
-            if !asked.refused.is_empty() {
-                refusal = asked.refusal;
+            let proof = if meaning.embedded > 0 || !meaning.queries.is_empty() {
+                Proof::Taken
+            } else {
+                Proof::Open
+            };
+            let mut store = KeptBeside {
+                context: self,
+                model: &model.name,
+            };
+            let embedded = embed(vectors.as_ref(), passages, proof, &mut store).await;
+            let embedded = provider.passages.note(embedded, now())?;
+            meaning.embedded += embedded.count;
+            refused += embedded.refused;
+            if embedded.refused > 0 {
+                refusal = embedded.refusal;
             }
             drop(turn);
         }
@@ -199,49 +219,6 @@ impl FileContext {
             ));
         }
         Ok(())
-    }
-
-    /// Embeds the passages of one request. One that is refused is divided, until it is clear which
-    /// texts the model does not take. What is answered is kept before anything else is asked.
-    async fn embed_batch(
-        &self,
-        vectors: &Arc<dyn Vectors>,
-        model: &VectorModel,
-        passages: Vec<Unembedded>,
-        is_proven: bool,
-    ) -> Result<Asked, String> {
-        let mut asked = Asked::default();
-        let mut waiting = vec![passages];
-        while let Some(mut passages) = waiting.pop() {
-            let texts: Vec<String> = passages.iter().map(|one| one.text.clone()).collect();
-            match vectors.embed(&texts).await {
-                Ok(found) => {
-                    asked.embedded += found.len();
-                    let name = model.name.clone();
-                    self.keep(move |index| index.keep_vectors(&name, &passages, &found))
-                        .await?;
-                }
-                Err(error) if !error.refuses_texts() => return Err(error.to_string()),
-                Err(_) if passages.len() > 1 => {
-                    let rest = passages.split_off(passages.len() / 2);
-                    waiting.extend([rest, passages]);
-                }
-                Err(error) => {
-                    asked.refusal = error.to_string();
-                    asked.refused.append(&mut passages);
-                }
-            }
-            let takes_none = !is_proven && asked.embedded == 0;
-            if takes_none && (asked.refused.len() >= REFUSALS || is_last(&waiting, &asked)) {
-                return Err(asked.refusal);
-            }
-        }
-        if !asked.refused.is_empty() {
-            let (name, refused) = (model.name.clone(), asked.refused.clone());
-            self.keep(move |index| index.keep_refused(&name, &refused))
-                .await?;
-        }
-        Ok(asked)
     }
 
     /// Lists passages without vectors; the first time, the index is brought up to date before.
@@ -301,11 +278,6 @@ impl FileContext {
             }
         }
     }
-}
-
-/// Whether nothing waits, and there is a refusal.
-fn is_last(waiting: &[Vec<Unembedded>], asked: &Asked) -> bool {
-    waiting.is_empty() && !asked.refused.is_empty()
 }
 
 impl Inner {

@@ -17,14 +17,44 @@ const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The model if `ktx.yaml` names none.
 const OPENAI_MODEL: &str = "text-embedding-3-small";
 
-/// The default of `dimensions`, which no model has: it means the model's own number.
-const UNSET_DIMENSIONS: u64 = 8;
+/// Where the settings of a provider are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrittenIn {
+    /// `ingest.embeddings` of `ktx.yaml`.
+    Project,
+    /// `embedding_provider` of an agent file.
+    AgentFile,
+}
+
+impl WrittenIn {
+    const fn block(self) -> &'static str {
+        match self {
+            Self::Project => "ingest.embeddings",
+            Self::AgentFile => "embedding_provider",
+        }
+    }
+
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Project => "openai.api_key",
+            Self::AgentFile => "api_key",
+        }
+    }
+
+    const fn address(self) -> &'static str {
+        match self {
+            Self::Project => "openai.base_url",
+            Self::AgentFile => "endpoint",
+        }
+    }
+}
 
 /// A provider that the first search makes: most commands compare no meanings. Each search with one
 /// that cannot be used says why.
 #[derive(Debug)]
 struct Late {
     embeddings: Embeddings,
+    written_in: WrittenIn,
     environment: Environment,
     dir: PathBuf,
     made: OnceLock<Result<Arc<dyn Vectors>, String>>,
@@ -32,8 +62,14 @@ struct Late {
 
 impl Late {
     fn made(&self) -> &Result<Arc<dyn Vectors>, String> {
-        self.made
-            .get_or_init(|| usable(&self.embeddings, &self.environment, &self.dir))
+        self.made.get_or_init(|| {
+            made(
+                &self.embeddings,
+                self.written_in,
+                &self.environment,
+                &self.dir,
+            )
+        })
     }
 }
 
@@ -62,6 +98,7 @@ impl Vectors for Late {
 /// Returns the configured provider; `None` if there is none. Reads and asks nothing.
 pub(crate) fn vectors(
     embeddings: &Embeddings,
+    written_in: WrittenIn,
     environment: &Environment,
     dir: &Path,
 ) -> Option<Arc<dyn Vectors>> {
@@ -69,6 +106,7 @@ pub(crate) fn vectors(
     is_configured.then(|| {
         let late = Late {
             embeddings: embeddings.clone(),
+            written_in,
             environment: environment.clone(),
             dir: dir.to_owned(),
             made: OnceLock::new(),
@@ -77,16 +115,25 @@ pub(crate) fn vectors(
     })
 }
 
-/// Returns the configured provider, or why it cannot be used.
+/// Returns the provider of the project, or why it cannot be used.
 pub(crate) fn usable(
     embeddings: &Embeddings,
+    environment: &Environment,
+    dir: &Path,
+) -> Result<Arc<dyn Vectors>, String> {
+    made(embeddings, WrittenIn::Project, environment, dir)
+}
+
+fn made(
+    embeddings: &Embeddings,
+    written_in: WrittenIn,
     environment: &Environment,
     dir: &Path,
 ) -> Result<Arc<dyn Vectors>, String> {
     match embeddings.backend {
         EmbeddingsBackend::None => Err("`ingest.embeddings.backend` is `none`".to_owned()),
         EmbeddingsBackend::Table => table(embeddings, dir),
-        EmbeddingsBackend::OpenAi => openai(embeddings, environment, dir),
+        EmbeddingsBackend::OpenAi => openai(embeddings, written_in, environment, dir),
         EmbeddingsBackend::SentenceTransformers => Err(
             "`ingest.embeddings.backend: sentence-transformers` needs the Python service of KTX 0.12; use `openai` \
              with the `base_url` of a server that speaks that protocol, or `table`"
@@ -121,20 +168,21 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 fn openai(
     embeddings: &Embeddings,
+    written_in: WrittenIn,
     environment: &Environment,
     dir: &Path,
 ) -> Result<Arc<dyn Vectors>, String> {
     let secrets = ProjectSecrets::new(environment, dir);
     let value = |reference: &SecretRef, key: &str| -> Result<Secret, String> {
         let value = reference.resolve(&secrets);
-        value.map_err(|error| format!("`ingest.embeddings.openai.{key}`: {error}"))
+        value.map_err(|error| format!("`{}.{key}`: {error}", written_in.block()))
     };
     let base = match &embeddings.openai.base_url {
-        Some(reference) => Some(value(reference, "base_url")?),
+        Some(reference) => Some(value(reference, written_in.address())?),
         None => None,
     };
     let key = match &embeddings.openai.api_key {
-        Some(reference) => Some(value(reference, "api_key")?),
+        Some(reference) => Some(value(reference, written_in.key())?),
         // The key of OpenAI goes to OpenAI only.
         None if base.is_none() => environment.get(OPENAI_KEY).map(Secret::new),
         None => None,
@@ -142,7 +190,9 @@ fn openai(
     // Other servers may want no key.
     if key.is_none() && base.is_none() {
         return Err(format!(
-            "`ingest.embeddings` has no key: set `openai.api_key`, or the variable {OPENAI_KEY}"
+            "`{}` has no key: set `{}`, or the variable {OPENAI_KEY}",
+            written_in.block(),
+            written_in.key()
         ));
     }
     let model = embeddings.model.clone();
@@ -153,11 +203,12 @@ fn openai(
         ),
         key,
         model: model.unwrap_or_else(|| OPENAI_MODEL.to_owned()),
-        dimensions: Some(embeddings.dimensions).filter(|count| *count != UNSET_DIMENSIONS),
+        dimensions: Some(embeddings.dimensions)
+            .filter(|count| *count != Embeddings::UNSET_DIMENSIONS),
         batch: embeddings.batch_size,
     });
     match server {
         Ok(server) => Ok(Arc::new(server)),
-        Err(error) => Err(format!("`ingest.embeddings.openai`: {error}")),
+        Err(error) => Err(format!("`{}`: {error}", written_in.block())),
     }
 }

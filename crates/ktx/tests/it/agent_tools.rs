@@ -120,23 +120,6 @@ fn an_agent_searches_documents() {
     ] {
         assert!(found.contains(part), "{found}");
     }
-    // Nothing computes embeddings yet: what would need them is told, and words are compared.
-    let config = sandbox.read("ktx.yaml").expect("a config");
-    let embeddings = "ingest:\n  embeddings:\n    backend: openai\n    model: text-embedding-3-small\n    openai: {api_key: env:PLANTED}\n";
-    write(
-        &sandbox,
-        "ktx.yaml",
-        &config.replace("ingest:\n", embeddings),
-    );
-    let meaning = SEARCHES.replace("search_mode: keyword", "search_mode: hybrid");
-    write(
-        &sandbox,
-        "agents/analyst.yaml",
-        &format!("name: analyst\ninstructions: {{inline: Answer.}}\n{meaning}"),
-    );
-    let printed = run(&sandbox, "agent run --agent analyst -m 'Look.'");
-    let warning = "`policies` searches by words: ktx compares no meaning yet";
-    assert!(printed.stderr.contains(warning), "{printed}");
     // An arm that must not see the layer sees no files of it.
     write(
         &sandbox,
@@ -158,6 +141,69 @@ fn an_agent_searches_documents() {
         let refused = "`policies` reads files of the layer that the arm `no-wiki` must not see";
         assert!(printed.stderr.contains(refused), "{printed}");
     }
+}
+
+/// A server of vectors: what tells of a time to send things back has one direction, everything else another.
+fn embeddings() -> Loopback {
+    Loopback::start(|request: &Request, _| {
+        let asked = request.json();
+        let vector = |text: &str| {
+            let is_near = text.contains("booked") || text.contains("send back");
+            if is_near { [1.0, 0.1] } else { [0.0, 1.0] }
+        };
+        let texts = asked["input"].as_array().into_iter().flatten();
+        let vectors = texts.enumerate().map(|(index, text)| {
+            json!({ "index": index, "embedding": vector(text.as_str().unwrap_or_default()) })
+        });
+        let data: Vec<Value> = vectors.collect();
+        Answer::json(200, &json!({ "data": data }))
+    })
+    .expect("a server of vectors")
+}
+
+/// HOLO-11, HOLO-20, C-16: a search by meaning asks the `embedding_provider` of the agent's file, and for each text once; a
+/// server that does not answer leaves words.
+#[test]
+fn an_agent_searches_documents_by_meaning() {
+    let provider = model(|_| {
+        let calls = vec![(
+            "policies",
+            json!({ "query": "until when can I send back my parcel" }),
+        )];
+        (calls, "Done.".to_owned())
+    });
+    let server = embeddings();
+    let tools = format!(
+        "embedding_provider: {{provider: azure_openai, name: small, endpoint: '{}/v1', api_key: env:PLANTED}}
+tools:
+  - {{type: hierarchical_document, name: policies, source: ../docs, search_mode: semantic, top_k: 1}}
+",
+        server.address()
+    );
+    let mut sandbox = equipped(&provider, &tools);
+    sandbox.set("PLANTED", "sk-planted");
+    insta::assert_snapshot!(results(&sandbox), @"");
+    let asked = |server: &Loopback| {
+        let requests = server.requests().into_iter();
+        let lines = requests.map(|request| {
+            let body = request.json();
+            let key = request.headers.get("authorization").cloned();
+            let texts = body["input"].as_array().map_or(0, Vec::len);
+            format!(
+                "{} {} {} {texts}",
+                request.target,
+                key.unwrap_or_default(),
+                body["model"]
+            )
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(asked(&server), @"");
+    // A text that has a vector is not sent again.
+    results(&sandbox);
+    insta::assert_snapshot!(asked(&server), @"");
+    drop(server);
+    insta::assert_snapshot!(results(&sandbox), @"");
 }
 
 /// HOLO-45, HOLO-10: an agent says how long a message may be.

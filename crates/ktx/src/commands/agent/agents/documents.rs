@@ -1,16 +1,21 @@
 //! Searches over files of the project, as tools of an agent.
 
-use std::collections::BTreeSet;
-
-use ktx_agent_file::{DocumentSearch, SearchMode, Tool};
-use ktx_agent_session::{Agent, ToolSource};
+use ktx_agent_file::{DocumentSearch, Model, SearchMode, Tool};
 use ktx_agent_workspace::Exclusion as _;
-use ktx_context_tools::{Division, DocumentFolder, DocumentLane, LaneWeights, document_search};
+use ktx_config::{Embeddings, Endpoint};
+use ktx_context_tools::{
+    Division, DocumentFolder, DocumentLane, DocumentVectors, LaneWeights, document_search,
+};
+use ktx_project_store::Layout;
+use ktx_secrets::SecretRef;
 use ktx_tool_descriptors::ToolDescriptor;
-use serde::Deserialize as _;
 
 use super::workspace::IgnoredByGit;
+use crate::compose::{self, WrittenIn};
 use crate::invocation::{Invocation, OpenProject};
+
+/// The file with the vectors of documents, in the folder of the state.
+const VECTORS: &str = "document-vectors.sqlite";
 
 /// A search with how it divides files.
 pub(super) struct Search<'a> {
@@ -49,8 +54,10 @@ pub(super) fn tool(
     let weight = |weight: Option<f64>| weight.unwrap_or(1.0);
     let lane = match settings.search_mode {
         SearchMode::Exact => DocumentLane::Exact,
-        SearchMode::Keyword | SearchMode::Semantic => DocumentLane::Words,
-        SearchMode::Hybrid => DocumentLane::Both(LaneWeights {
+        SearchMode::Keyword => DocumentLane::Words,
+        SearchMode::Semantic => DocumentLane::Meaning,
+        SearchMode::Hybrid => DocumentLane::All(LaneWeights {
+            meaning: weight(settings.semantic_weight),
             words: weight(settings.keyword_weight),
             exact: weight(settings.exact_weight),
         }),
@@ -68,28 +75,42 @@ pub(super) fn tool(
             most: usize::try_from(settings.top_k).unwrap_or(usize::MAX),
             least_score: settings.min_score,
             ignored: Box::new(move || exclusion.ignored()),
+            vectors: vectors(settings, invocation, project),
         },
         &tool.name,
         tool.description.as_deref().unwrap_or(about),
     )
 }
 
-/// The searches of an agent that compare meaning, which ktx cannot yet.
-pub(in crate::commands::agent) fn without_meaning(agent: &Agent) -> BTreeSet<&str> {
-    let searches = agent.sources.iter().filter(|source| {
-        Tool::deserialize(&source.settings).is_ok_and(|tool| needs_embeddings(&tool))
-    });
-    searches
-        .map(|source: &ToolSource| source.name.as_str())
-        .collect()
+/// Who computes the vectors of a search: what its agent's file says, else what the project says.
+fn vectors(
+    settings: &DocumentSearch,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Option<DocumentVectors> {
+    if !settings.search_mode.needs_embeddings() {
+        return None;
+    }
+    let named = settings.embeddings.as_deref().map(embeddings_of);
+    let (embeddings, written_in) = match &named {
+        Some(named) => (named, WrittenIn::AgentFile),
+        None => (&project.config.ingest.embeddings, WrittenIn::Project),
+    };
+    let environment = &invocation.environment;
+    let provider = compose::vectors(embeddings, written_in, environment, &project.dir)?;
+    Some(DocumentVectors {
+        provider,
+        file: Layout::new(&project.dir).state().join(VECTORS),
+        now: || jiff::Timestamp::now().into(),
+    })
 }
 
-fn needs_embeddings(tool: &Tool) -> bool {
-    use ktx_agent_file::ToolKind;
-    match &tool.kind {
-        ToolKind::Vectorstore(search) | ToolKind::HierarchicalDocument(search) => {
-            search.search_mode.needs_embeddings()
-        }
-        _ => false,
-    }
+/// The settings of an `embedding_provider`.
+fn embeddings_of(named: &Model) -> Embeddings {
+    let server = Endpoint {
+        api_key: named.api_key.as_deref().map(SecretRef::parse),
+        base_url: named.address().map(SecretRef::parse),
+        ..Endpoint::default()
+    };
+    Embeddings::of_server(named.name.clone(), server)
 }

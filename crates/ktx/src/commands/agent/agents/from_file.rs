@@ -15,7 +15,6 @@ use ktx_secrets::SecretRef;
 use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::{Map, Value, json};
 
-use super::documents::without_meaning;
 use super::layer::notes;
 use super::{Place, workspace};
 use crate::commands::agent::files;
@@ -38,14 +37,7 @@ pub(in crate::commands::agent) fn load(name: &str, place: Place<'_>) -> Outcome<
     for warning in &checked.faults {
         printer.note(&format!("warning: {warning}"));
     }
-    let agent = agent_of(&file)?;
-    for search in without_meaning(&agent) {
-        printer.note(&format!(
-            "warning: {}: `{search}` searches by words: ktx compares no meaning yet",
-            file.path.display()
-        ));
-    }
-    Ok(agent)
+    agent_of(&file)
 }
 
 /// Returns the agent of a checked file.
@@ -85,7 +77,7 @@ pub(in crate::commands::agent) fn agent_of(file: &AgentFile) -> Outcome<Agent> {
             | ToolKind::Prompt { .. }
             | ToolKind::Vectorstore(_)
             | ToolKind::HierarchicalDocument(_) => {
-                sources.push(source(tool)?);
+                sources.push(source(tool, file)?);
                 continue;
             }
         };
@@ -152,8 +144,12 @@ fn tool_pattern(tool: &Tool) -> String {
     }
 }
 
-fn source(tool: &Tool) -> Outcome<ToolSource> {
-    let settings = serde_json::to_value(tool);
+fn source(tool: &Tool, file: &AgentFile) -> Outcome<ToolSource> {
+    let mut tool = tool.clone();
+    if let ToolKind::Vectorstore(search) | ToolKind::HierarchicalDocument(search) = &mut tool.kind {
+        search.embeddings = file.embedding_provider.clone().map(Box::new);
+    }
+    let settings = serde_json::to_value(&tool);
     Ok(ToolSource {
         name: tool.name.clone(),
         settings: settings.map_err(|error| Failure::from_error(Code::Internal, &error))?,
