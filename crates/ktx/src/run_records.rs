@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use jiff::Timestamp;
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Note;
 use ktx_llm_runtime::LlmRuntime;
@@ -178,6 +179,10 @@ impl RunTranscript {
 }
 
 impl RecordSink for RunTranscript {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
     fn redact(&self, text: &str) -> String {
         self.telemetry.redact(text)
     }

@@ -25,6 +25,9 @@ const LONGEST_RECORD: usize = 16 << 20;
 
 /// Where the lines of a record go: redacted JSON objects.
 pub trait RecordSink: Send + Sync {
+    /// Returns the time of a line.
+    fn now(&self) -> Timestamp;
+
     /// Returns a text without secrets.
     fn redact(&self, text: &str) -> String;
 
@@ -119,7 +122,7 @@ struct Call {
 
 impl Call {
     fn append(&self, line: &Value) {
-        let mut whole = json!({ "call": self.number, "at": Timestamp::now().to_string() });
+        let mut whole = json!({ "call": self.number, "at": self.record.sink.now().to_string() });
         if let (Some(whole), Some(line)) = (whole.as_object_mut(), line.as_object()) {
             whole.extend(line.clone());
         }

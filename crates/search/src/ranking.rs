@@ -339,6 +339,10 @@ impl<'db> Scorer<'db> {
     }
 
     fn ranked(mut self) -> RankedDocuments {
+        #[expect(
+            clippy::iter_over_hash_type,
+            reason = "the best passage of a document is the same in any order"
+        )]
         for (row, score) in std::mem::take(&mut self.passages) {
             if let Some(document) = self.document_mut(row.document()) {
                 let is_better = document.best.is_none_or(|best| {

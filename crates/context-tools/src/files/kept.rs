@@ -14,6 +14,7 @@ use ktx_project_store::{FolderWatch, Watched};
 use ktx_search::{Digest, UnitState};
 use ktx_wiki::Scope;
 
+use super::limited::HiddenFromClient;
 use super::pages::{PageFile, PageFiles};
 use super::{Inner, lock};
 
@@ -139,7 +140,7 @@ impl Inner {
             return all;
         }
         let names = self.hidden_names();
-        let stamp = names.as_ref().map(|names| names.stamp());
+        let stamp = names.as_ref().map(HiddenFromClient::stamp);
         let mut kept = lock(&self.kept_shown);
         if let (Some(stamp), Some(known)) = (&stamp, kept.as_ref())
             && Arc::ptr_eq(&known.all, &all)

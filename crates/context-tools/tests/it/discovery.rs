@@ -1,5 +1,7 @@
 //! `discover_data`, `dictionary_search` and `connection_list`.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::project::TestProject;
@@ -83,15 +85,15 @@ async fn words_lead_to_measures_or_to_the_list_of_them() {
         "volcano",
     ] {
         let found = project.data("discover_data", json!({"query": query})).await;
-        shown.push_str(&format!("{query}\n"));
+        writeln!(shown, "{query}").expect("a text");
         for entry in found["refs"].as_array().into_iter().flatten() {
             let text = |key: &str| entry[key].as_str().unwrap_or("-").to_owned();
             let (kind, id) = (text("kind"), text("id"));
             let (confidence, summary) = (text("confidence"), text("summary"));
-            shown.push_str(&format!("  {kind} {id} {confidence}: {summary}\n"));
+            writeln!(shown, "  {kind} {id} {confidence}: {summary}").expect("a text");
         }
         for note in found["notes"].as_array().into_iter().flatten() {
-            shown.push_str(&format!("  note {note}\n"));
+            writeln!(shown, "  note {note}").expect("a text");
         }
     }
     insta::assert_snapshot!("words_and_measures", shown);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, Reader};
+use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext as _, Reader};
 use ktx_search::Query;
 use ktx_wiki::UserId;
 

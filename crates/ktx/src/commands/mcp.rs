@@ -68,7 +68,7 @@ fn served(
     let (versioned, renewed) = (context.clone(), context.clone());
     let (dir, environment) = (project.dir.clone(), project.store.environment().clone());
     // Whether proposals wait is read when a client asks for the tools, not before the server answers.
-    let at_start = reloading::tools(context, &desk, usual, &|_| true);
+    let at_start = reloading::tools(context, &desk, usual, &review::may_be_for_everyone);
     let renewal = Renewal {
         version: Arc::new(move || versioned.offered().0),
         tools: Arc::new(move || {

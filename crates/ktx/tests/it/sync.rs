@@ -99,7 +99,7 @@ fn rounds_repeat_and_survive_a_failure() {
     let _bound = steady();
     std::fs::remove_file(sandbox.work().join("warehouse.db")).expect("a warehouse");
     let mut child = sandbox
-        .command(&["sync", "--every", "1s"])
+        .command(["sync", "--every", "1s"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

@@ -66,6 +66,7 @@ fn shown(browser: &Path, data: &Value) -> String {
 
 /// Run on demand: `KTX_BROWSER=/usr/bin/chromium cargo nextest run -p ktx-mcp-server -E 'test(browser)'`.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the browser is named on demand")]
 fn a_browser_draws_what_the_result_says() {
     let Some(browser) = std::env::var_os("KTX_BROWSER") else {
         println!("not run: `KTX_BROWSER` names no browser");

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use jiff::Timestamp;
 use ktx_llm_runtime::{
     CallLabel, LlmError, LlmErrorKind, LlmRuntime as _, LoopRequest, NoEvents, Reply,
     ScriptedRuntime, TextRequest,
@@ -21,6 +22,10 @@ struct Lines {
 }
 
 impl RecordSink for Lines {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+
     fn redact(&self, text: &str) -> String {
         self.redactor.redact(text)
     }

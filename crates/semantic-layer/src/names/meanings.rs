@@ -65,7 +65,7 @@ pub(super) fn alike<'a>(wanted: &str, columns: &[&'a str]) -> Vec<&'a str> {
 
 fn mean_the_same(one: &str, other: &str) -> bool {
     let has_both = |group: &&[&str]| group.contains(&one) && group.contains(&other);
-    one == other || GROUPS.iter().any(|group| has_both(&group))
+    one == other || GROUPS.iter().any(has_both)
 }
 
 /// Splits a name where its words meet: `full_name`, `fullName` and `full name` are two words.

@@ -1,8 +1,8 @@
+//! While the index has an owner, others search.
 #![expect(
     clippy::disallowed_methods,
     reason = "the test writes a project folder"
 )]
-//! While the index has an owner, others search.
 
 use std::sync::Arc;
 use std::time::SystemTime;

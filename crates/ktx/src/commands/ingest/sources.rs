@@ -251,12 +251,11 @@ fn begin(
     let run = &invocation.run_id;
     let begun = || {
         let before = state.run(run)?;
-        match &before {
-            Some(before) => state.continue_run(run, &before.detail)?,
-            None => {
-                state.interrupt_runs(COMMAND, invocation.now)?;
-                state.begin_run(run, COMMAND, invocation.now, &plan.detail())?;
-            }
+        if let Some(before) = &before {
+            state.continue_run(run, &before.detail)?;
+        } else {
+            state.interrupt_runs(COMMAND, invocation.now)?;
+            state.begin_run(run, COMMAND, invocation.now, &plan.detail())?;
         }
         Ok(before)
     };

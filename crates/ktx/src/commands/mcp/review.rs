@@ -42,11 +42,16 @@ pub(super) fn tools(invocation: &Invocation, project: &OpenProject) -> Vec<ToolD
     review_tools(&desk)
 }
 
+/// Whether a client without a policy can ever have a tool.
+pub(super) fn may_be_for_everyone(name: &str) -> bool {
+    name != REVIEW_DECIDE
+}
+
 /// Whether a tool is for a client without a policy: to read what waits, if something does. To decide is for clients
 /// whose `allowed_tools` names the tool.
 pub(super) fn is_for_everyone(name: &str, dir: &Path, environment: &Environment) -> bool {
     match name {
-        REVIEW_DECIDE => false,
+        _ if !may_be_for_everyone(name) => false,
         REVIEW_PROPOSALS => {
             let waiting = load(dir, environment).and_then(|project| waiting(&project));
             waiting.is_ok_and(|waiting| !waiting.is_empty())

@@ -59,16 +59,14 @@ impl Captures<'_> {
         let mut results = Vec::new();
         let mut is_usable = false;
         for (index, note) in self.submission.notes.iter().enumerate() {
-            let known = self.known(note, &repository)?;
-            let result = match known {
-                Some(committed) => Ok(committed),
-                None => {
-                    if !is_usable {
-                        usable(&self.runtime, invocation, &self.cancel).await?;
-                        is_usable = true;
-                    }
-                    self.one(index, note, &context, &repository).await
+            let result = if let Some(committed) = self.known(note, &repository)? {
+                Ok(committed)
+            } else {
+                if !is_usable {
+                    usable(&self.runtime, invocation, &self.cancel).await?;
+                    is_usable = true;
                 }
+                self.one(index, note, &context, &repository).await
             };
             let is_last = result.as_ref().is_err_and(|failed| {
                 self.submission.after_failure == AfterFailure::Stop || failed.stop.is_some()
@@ -213,8 +211,7 @@ impl Captures<'_> {
 }
 
 fn digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    crate::audit::hex(&Sha256::digest(text.as_bytes()))
 }
 
 fn committed(written: Written, commit: Option<String>, origin: Origin) -> Committed {

@@ -14,7 +14,7 @@ fn begin(path: &Path, servers: usize) -> Vec<Result<(), String>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build()
-            .unwrap();
+            .map_err(|error| error.to_string())?;
         let _inside = runtime.enter();
         start.wait();
         let bound = bind_socket(path);
@@ -23,7 +23,9 @@ fn begin(path: &Path, servers: usize) -> Vec<Result<(), String>> {
     };
     thread::scope(|scope| {
         let running: Vec<_> = (0..servers).map(|_| scope.spawn(serve)).collect();
-        let ended = running.into_iter().map(|one| one.join().unwrap());
+        let ended = running
+            .into_iter()
+            .map(|one| one.join().unwrap_or_else(|_| Err("panicked".to_owned())));
         ended.collect()
     })
 }
@@ -31,16 +33,16 @@ fn begin(path: &Path, servers: usize) -> Vec<Result<(), String>> {
 /// The socket was left by a server that was killed.
 #[test]
 fn of_servers_that_begin_at_once_one_listens() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ktx.sock");
     for _ in 0..40 {
-        drop(UnixListener::bind(&path).unwrap());
+        drop(UnixListener::bind(&path).expect("a socket"));
         let ended = begin(&path, 8);
         let others: Vec<&String> = ended.iter().filter_map(|one| one.as_ref().err()).collect();
         assert_eq!(others.len(), 7, "{others:?}");
         let in_use = format!("another program listens on the socket `{}`", path.display());
         assert!(others.iter().all(|one| **one == in_use), "{others:?}");
-        remove_socket(&path).unwrap();
+        remove_socket(&path).expect("removed");
         assert!(!path.exists());
     }
 }
@@ -48,13 +50,13 @@ fn of_servers_that_begin_at_once_one_listens() {
 /// A server that ends leaves the socket of the next one.
 #[test]
 fn a_socket_in_use_is_not_removed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ktx.sock");
-    let next = UnixListener::bind(&path).unwrap();
-    remove_socket(&path).unwrap();
+    let next = UnixListener::bind(&path).expect("a socket");
+    remove_socket(&path).expect("removed");
     assert!(UnixStream::connect(&path).is_ok());
     drop(next);
-    remove_socket(&path).unwrap();
+    remove_socket(&path).expect("removed");
     assert!(!path.exists());
-    remove_socket(&path).unwrap();
+    remove_socket(&path).expect("removed");
 }

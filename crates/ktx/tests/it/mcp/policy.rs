@@ -373,7 +373,7 @@ fn broken_settings_open_no_tool() {
         let list = client.ask("tools/list", json!({}));
         let tools = list["tools"].as_array().expect("tools").clone();
         let names = tools.iter().map(|tool| tool["name"].clone());
-        Value::from_iter(names)
+        names.collect::<Value>()
     };
     assert_eq!(names(&mut client), json!(["connection_list"]));
     let salary = json!({ "sql": "select pay from salaries" });

@@ -151,7 +151,7 @@ fn source(tool: &Tool, file: &AgentFile) -> Outcome<ToolSource> {
     }
     let settings = serde_json::to_value(&tool);
     Ok(ToolSource {
-        name: tool.name.clone(),
+        name: tool.name,
         settings: settings.map_err(|error| Failure::from_error(Code::Internal, &error))?,
     })
 }
