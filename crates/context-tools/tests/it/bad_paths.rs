@@ -112,7 +112,7 @@ async fn an_overlay_that_names_a_column_that_is_gone() {
     let query = json!({ "measures": ["orders.revenue"] });
     insta::assert_snapshot!(refused(overlay, &query).await, @"
     unknown_column: unknown column `orders.total`: `orders` has the columns `id`, `customer_id`, `billing_city_id`, `shipping_city_id`, `amount`
-    hint take a column that `ktx sl read SOURCE` lists
+    hint try `orders.amount`
     ");
 }
 

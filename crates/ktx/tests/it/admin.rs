@@ -180,6 +180,7 @@ fn help_names_every_command() {
       connection  List, show, test and change connections
       scan        Read the structure of a warehouse and find how its tables join; needs no model
       ingest      Build context from warehouses, dbt, BI tools, documents and notes
+      sync        Scan, ingest what has changed and report, once or again and again
       sl          List, search, read, validate and query semantic sources
       sql         Run one read-only SQL statement
       report      Answer a metric query as an HTML page with a table, a chart and the joins
@@ -189,7 +190,7 @@ fn help_names_every_command() {
       review      Decide about changes of context sources that wait for a person
       agent       Ask, test and manage agents that answer from the context layer
       mcp         Serve the project to agents over MCP
-      runs        List, show and end runs: scans, ingests, notes
+      runs        List, show, retry and end runs: scans, ingests, notes
       tools       List, check and call the tools that you describe in `tools/*.yaml`
       usage       Show model usage and its cost
       llm         Show models and prices, test the backend, or ask a model

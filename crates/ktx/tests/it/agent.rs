@@ -371,16 +371,16 @@ exit 2
 Project: [SANDBOX]/work
 error: the message has 10001 characters, at most 10000 are taken
 ");
-    check!(&sandbox, "agent run", @r"
-exit 2
---- stderr
-error: the following required arguments were not provided:
-  --message <TEXT>
+    check!(&sandbox, "agent run", @"
+    exit 2
+    --- stderr
+    error: the following required arguments were not provided:
+      <QUESTION|--message <TEXT>>
 
-Usage: ktx agent run --message <TEXT>
+    Usage: ktx agent run <QUESTION|--message <TEXT>>
 
-For more information, try '--help'.
-");
+    For more information, try '--help'.
+    ");
     write(
         &sandbox,
         "ktx.yaml",

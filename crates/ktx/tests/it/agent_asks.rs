@@ -63,7 +63,19 @@ fn with_claude() -> Sandbox {
 
 /// The same with a provider over HTTP.
 fn provider() -> Loopback {
-    Loopback::start(|request: &Request, number| {
+    answering(|_| 100)
+}
+
+/// Which agent a provider is asked by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Lead,
+    Other,
+}
+
+/// As above, with as many tokens of input as `input` says.
+fn answering(input: impl Fn(Asked) -> u64 + Send + Sync + 'static) -> Loopback {
+    Loopback::start(move |request: &Request, number| {
         let asked = request.json();
         let messages = asked["messages"].as_array().map_or(0, Vec::len);
         let is_lead = asked["messages"][0].to_string().contains("How much revenue?");
@@ -73,7 +85,9 @@ fn provider() -> Loopback {
             (true, _) => json!({ "type": "text", "text": "Revenue is 15, reviewed." }),
             (false, _) => json!({ "type": "text", "text": "15 is right." }),
         };
-        Answer::stream(streamed(number, &block))
+        let asked = if is_lead { Asked::Lead } else { Asked::Other };
+        let tokens = format!("\"input_tokens\":{}", input(asked));
+        Answer::stream(streamed(number, &block).replace("\"input_tokens\":100", &tokens))
     })
     .expect("a provider")
 }
@@ -194,22 +208,32 @@ fn a_waiting_call_of_the_other_agent_parks_both() {
 /// KODE-70: what the other agent uses counts for the budget of the command.
 #[test]
 fn the_other_agent_has_the_rest_of_the_budget() {
-    let provider = provider();
+    let provider = answering(|asked| if asked == Asked::Other { 50_000 } else { 100 });
     let sandbox = configured(shop(CONFIG), &provider, "");
     write_agents(&sandbox);
-    // Each answer has 137 tokens or more: a budget that ends after the other agent's first one.
-    let stopped = (300..6_000).step_by(150).find_map(|tokens| {
-        let line = format!(
-            "agent run --agent lead --session talk-{tokens} --create --max-tokens {tokens} -m 'How much revenue?'"
-        );
-        let printed = run(&sandbox, &line);
-        let listed = json_of(&sandbox, "agent sessions list --json");
-        let items = listed["data"]["items"].as_array().expect("sessions");
-        let child = json!(format!("talk-{tokens}-call-1"));
-        let is_begun = items.iter().any(|item| item["session"] == child);
-        (printed.code == Some(7) && is_begun).then_some(printed.stderr)
-    });
-    insta::assert_snapshot!(stopped.unwrap_or_default(), @"");
+    check!(&sandbox, "agent run --agent lead --session talk --create --max-tokens 20000 -m 'How much revenue?'", @r#"
+    exit 7
+    --- stderr
+    Project: [SANDBOX]/work
+    asking claude-sonnet-5-5
+    ask_agent {"agent":"reviewer","message":"Is 15 right?"}
+    2 model messages, 50114 tokens in, 40 out, list price $0.1006
+    error: the next model call would exceed the budget: 50154 of 20000 tokens are used
+
+    hint: run the same command again with a larger budget
+    hint: run `ktx agent sessions resume talk` to continue where it ended
+    "#);
+    // The other agent's first answer used it up.
+    check!(&sandbox, "usage --session talk", @"
+    exit 0
+    	messages	input	cache written	cache read	output	cost
+    talk (lead)	1	100	0	7	20	$0.0004
+    talk-call-1 (reviewer)	1	50000	0	7	20	$0.1002
+    total	2	50100	0	14	40	$0.1006
+    --- stderr
+    Project: [SANDBOX]/work
+    ");
+    assert_eq!(provider.requests().len(), 2);
 }
 
 /// A run that keeps no session leaves none of the other agent.

@@ -57,8 +57,25 @@ fn an_empty_question_and_a_role_without_use_are_refused() {
     write(&sandbox, "ktx.yaml", CONFIG);
     commit(&sandbox, "claude-code");
     play(&mut sandbox, json!({ "steps": [{ "text": "Four." }] }));
-    check!(&sandbox, "llm ask", @"");
-    check!(&sandbox, "llm ask one -m two", @"");
+    check!(&sandbox, "llm ask", @"
+    exit 2
+    --- stderr
+    error: the following required arguments were not provided:
+      <QUESTION|--message <TEXT>>
+
+    Usage: ktx llm ask <QUESTION|--message <TEXT>>
+
+    For more information, try '--help'.
+    ");
+    check!(&sandbox, "llm ask one -m two", @"
+    exit 2
+    --- stderr
+    error: the argument '[QUESTION]' cannot be used with '--message <TEXT>'
+
+    Usage: ktx llm ask <QUESTION|--message <TEXT>>
+
+    For more information, try '--help'.
+    ");
     check!(&sandbox, "llm ask -m ' '", @r"
 exit 2
 --- stderr

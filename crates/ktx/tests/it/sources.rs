@@ -563,7 +563,7 @@ fn bad_sources_cost_nothing() {
             dbt,
             "ingest warehouse --connection-id other",
             "exit 2\n--- stderr\nProject: [SANDBOX]/work\n\
-             error: `--connection-id` belongs to `--text`, `--file` and the ingest of a context source\n\n\
+             error: `--connection-id` belongs to `--text`, `--file`, `--transcript` and the ingest of a context source\n\n\
              hint: name the warehouse to ingest without a flag: `ktx ingest <id>`\n",
         ),
         (

@@ -248,7 +248,7 @@ fn names_of_other_sources_are_proposed() {
         ),
         (
             json!({"measures": ["sales.sales_total"], "dimensions": ["sales.town"]}),
-            "unknown column `sales.town`; did you mean `people.town`",
+            "unknown column `sales.town`: `sales` has the columns `id`, `buyer_id`, `amount`; did you mean `people.town`",
         ),
         (
             json!({"measures": ["sales.profit"]}),
