@@ -16,6 +16,9 @@ const COURTESIES: &[&str] = &[
     "very", "vielen", "welcome", "well", "works", "yep", "yes", "you", "your",
 ];
 
+/// Courtesies that answer a question in a conversation.
+const ANSWERS: &[&str] = &["ja", "nein", "no", "ok", "okay", "sure", "yep", "yes"];
+
 /// Longer texts may say something, whatever their words are.
 const MOST_COURTEOUS: usize = 12;
 
@@ -204,10 +207,13 @@ fn message(line: &Value) -> Option<String> {
         "Caveat: ",
     ];
     let is_foreign = is_foreign.iter().any(|sign| text.starts_with(sign));
-    let is_empty = matches!(
-        worthless(text),
-        Some(Worthless::NoWords | Worthless::Courtesy)
-    );
+    let is_empty = match worthless(text) {
+        Some(Worthless::NoWords) => true,
+        Some(Worthless::Courtesy) => !words(text)
+            .iter()
+            .any(|word| ANSWERS.contains(&word.as_str())),
+        Some(Worthless::Code) | None => false,
+    };
     (!is_foreign && !is_empty).then(|| format!("{name}: {text}"))
 }
 

@@ -150,6 +150,44 @@ fn an_interrupted_run_continues() {
     continues(&halted, "6045 tokens for $0.0262");
 }
 
+/// HOLO-50: a case that went wrong continues as a chat in a copy of its session; the case keeps its own.
+#[test]
+fn a_wrong_case_is_forked_into_a_chat() {
+    let provider = model(analyst);
+    let sandbox = tested(&provider, CASES);
+    let printed = run(
+        &sandbox,
+        "agent test cases.yaml --agent analyst --case orders --json",
+    );
+    assert_eq!(printed.code, Some(8), "{printed}");
+    let sessions = sandbox.work().join(".ktx/state/agents/sessions");
+    let mut logs = std::fs::read_dir(sessions).expect("sessions");
+    let log = logs.next().expect("a session").expect("a file").path();
+    let session = log.file_stem().expect("a name").to_string_lossy();
+    let arguments = ["agent", "chat", "--fork", session.as_ref()];
+    let talked = sandbox.run_with_input(&arguments, "How much revenue?\n");
+    insta::assert_snapshot!(talked.expect("a chat"), @"
+    exit: 0
+    --- stdout
+    Answer: 4
+    --- stderr
+    Project: [SANDBOX]/work
+    asking claude-sonnet-5-5
+    1 model messages, 107 tokens in, 20 out, list price $0.0004
+    to continue: ktx agent chat --session [SESSION]
+    ");
+    // The model was told what the case had asked and heard.
+    let requests = provider.requests();
+    let last = requests.last().expect("a request").json();
+    let told = last["messages"].to_string();
+    assert!(
+        told.contains("How many orders?") && told.contains("Answer: 4"),
+        "{told}"
+    );
+    let kept = json_of(&sandbox, &format!("agent sessions show {session} --json"));
+    assert_eq!(kept["messages"].as_array().map(Vec::len), Some(2), "{kept}");
+}
+
 #[test]
 fn a_run_continues_after_its_budget() {
     let provider = model(analyst);

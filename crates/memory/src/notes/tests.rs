@@ -66,6 +66,20 @@ fn a_transcript_is_read_without_tools_and_courtesies() {
 }
 
 #[test]
+fn a_short_answer_to_a_question_stays() {
+    let lines = [
+        r#"{"role":"assistant","content":"Are trials customers?"}"#,
+        r#"{"role":"user","content":"No, thanks."}"#,
+        r#"{"role":"assistant","content":"You are welcome!"}"#,
+    ];
+    let read = read_conversation(&lines.join("\n")).expect("a conversation");
+    assert_eq!(
+        read.pieces,
+        ["Assistant: Are trials customers?\n\nUser: No, thanks."]
+    );
+}
+
+#[test]
 fn a_long_conversation_comes_in_pieces_and_loses_nothing() {
     let parts: Vec<String> = (0..50)
         .map(|number| format!("Ada: message {number} {}", "x".repeat(2_000)))

@@ -443,7 +443,7 @@ fn answers_agree_with_brute_force() {
 #[test]
 fn a_kept_index_answers_like_the_whole_catalog() {
     let (mut answered, mut left) = (0, 0);
-    for seed in 1..=40 {
+    for seed in 1..=12 {
         let mut random = Random::new(seed);
         let world = World::random(&mut random);
         let files = world.files();
