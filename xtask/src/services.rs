@@ -1,5 +1,5 @@
 //! External programs for tests: database servers on loopback, fakes of cloud services, DuckDB's
-//! library, an MCP client, a Python with DuckDB, releases of `claude`. Tests find them only through
+//! library, an MCP client, a Python with DuckDB, releases of `claude`, a browser. Tests find them only through
 //! environment variables. Heavy services, which take long to install or need much memory, start
 //! only on request.
 
@@ -47,6 +47,7 @@ pub(crate) enum Service {
     Claude142,
     ClaudeNewestTested,
     ClaudeLatest,
+    Browser,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,7 @@ impl Service {
             Self::Claude142 => "claude-142",
             Self::ClaudeNewestTested => "claude-newest-tested",
             Self::ClaudeLatest => "claude-latest",
+            Self::Browser => "browser",
         }
     }
 
@@ -96,6 +98,7 @@ impl Service {
             Self::Claude142 => "KTX_TEST_CLAUDE_142",
             Self::ClaudeNewestTested => "KTX_TEST_CLAUDE_NEWEST_TESTED",
             Self::ClaudeLatest => "KTX_TEST_CLAUDE_LATEST",
+            Self::Browser => "KTX_TEST_BROWSER",
         }
     }
 }
@@ -154,6 +157,7 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installatio
         Load::Heavy => fetch(repository, &cache).map_err(Absence::from),
     };
     states.insert(Service::ClaudeLatest, engine(tools::claude_latest));
+    states.insert(Service::Browser, engine(tools::browser));
     let engines: [(Service, Start, State); 3] = [
         (
             Service::ClickHouse,

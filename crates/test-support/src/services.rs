@@ -45,6 +45,8 @@ pub enum ServiceName {
     /// The newest `claude` program in the registry today. Heavy. Never run it with the environment
     /// of the test.
     ClaudeLatest,
+    /// A Chromium, which can run without a screen. Heavy.
+    Browser,
 }
 
 impl ServiceName {
@@ -67,6 +69,7 @@ impl ServiceName {
             Self::Claude142 => "claude-142",
             Self::ClaudeNewestTested => "claude-newest-tested",
             Self::ClaudeLatest => "claude-latest",
+            Self::Browser => "browser",
         }
     }
 
@@ -89,6 +92,7 @@ impl ServiceName {
             Self::Claude142 => "KTX_TEST_CLAUDE_142",
             Self::ClaudeNewestTested => "KTX_TEST_CLAUDE_NEWEST_TESTED",
             Self::ClaudeLatest => "KTX_TEST_CLAUDE_LATEST",
+            Self::Browser => "KTX_TEST_BROWSER",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{is_root, mariadb, postgres};
 use crate::repository::Repository;
@@ -62,6 +62,18 @@ pub(crate) fn install_missing(repository: &Repository, log: &Path) {
             report(apt_get(repository, &install, log));
         }
     }
+}
+
+/// Installs one package, which usual runs do without.
+pub(crate) fn install(repository: &Repository, package: &str, log: &Path) -> Result<()> {
+    ensure!(
+        is_root(repository) && has("apt-get"),
+        "install the package `{package}`: only root can do so here"
+    );
+    terminal::problem(&format!("installing {package}"));
+    apt_get(repository, &["update"], log)?;
+    let install = ["install", "-y", "--no-install-recommends", package];
+    apt_get(repository, &install, log)
 }
 
 fn apt_get(repository: &Repository, arguments: &[&str], log: &Path) -> Result<()> {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::Service;
+use super::{Service, packages};
 use crate::repository::{Repository, file_name};
-use crate::{process, terminal};
+use crate::{environment, process, terminal};
 
 /// The MCP client that the servers are tested with.
 pub(super) const MCP_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
@@ -215,6 +215,16 @@ pub(crate) fn claude_latest(repository: &Repository, cache: &Path) -> Result<Str
     let release = process::output(&mut view)?.trim().to_owned();
     terminal::problem(&format!("the newest `claude` comes with {release}"));
     claude(repository, cache, &release)
+}
+
+/// A Chromium, from Debian's package if there is none.
+pub(crate) fn browser(repository: &Repository, cache: &Path) -> Result<String> {
+    let find = || environment::find_program("chromium", &[]);
+    if find().is_none() {
+        packages::install(repository, "chromium", &cache.join("apt.log"))?;
+    }
+    let browser = find().context("there is no program `chromium`")?;
+    Ok(browser.display().to_string())
 }
 
 const CLAUDE_MARKER: &str = "claude";

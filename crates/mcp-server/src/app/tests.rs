@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ktx_test_support::services::{Service, ServiceName, service};
 use serde_json::{Value, json};
 
 use super::{PAGE, report_page};
@@ -64,12 +65,10 @@ fn shown(browser: &Path, data: &Value) -> String {
     body.to_owned()
 }
 
-/// Run on demand: `KTX_BROWSER=/usr/bin/chromium cargo nextest run -p ktx-mcp-server -E 'test(browser)'`.
+/// Runs with `cargo xtask test --heavy`.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the browser is named on demand")]
 fn a_browser_draws_what_the_result_says() {
-    let Some(browser) = std::env::var_os("KTX_BROWSER") else {
-        println!("not run: `KTX_BROWSER` names no browser");
+    let Service::Available(browser) = service(ServiceName::Browser) else {
         return;
     };
     let browser = Path::new(&browser);
