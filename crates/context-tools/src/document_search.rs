@@ -64,7 +64,7 @@ pub struct DocumentFolder {
     /// The lowest score of a hit, from 0 to 1.
     pub least_score: Option<f64>,
     pub ignored: IgnoredFiles,
-    /// Who computes vectors; `None` if nobody does.
+    /// The provider of vectors, if there is one.
     pub vectors: Option<DocumentVectors>,
 }
 

@@ -1,12 +1,14 @@
-//! Asks a provider for the vectors of passages, and leaves it alone for a while after a failure.
+//! Asks a provider for the vectors of passages, and pauses after a failure.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use ktx_diagnostics::Failure;
 use ktx_search::{Unembedded, Vectors};
 
-/// How long the provider is left alone after the first failure. Each further one doubles the time.
+/// The pause after the first failure. Each further one doubles the time.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
@@ -126,6 +128,17 @@ pub(crate) async fn embed(
         store.keep_refused(refused).await?;
     }
     Ok(embedded)
+}
+
+/// Removes a database with what SQLite keeps beside it.
+pub(crate) fn remove_database(path: &Path) -> Result<(), Failure> {
+    // The log goes first: a new file must not meet the log of an old one.
+    for ending in ["-wal", "-shm", ""] {
+        let mut name = path.to_owned().into_os_string();
+        name.push(ending);
+        ktx_project_store::remove(&PathBuf::from(name))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

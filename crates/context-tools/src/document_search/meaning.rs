@@ -3,7 +3,7 @@
 //! A provider that fails keeps nothing from being found by its words: the answer says why meanings
 //! were not compared.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use ktx_diagnostics::{chain, counted};
 use ktx_search::{Index, QueryVector, SearchError, Unembedded, VectorModel, Vectors};
 
 use super::{DocumentLane, Searched, State};
-use crate::embedding::{OF_A_SEARCH, PassageStore, Proof, embed};
+use crate::embedding::{OF_A_SEARCH, PassageStore, Proof, embed, remove_database};
 
 /// Who computes the vectors of documents, and where they are kept.
 pub struct DocumentVectors {
@@ -68,6 +68,16 @@ fn reason(error: &SearchError) -> String {
     chain(error).join(": ")
 }
 
+/// Attaches the vectors. Damaged ones are thrown away, and their texts are embedded again.
+fn attach(index: &mut Index, file: &Path) -> Result<(), String> {
+    let mut attached = index.attach_vectors(file);
+    if attached.as_ref().is_err_and(SearchError::is_damaged) {
+        remove_database(file).map_err(|failure| failure.message)?;
+        attached = index.attach_vectors(file);
+    }
+    attached.map_err(|error| reason(&error))
+}
+
 impl Searched {
     /// Embeds the query, then parts that are new.
     pub(super) async fn meaning(&self, state: &mut State, query: &str) -> Meaning {
@@ -95,15 +105,14 @@ impl Searched {
         warnings: &mut Vec<String>,
     ) -> Result<QueryVector, String> {
         let Some(vectors) = &self.folder.vectors else {
-            return Err("nobody gives embeddings".to_owned());
+            return Err("the agent has no provider of embeddings".to_owned());
         };
         let provider = vectors.provider.as_ref();
         if let Some(reason) = self.pause.reason((vectors.now)()) {
             return Err(reason);
         }
         let index = &mut state.index;
-        let attached = index.attach_vectors(&vectors.file);
-        attached.map_err(|error| reason(&error))?;
+        attach(index, &vectors.file)?;
         let found = provider.embed(&[query.to_owned()]).await;
         let found = found.map_err(|error| error.to_string());
         let found = self.pause.note(found, (vectors.now)())?;

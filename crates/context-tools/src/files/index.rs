@@ -15,9 +15,10 @@ use ktx_search::{
 use ktx_vocabulary::ConnectionId;
 
 use super::kept::PageUnits;
-use super::meaning::{Meaning, remove_database};
+use super::meaning::Meaning;
 use super::{IndexPlace, Inner, lock};
 use crate::documents;
+use crate::embedding::remove_database;
 use crate::scans::Shown;
 
 /// Said when an index was thrown away.

@@ -14,7 +14,7 @@ use ktx_search::{
 
 use super::index::has_folder;
 use super::{FileContext, IndexPlace, Inner};
-use crate::embedding::{OF_A_SEARCH, PassageStore, Proof, embed};
+use crate::embedding::{OF_A_SEARCH, PassageStore, Proof, embed, remove_database};
 
 /// Said when the vectors were thrown away.
 const DAMAGED: &str = "the vectors of passages were damaged; ktx asks for them again";
@@ -146,7 +146,7 @@ impl FileContext {
         Ok(found.into_iter().map(query).collect())
     }
 
-    /// Whether nothing is left to embed, as far as can be known without waiting for others.
+    /// Whether every passage has a vector, as far as can be known without waiting for others.
     async fn is_embedded(&self, model: &VectorModel) -> bool {
         let model = model.clone();
         let look = move |inner: &Inner| {
@@ -377,15 +377,4 @@ impl Inner {
             IndexPlace::Memory => self.layout.state().join(NAME),
         }
     }
-}
-
-/// Removes a database with what SQLite keeps beside it.
-pub(super) fn remove_database(path: &std::path::Path) -> Result<(), Failure> {
-    // The log goes first: a new file must not meet the log of an old one.
-    for ending in ["-wal", "-shm", ""] {
-        let mut name = path.to_owned().into_os_string();
-        name.push(ending);
-        ktx_project_store::remove(&PathBuf::from(name))?;
-    }
-    Ok(())
 }
