@@ -1,5 +1,6 @@
 //! `ktx runs show`: the plan, the results, the cost and the conversations of one run.
 
+use jiff::Timestamp;
 use ktx_diagnostics::Exit;
 use ktx_project_store::{Run, RunStatus};
 use ktx_usage_ledger::{Group, Window};
@@ -55,9 +56,10 @@ pub(super) fn show(
         run.id,
         run.status.as_str()
     ))?;
-    let mut times = format!("started {}", run.started);
+    let second = |at: Timestamp| at.strftime("%Y-%m-%dT%H:%M:%SZ");
+    let mut times = format!("started {}", second(run.started));
     if let Some(finished) = run.finished {
-        times = format!("{times}, ended {finished} after {}", took(&run));
+        times = format!("{times}, ended {} after {}", second(finished), took(&run));
     }
     printer.line(&times)?;
     for line in plan_lines(&RunPlan::of_detail(&run.detail)) {
@@ -77,7 +79,7 @@ pub(super) fn show(
     match (&conversation, depth) {
         (Conversation::Absent(reason), _) => printer.note(&format!("no transcript: {reason}")),
         (Conversation::Kept(_), Depth::Overview) => printer.note(&format!(
-            "`ktx runs show {} --transcript` prints what the models were told and answered",
+            "`ktx runs show {} --transcript` prints the prompts and answers of the models",
             run.id
         )),
         (Conversation::Kept(_), Depth::Transcript) => {}
@@ -121,7 +123,7 @@ fn names(value: &Value, key: &str) -> String {
     names.join(", ")
 }
 
-/// The parts of a run by outcome: what was written, what waits, what failed.
+/// The parts of a run by outcome: written, waiting, failed.
 fn detail_lines(detail: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     for warehouse in list(detail, "warehouses") {
