@@ -120,7 +120,7 @@ pub fn suggest(facts: &SourceFacts<'_>) -> Vec<Suggestion> {
             .values
             .get(&column.name)
             .map_or(&[][..], Vec::as_slice);
-        draft.aggregates((source, column), seen);
+        draft.aggregates(source, column, seen);
     }
     draft.rates(source);
     if facts.time_dimension == Declared::No {
@@ -166,7 +166,7 @@ impl Draft {
         }
     }
 
-    fn aggregates(&mut self, (source, column): (&Source, &Column), seen: &[String]) {
+    fn aggregates(&mut self, source: &Source, column: &Column, seen: &[String]) {
         let name = &column.name;
         if !is_plain(name) || is_flag(seen) || names::is_technical(name) {
             return;

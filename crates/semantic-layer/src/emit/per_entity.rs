@@ -82,7 +82,7 @@ fn expanded_within(
     let mut columns = Vec::new();
     let mut sources = Vec::new();
     for call in found {
-        let source = value_source((catalog, dialect), &call, within, &mut taken)?;
+        let source = value_source(catalog, dialect, &call, within, &mut taken)?;
         let value = source.columns.last().map_or("", |column| &column.name);
         columns.push(ValueColumn {
             call: call.whole.to_owned(),
@@ -105,7 +105,8 @@ fn expanded_within(
 
 /// Returns the source with the value of a call for each row of its entity.
 fn value_source(
-    (catalog, dialect): (&Catalog, Dialect),
+    catalog: &Catalog,
+    dialect: Dialect,
     call: &Call<'_>,
     within: &[Call<'_>],
     taken: &mut Vec<String>,
@@ -122,7 +123,7 @@ fn value_source(
     let source = catalog
         .source(entity)
         .ok_or_else(|| catalog.unknown_source(entity))?;
-    check_levels((entity, measure), call, within)?;
+    check_levels(entity, measure, call, within)?;
     let grain = catalog.row_key(source);
     if grain.is_empty() {
         return invalid(format!(
@@ -209,7 +210,8 @@ fn value_source(
 
 /// Refuses a level that goes back to the source of one around it, and a level over values that nothing aggregates.
 fn check_levels(
-    (entity, measure): (&str, &str),
+    entity: &str,
+    measure: &str,
     call: &Call<'_>,
     within: &[Call<'_>],
 ) -> Result<(), QueryError> {

@@ -262,7 +262,7 @@ pub struct ManifestJoin {
     pub coverage: Option<f64>,
     #[serde(default)]
     pub evidence: Option<JoinEvidence>,
-    /// True if no row of the entry lacks the key; absent if some do or nobody has counted.
+    /// True if no row of the entry lacks the key; absent if some do or no scan has counted.
     #[serde(default)]
     pub keyed: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! Columns that mean what somebody called otherwise: `title` for `name`, `placed_at` for `date`.
+//! Finds columns by what a name means: `title` for `name`, `placed_at` for `date`.
 
 use std::cmp::Reverse;
 
