@@ -201,7 +201,7 @@ impl Scheduler {
                 });
             }
             let mut moments = (entry.firings)(known.until, now);
-            // The clock may have been set back behind them.
+            // The clock may have been set to a time before them.
             moments.retain(|moment| !known.has_fired(*moment));
             let span = last.map(|last| last.span);
             let planned = plan::plan(&moments, now, span, entry.catch_up);

@@ -1,7 +1,7 @@
 //! Where the context layer no longer says what is: names that the warehouse has lost, promises that
 //! its values break, links that lead nowhere.
 //!
-//! Everything is compared with the last scan. Nothing is asked of a warehouse or a model.
+//! Everything is compared with the last scan. ktx asks neither a warehouse nor a model.
 
 mod pages;
 mod promises;

@@ -32,7 +32,7 @@ pub enum UnitOutcome {
 }
 
 impl UnitOutcome {
-    /// Returns whether the model has nothing more to say about this input.
+    /// Returns whether the model is done with this input.
     pub(crate) const fn is_final(self) -> bool {
         matches!(
             self,

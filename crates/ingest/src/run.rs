@@ -178,7 +178,7 @@ async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<()
     let judgements = triage::judge(run).await?;
     report.units = units::read(run, judgements).await;
     if report.stop().is_none() {
-        // Not before: a unit that is read may go on with what was read from a file that is gone.
+        // Not earlier: a unit may continue a page that came from a file that is gone.
         report.eviction = eviction::evict(run)?;
     }
     if report.stop().is_none() {

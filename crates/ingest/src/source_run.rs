@@ -136,7 +136,7 @@ impl<'a> SourceRun<'a> {
         self.workspace_at(self.run_store.begin()?)
     }
 
-    /// Reads the files that an interrupted loop of a work item began with, if it can go on with the same input.
+    /// Reads the files that an interrupted loop of a work item began with, if its input is still the same.
     pub(crate) fn earlier_workspace(
         &self,
         work: &str,

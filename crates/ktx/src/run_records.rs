@@ -198,7 +198,7 @@ impl RecordSink for RunTranscript {
     }
 }
 
-/// Reads what models were told and answered in a run; `None` if nothing of it is on this machine.
+/// Reads the prompts and answers of a run; `None` if this machine has no record of them.
 pub(crate) fn transcript(run: &RunId, project: &OpenProject) -> Outcome<Option<Vec<Value>>> {
     let path = project.store.run_file(run, RunFile::Transcript);
     let bytes = read_optional(&path).map_err(|error| {

@@ -120,7 +120,7 @@ pub struct Typed {
     pub known: BTreeMap<String, String>,
 }
 
-/// Why a resource, a prompt or a completion cannot be given, in words for people and models.
+/// Why a resource, a prompt or a completion cannot be given, in plain words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
     /// There is no such resource.

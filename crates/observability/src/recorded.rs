@@ -31,11 +31,11 @@ pub trait RecordSink: Send + Sync {
     /// Returns a text without secrets.
     fn redact(&self, text: &str) -> String;
 
-    /// Appends a line. A line that cannot be written is lost; the work goes on.
+    /// Appends a line. A line that cannot be written is lost; the work continues.
     fn append(&self, line: &str);
 }
 
-/// Passes every operation on and records it: what the model was told, which tools it called, what it answered. Handles
+/// Passes every operation on and records it: the prompt, the calls of tools, the answer. Handles
 /// of single runs are passed on as they are: their callers have logs of their own.
 pub struct RecordedRuntime {
     inner: Arc<dyn LlmRuntime>,

@@ -30,7 +30,7 @@ pub struct SyncState {
 }
 
 impl Store {
-    /// Returns what is known about syncs; nothing if the file cannot be read, which the next sync writes anew.
+    /// Returns what is known about syncs; an empty state if the file cannot be read; the next sync writes it again.
     pub fn sync_state(&self) -> SyncState {
         let bytes = read_optional(&self.layout().sync_state());
         let bytes = bytes.ok().flatten().unwrap_or_default();

@@ -15,7 +15,7 @@ pub const KEPT_RUNS: usize = 100;
 /// A file about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFile {
-    /// What models were told and answered, one JSON object a line.
+    /// The prompts and answers of models, one JSON object per line.
     Transcript,
     /// The notes that the run has not captured.
     Notes,

@@ -43,7 +43,7 @@ pub struct ReadableColumn {
     pub mask: Option<String>,
 }
 
-/// Returns whether the warehouse evaluates nothing of a statement on rows that a filter leaves out. Elsewhere the
+/// Returns whether the warehouse never evaluates a part of a statement on rows that a filter leaves out. Elsewhere the
 /// text of an error can hold a value of such a row.
 pub const fn keeps_filters_apart(dialect: Dialect) -> bool {
     fence(dialect).is_some()

@@ -180,8 +180,8 @@ fn cases_needed_of(gains: &[f64], majorities: &[f64]) -> Option<usize> {
     Some(cases_needed(gains)?.max(cases_needed(majorities)?))
 }
 
-/// ((1.96+0.84)·s/d)² with the deviation s and the mean d of the differences: 80 % power at 5 %. With as many cases as
-/// that, at least six differ: 2/2⁵ is no proof yet.
+/// ((1.96+0.84)·s/d)² with the deviation s and the mean d of the differences: 80 % power at 5 %. At least six of that
+/// number of cases must differ: 2/2⁵ proves nothing yet.
 fn cases_needed(gains: &[f64]) -> Option<usize> {
     const MOST: f64 = 1e9;
     const LEAST: f64 = 6.0;

@@ -278,7 +278,7 @@ fn whole_numbers_are_exact_beside_others() {
     "#);
 }
 
-/// One number alone is no proof of a join that multiplies, and neither is a multiple of 1.
+/// One number alone does not prove that a join multiplies; a multiple of 1 does not, either.
 #[test]
 fn a_fan_out_needs_evidence() {
     let class = |gold: Value, actual: Value| {
@@ -443,7 +443,7 @@ fn many_columns_with_the_same_values_are_told_apart() {
     assert_eq!(lines, ["1", "1", "1", "0"]);
 }
 
-/// Each mapping fits by its codes and none by its numbers: only so many are looked at.
+/// Each mapping fits by its codes and none by its numbers: the search stops after a limit.
 #[test]
 fn the_search_among_linked_numbers_is_bounded() {
     // In each column the numbers are the same, and each is within the tolerance of the next one.

@@ -157,7 +157,7 @@ fn an_ablation_helps_hurts_or_cannot_be_told() {
     assert_eq!(compare_arms(&[]), None);
 }
 
-/// A verdict stands beside its p-value: repeats that change no majority prove nothing.
+/// A verdict follows its p-value: repeats that change no majority prove nothing.
 #[test]
 fn a_verdict_follows_the_printed_p_value() {
     let pair = |base, arm| {

@@ -53,7 +53,7 @@ impl PoolState {
         }
     }
 
-    /// Runs turns until nothing waits or somebody stops one. Returns what stops the next ones, if something has come
+    /// Runs turns until none waits or a caller stops one. Returns what stops the next ones, if something has come
     /// since.
     async fn turns(&self, id: &SessionId, stop: &CancellationToken) -> Option<CancellationToken> {
         loop {

@@ -153,7 +153,7 @@ async fn a_conversation_takes_one_question_at_a_time() {
 }
 
 /// HOLO-36: when the process of the model ends during a turn, the conversation is closed and later questions fail at
-/// once; what was said is kept, and another conversation goes on with it.
+/// once; what was said is kept, and another conversation continues with it.
 #[tokio::test]
 async fn a_crash_closes_the_conversation_and_loses_nothing() {
     let crashed = LlmError::new(LlmErrorKind::Crashed, "Claude Code ended");

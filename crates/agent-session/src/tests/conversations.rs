@@ -246,7 +246,7 @@ async fn a_subscriber_continues_at_its_bookmark() {
     assert!(second.next_record().await.unwrap().is_none());
 }
 
-/// KODE-44: what a slow subscriber has not heard, it reads; nothing is lost or told twice.
+/// KODE-44: a slow subscriber reads what it has missed: every record arrives, and only once.
 #[test]
 fn a_subscriber_that_lags_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -133,7 +133,7 @@ async fn manuals_are_read_once() {
     "#);
 }
 
-/// KODE-67: a file that others have changed is told once, to the model and to those who follow; so is the
+/// KODE-67: a file that others have changed is reported once, to the model and to subscribers; so is the
 /// progress of a call.
 #[tokio::test]
 async fn changed_files_and_progress_are_told() {
@@ -169,7 +169,7 @@ async fn changed_files_and_progress_are_told() {
     "#);
 }
 
-/// KODE-44: the types that are told to subscribers.
+/// KODE-44: the types that subscribers get.
 #[test]
 fn the_schema_names_every_type_of_event() {
     assert_snapshot!(crate::event::schema::names().join(" "), @"think_chunk_start think_chunk think_chunk_end text_chunk_start text_chunk text_chunk_end tool:start tool:end tool:error done permission_required permission_decided state_changed step_complete error token_usage tool_executed agent_resumed breakpoint_changed status context_compression tool_manual_updated file_changed tool_custom_event todo_reminder todo_changed reminder_sent queued subagent room_stopped scheduler_triggered rate_limit_observed rate_limit_refused rate_limit_wait_started rate_limit_wait_tick rate_limit_wait_finished retry isolation_verified");

@@ -56,7 +56,7 @@ fn night() -> Vec<RuntimeEvent> {
     ]
 }
 
-/// KODE-42: limits, waits, retries and the isolation of the model's program are told on the Monitor channel of the
+/// KODE-42: limits, waits, retries and the isolation of the model's program are events of the Monitor channel of the
 /// session whose turn meets them, and no longer than it runs.
 #[tokio::test]
 async fn monitors_hear_of_limits_retries_and_isolation() {

@@ -172,7 +172,7 @@ fn a_project_file_that_leads_out_is_not_read() {
     );
 }
 
-/// Of a source that is too large, the first files are read and the others are named.
+/// For a source that is too large, ktx reads the first files and names the others.
 #[test]
 fn a_source_of_200_mb_is_read_in_part() {
     let folder = folder(&[("dbt_project.yml", "name: shop\n")]);

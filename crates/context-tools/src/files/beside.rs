@@ -1,6 +1,6 @@
 //! Searches side by side: each through a connection of its own, over an index that is up to date.
 //!
-//! Only one caller at a time brings the index up to date. As soon as it is, nobody waits for it.
+//! Only one caller at a time brings the index up to date. After that, no caller waits for it.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};

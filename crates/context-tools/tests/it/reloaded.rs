@@ -106,7 +106,7 @@ async fn settings_are_opened_again_only_when_their_content_changes() {
     assert_eq!(opened(), 1);
     let config = std::fs::read_to_string(client.project.folder.path().join("ktx.yaml"));
     let config = config.expect("the settings");
-    // Written anew with the same content.
+    // Written again with the same content.
     client.project.write("ktx.yaml", &config);
     client.context.connections().await.expect("connections");
     assert_eq!(opened(), 1);

@@ -32,7 +32,7 @@ async fn found_by_many(context: &Arc<FileContext>, word: &str) -> Vec<Vec<String
             tokio::spawn(async move {
                 let mut outcomes = context.search(vec![query]).await.expect("an answer");
                 let outcome = outcomes.pop().expect("an outcome");
-                // A broken source is told of.
+                // A broken source causes a warning.
                 assert!(outcome.warnings.len() <= 1, "{:?}", outcome.warnings);
                 let hits = outcome.hits.into_iter();
                 hits.map(|hit| hit.id).collect::<Vec<String>>()

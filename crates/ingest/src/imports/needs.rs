@@ -99,7 +99,7 @@ impl Names {
         needs.find(|need| {
             let is_known = self.added.contains(need) && !self.left.contains(need);
             let is_column = need.kind == DefinitionKind::Column;
-            // Columns of the table are no definitions.
+            // Columns of the table are not definitions.
             if is_known || (is_column && !self.left.contains(need)) {
                 return false;
             }

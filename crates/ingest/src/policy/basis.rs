@@ -7,7 +7,7 @@ use ktx_semantic_layer::authored::{Authored, Column, Meta, OverlayJoin, Segment}
 
 use super::read;
 
-/// What the measures of a source are computed from. Texts about it are no part of it.
+/// What the measures of a source are computed from. Descriptions do not belong to it.
 #[derive(Debug, Default)]
 struct Basis {
     /// Where its rows come from, what each of them is, and what is switched off.

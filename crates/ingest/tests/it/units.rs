@@ -316,7 +316,7 @@ async fn a_stopped_run_evicts_nothing() {
     assert!(!world.has_page("one") && world.has_page("three"));
 }
 
-/// A page that a new unit goes on with is not removed in between.
+/// A page that a new unit continues is not removed in between.
 #[tokio::test]
 async fn a_page_that_a_new_unit_goes_on_with_stays() {
     let world = World::new();
@@ -343,7 +343,7 @@ async fn a_page_that_a_new_unit_goes_on_with_stays() {
     );
 }
 
-/// A loop that was cut off goes on where it was, also if loops that ran beside it have committed since.
+/// A loop that was cut off continues where it was, even if loops that ran beside it have committed since.
 #[tokio::test]
 async fn a_cut_off_loop_goes_on_whatever_others_have_committed() {
     let mut world = World::new();

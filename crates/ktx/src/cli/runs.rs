@@ -29,7 +29,7 @@ pub enum RunsCommand {
         /// The run, or the beginning of its id [default: the last one]
         #[arg(value_name = "RUN")]
         id: Option<String>,
-        /// Also print what the models were told and answered, without secrets
+        /// Also print the prompts and answers of the models, without secrets
         #[arg(long)]
         transcript: bool,
     },

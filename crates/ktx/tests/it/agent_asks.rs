@@ -73,7 +73,7 @@ enum Asked {
     Other,
 }
 
-/// As above, with as many tokens of input as `input` says.
+/// As above, with the number of input tokens that `input` returns.
 fn answering(input: impl Fn(Asked) -> u64 + Send + Sync + 'static) -> Loopback {
     Loopback::start(move |request: &Request, number| {
         let asked = request.json();
@@ -298,7 +298,7 @@ fn a_tested_agent_asks_another_one() {
     "#);
 }
 
-/// A model that asks both reviewers in one step. Each reviewer reads 50,000 tokens, and goes on when both have begun.
+/// A model that asks both reviewers in one step. Each reviewer reads 50,000 tokens, and continues when both have begun.
 fn two_at_once() -> Loopback {
     let begun = AtomicUsize::new(0);
     Loopback::start(move |request: &Request, number| {

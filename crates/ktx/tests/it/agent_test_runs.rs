@@ -176,7 +176,7 @@ fn a_wrong_case_is_forked_into_a_chat() {
     1 model messages, 107 tokens in, 20 out, list price $0.0004
     to continue: ktx agent chat --session [SESSION]
     ");
-    // The model was told what the case had asked and heard.
+    // The request holds the question and the answer of the case.
     let requests = provider.requests();
     let last = requests.last().expect("a request").json();
     let told = last["messages"].to_string();

@@ -179,7 +179,7 @@ fn what_would_be_another_number_is_left() {
     assert_eq!(wrong_answers(&sandbox, questions), "");
 }
 
-/// What cannot be read stays, and the report says so: without the columns of a database nobody knows what is gone.
+/// What cannot be read stays, and the report says so: without the columns of a database, ktx cannot tell which cards are gone.
 #[test]
 fn imports_stay_while_metabase_does_not_list_the_columns() {
     let sum = |id: u64, name: &str| {

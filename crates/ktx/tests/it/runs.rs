@@ -78,7 +78,7 @@ fn a_project_without_runs_says_so() {
     ");
 }
 
-/// The transcript has what the model was told, called and answered, and no secret.
+/// The transcript has prompts, tool calls and answers, and no secret.
 #[test]
 fn a_run_shows_its_calls_and_its_transcript() {
     let mut steps = captures();
@@ -103,7 +103,7 @@ fn a_run_shows_its_calls_and_its_transcript() {
       refused wiki_write: line 5 looks like a password, key or token: leave it out
     --- stderr
     Project: [SANDBOX]/work
-    `ktx runs show [UUID] --transcript` prints what the models were told and answered
+    `ktx runs show [UUID] --transcript` prints the prompts and answers of the models
     "#);
     let shown = json_of(&sandbox, "runs show --json");
     assert!(!shown.to_string().contains("hunter2"), "{shown}");
@@ -197,7 +197,7 @@ fn a_retry_captures_the_notes_that_failed() {
     call 1: memory, warehouse, "Refunds are not revenue.", 3 turns, 2 tool calls
     --- stderr
     Project: [SANDBOX]/work
-    `ktx runs show [UUID] --transcript` prints what the models were told and answered
+    `ktx runs show [UUID] --transcript` prints the prompts and answers of the models
     "#);
     let latest = last(&sandbox);
     assert_ne!(latest, id);

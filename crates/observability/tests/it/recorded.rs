@@ -1,4 +1,4 @@
-//! A recorded runtime writes what a model was told, called and answered, without secrets.
+//! A recorded runtime writes prompts, tool calls and answers, without secrets.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Files about runs: private, ignored by git, and only of the latest runs; and what is known about syncs.
+//! Files about runs: private, ignored by git, and only of the latest runs; and the state of syncs.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -58,7 +58,7 @@ fn one_process_repeats_syncs() {
     assert_eq!(store.sync_state(), state);
     drop(lock);
     assert!(!store.repeats_syncs());
-    // A file that is no state is written anew by the next sync.
+    // The next sync replaces a file that does not hold a state.
     std::fs::write(store.layout().state().join("sync.json"), "[").expect("a file");
     assert_eq!(store.sync_state(), SyncState::default());
 }

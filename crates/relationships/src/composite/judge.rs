@@ -216,7 +216,7 @@ fn cardinality(facts: &Facts<'_>, proposal: &Proposal) -> Cardinality {
     }
 }
 
-/// Returns whether so many rows refer to different groups that chance is excluded. Few rows may have no group twice only
+/// Returns whether the number of rows that refer to different groups excludes chance. Few rows may have no group twice only
 /// because there are few yet.
 fn is_no_chance(facts: &Facts<'_>, proposal: &Proposal) -> bool {
     let rows = |at: usize| {

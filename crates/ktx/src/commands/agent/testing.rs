@@ -306,7 +306,7 @@ impl TestCommand<'_> {
         let file = self.chosen.file.as_ref();
         let evaluations = file.and_then(|file| file.evaluations.as_ref());
         let mut cases = BTreeMap::new();
-        // What a file holds is no part of its case.
+        // The content of a file does not belong to its case.
         let has_files = |case: &&WrittenCase| case.turns.iter().any(|turn| !turn.files.is_empty());
         for case in self.chosen.cases.iter().filter(|case| !has_files(case)) {
             let asked = WrittenCase {

@@ -150,7 +150,7 @@ impl ReadSources {
     }
 
     /// Returns the sources without units that a retry leaves: what has changed since the earlier run. Units that are
-    /// known already cost nothing and stay, so that nothing about them is taken for gone.
+    /// known already cost nothing and stay, so that their files do not count as removed.
     pub(super) fn only(
         mut self,
         scope: &RetryScope,

@@ -22,7 +22,7 @@ use crate::report::{Outcome, Report as _};
 /// The command as the lock names it.
 const COMMAND: &str = "ktx mcp";
 
-/// Reads the project anew at each call, because a server runs for days.
+/// Reads the project again at each call, because a server runs for days.
 struct Desk {
     invocation: Invocation,
     dir: PathBuf,

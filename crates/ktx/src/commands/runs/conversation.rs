@@ -1,4 +1,4 @@
-//! What the models of a run were told, called and answered.
+//! The prompts, tool calls and answers of a run.
 
 use ktx_diagnostics::{counted, excerpt};
 use ktx_memory::one_line;

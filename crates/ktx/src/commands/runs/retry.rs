@@ -19,7 +19,7 @@ pub(crate) enum Retry {
     Scan(ScanArgs, RetryScope),
 }
 
-/// The states of parts that are over: nothing is left to do, or a person has to decide.
+/// The states of parts that are over: they are done, or a person has to decide.
 const ENDED: [&str; 4] = ["done", "unchanged", "skipped", "kept-back"];
 
 /// What is left of a run, and what is not.

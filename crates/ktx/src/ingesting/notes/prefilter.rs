@@ -43,7 +43,7 @@ pub(super) fn prefiltered(
     Ok(all.collect())
 }
 
-/// The result of a note that has nothing to say.
+/// The result of a note without content.
 fn nothing() -> Committed {
     Committed {
         written: Written::default(),

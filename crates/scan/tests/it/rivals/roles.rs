@@ -193,7 +193,7 @@ async fn empty_tables_are_joined_only_where_types_agree() {
     );
 }
 
-/// The kind of a location and the time zone of a stop are no locations and no stops, whatever table has such numbers or
+/// The kind of a location and the time zone of a stop are not locations and stops, whatever table has such numbers or
 /// such a text.
 #[tokio::test]
 async fn a_kind_or_an_attribute_beside_a_role_refers_to_nothing() {

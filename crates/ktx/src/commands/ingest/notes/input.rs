@@ -40,7 +40,7 @@ pub(super) fn notes(args: &IngestArgs, invocation: &Invocation) -> Outcome<Vec<N
 /// Maximum bytes of a conversation.
 const LONGEST_CONVERSATION: u64 = 64 << 20;
 
-/// What a model is told about a piece of a conversation.
+/// The note for a model above a piece of a conversation.
 const ABOUT_PIECES: &str = "This is a conversation of a user with an assistant. Only what the user states or confirms \
                             is knowledge; what the assistant assumes, proposes or has found out is not.";
 
