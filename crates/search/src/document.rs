@@ -5,18 +5,14 @@ use std::collections::BTreeMap;
 use ktx_vocabulary::ConnectionId;
 use sha2::{Digest as _, Sha256};
 
-/// The kinds of documents. Hits with equal scores are listed in this order.
+/// Kinds of documents. Hits with equal scores are listed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Wiki,
     SemanticSource,
-    /// A measure of a semantic source.
     Measure,
-    /// A dimension of a semantic source.
     Dimension,
-    /// A table of the scanned schema.
     Table,
-    /// A column of the scanned schema; its sampled values are in [`Field::SampleValue`].
     Column,
 }
 
@@ -30,7 +26,6 @@ impl Kind {
         Self::Column,
     ];
 
-    /// The spelling in the index file and in tool results.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wiki => "wiki",
@@ -42,7 +37,6 @@ impl Kind {
         }
     }
 
-    /// Parses the spelling of a kind.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
@@ -51,7 +45,6 @@ impl Kind {
 /// The searched parts of a document, most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// Its key, source name or column name.
     Name,
     /// A display name, such as a title or a dotted path.
     Display,
@@ -74,7 +67,6 @@ impl Field {
         Self::Body,
     ];
 
-    /// The spelling in the index file and in tool results.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -88,10 +80,9 @@ impl Field {
     }
 }
 
-/// A part of a long text that is searched separately.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Section {
-    /// The headings above it, outermost first.
+    /// Outermost first.
     pub heading: String,
     pub body: String,
 }
@@ -101,20 +92,18 @@ pub struct Document {
     pub kind: Kind,
     /// Unique per kind and owner.
     pub id: String,
-    /// The connection; `None` belongs to all connections.
+    /// `None` belongs to all connections.
     pub connection: Option<ConnectionId>,
     /// The only user who may see it; `None` means everyone.
     pub owner: Option<String>,
-    /// The searched texts; empty ones may be omitted.
     pub fields: BTreeMap<Field, String>,
-    /// Sections of its text. The best one counts, and the hit is the whole document.
+    /// The best section counts; the hit is the whole document.
     pub sections: Vec<Section>,
-    /// Data that the caller gets back with a hit; opaque to the index.
+    /// Returned with a hit; opaque to the index.
     pub payload: String,
 }
 
 impl Document {
-    /// Creates a document without texts that everyone may see.
     pub fn new(kind: Kind, id: impl Into<String>) -> Self {
         Self {
             kind,
@@ -127,7 +116,6 @@ impl Document {
         }
     }
 
-    /// Adds a searched text; ignores blank text.
     #[must_use]
     pub fn with(mut self, field: Field, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -137,7 +125,6 @@ impl Document {
         self
     }
 
-    /// Adds parts of a long text.
     #[must_use]
     pub fn in_sections(mut self, sections: impl IntoIterator<Item = Section>) -> Self {
         self.sections.extend(sections);
@@ -150,14 +137,12 @@ impl Document {
         self
     }
 
-    /// Sets the payload that a hit returns.
     #[must_use]
     pub fn carrying(mut self, payload: impl Into<String>) -> Self {
         self.payload = payload.into();
         self
     }
 
-    /// The text of a field; empty if the document has none.
     pub fn text(&self, field: Field) -> &str {
         self.fields
             .get(&field)

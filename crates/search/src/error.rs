@@ -1,4 +1,4 @@
-//! Why the index cannot be used.
+//! The error type of the index.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,6 @@ use rusqlite::{Error, ErrorCode};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// The file cannot be opened or is not a SQLite database.
     #[error("could not open the search index `{path}`")]
     Open {
         path: PathBuf,
@@ -19,13 +18,11 @@ pub enum SearchError {
         #[from]
         source: rusqlite::Error,
     },
-    /// The file with the vectors, or what belongs to them in the index.
     #[error("could not use the vectors of passages")]
     Vectors {
         #[source]
         source: rusqlite::Error,
     },
-    /// There can be no file with vectors.
     #[error("could not use the vectors of passages: {reason}")]
     NoVectors { reason: String },
 }
@@ -44,12 +41,11 @@ impl SearchError {
         }
     }
 
-    /// Returns true if texts can be searched all the same.
+    /// Returns true if text search still works.
     pub const fn is_of_vectors(&self) -> bool {
         matches!(self, Self::Vectors { .. } | Self::NoVectors { .. })
     }
 
-    /// Returns true if the file is damaged and must be deleted and rebuilt.
     pub fn is_damaged(&self) -> bool {
         let Some(source) = self.source_in_sqlite() else {
             return false;
@@ -67,7 +63,6 @@ impl SearchError {
         }
     }
 
-    /// Returns true if another process is writing the file.
     pub fn is_busy(&self) -> bool {
         let code = self
             .source_in_sqlite()

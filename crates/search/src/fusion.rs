@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 /// Flattens the head of each list.
 const K: f64 = 60.0;
 
-/// One ranked list with its weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking<T> {
     pub weight: f64,
-    /// The items, best first, without duplicates.
     pub items: Vec<T>,
 }
 
@@ -40,7 +38,7 @@ pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<T>]) -> Vec<(T, f64)> {
         .collect()
 }
 
-/// Returns a score relative to the best one, with three decimals; the best is 1.
+/// Returns a score relative to the best one (1), with three decimals.
 pub fn normalized(score: f64, best: f64) -> f64 {
     if best > 0.0 {
         (score / best * 1000.0).round() / 1000.0

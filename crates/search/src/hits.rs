@@ -17,25 +17,19 @@ use crate::terms::Terms;
 use crate::text::Analyzer;
 use crate::vectors::Matrix;
 
-/// Maximum candidates of a lane: more than any index contains.
 const LARGEST_POOL: usize = i32::MAX as usize;
 
-/// Documents that cover less of the query are dropped: any text covers this much by chance.
+/// Any text covers this much by chance.
 const NOISE: f64 = 0.12;
 
-/// Hits that cover less of the query are weak.
 const FITS: f64 = 0.45;
 
-/// What compares meanings.
 #[derive(Clone, Copy)]
 pub(crate) enum Semantic<'m> {
-    /// Nothing, for this reason.
     Skipped(&'static str),
-    /// The vectors of passages and the one of the query.
     Near(&'m Matrix, &'m [f32]),
 }
 
-/// A document that the user may see.
 struct Candidate {
     scored: ScoredDocument,
     id: String,
@@ -112,7 +106,7 @@ fn reports(candidates: &[Candidate], pool: usize, semantic: LaneStatus) -> Vec<L
         .collect()
 }
 
-/// Documents, best first. Most searches need only the first ones, so the others are not sorted before they are needed.
+/// Sorts the rest only on demand, because most searches need only the first documents.
 struct BestFirst {
     first: std::vec::IntoIter<ScoredDocument>,
     rest: Vec<ScoredDocument>,
@@ -151,7 +145,7 @@ impl Iterator for BestFirst {
     }
 }
 
-/// Returns the best documents that the user may see; ties are ordered by kind, name and owner.
+/// Ties are ordered by kind, name and owner.
 fn visible(
     db: &Connection,
     query: &Query,
@@ -273,7 +267,6 @@ fn hit(
     }))
 }
 
-/// Returns heading and text of the section that covers most of the query.
 fn best_section(
     db: &Connection,
     scored: &ScoredDocument,

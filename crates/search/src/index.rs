@@ -28,38 +28,31 @@ pub use nearest::NearDocument;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SyncReport {
-    /// Units checked.
     pub scanned: usize,
-    /// Units read because their stamp had changed.
     pub read: usize,
     pub updated: usize,
     pub deleted: usize,
 }
 
-/// Tells the indexes in memory of this process apart.
 static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
 
-/// The different statements of a search, each prepared once for a connection.
 const STATEMENTS: usize = 128;
 
-/// A search index. Not `Sync`: other threads search beside it through [`Index::address`].
+/// A search index. Not `Sync`: other threads open it again through [`Index::address`].
 #[derive(Debug)]
 pub struct Index {
     db: Connection,
     analyzer: Analyzer,
-    /// Built for the first search.
     thesaurus: OnceCell<Thesaurus>,
     address: IndexAddress,
-    /// Tells the file from others that were or will be at the same place.
+    /// Distinguishes the file from earlier or later ones at the same path.
     birth: String,
     has_vectors: bool,
 }
 
-/// Where an index is, to open it again.
 #[derive(Debug, Clone)]
 pub struct IndexAddress {
     place: Place,
-    /// The vectors of the last search that compared some.
     matrix: Arc<Mutex<Arc<Matrix>>>,
     postings: Arc<Postings>,
 }
@@ -67,7 +60,7 @@ pub struct IndexAddress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     File(PathBuf),
-    /// The name of a database of this process. It lasts as long as a connection to it.
+    /// A database of this process, which lasts as long as a connection to it.
     Memory(String),
 }
 
@@ -80,14 +73,12 @@ impl IndexAddress {
         }
     }
 
-    /// Opens the index once more, to search beside others.
     pub fn open(&self) -> Result<Index, SearchError> {
         Index::at(self.clone())
     }
 }
 
 impl Index {
-    /// Opens the index file or creates it. Empties a file of another index version.
     pub fn open(path: &Path) -> Result<Self, SearchError> {
         Self::at(IndexAddress::of(Place::File(path.to_owned())))
     }
@@ -130,7 +121,6 @@ impl Index {
         }
     }
 
-    /// Returns where to open the index once more.
     pub fn address(&self) -> IndexAddress {
         self.address.clone()
     }
@@ -138,11 +128,8 @@ impl Index {
     /// Synchronizes the index. `units` lists all existing units; the index removes all others.
     /// `read` returns the documents of a unit and is called only for units with a new stamp. `None`
     /// means that the unit cannot be read now: its documents stay, and the next synchronization
-    /// tries again.
-    ///
-    /// Writes nothing if no stamp has changed. All units are read before the file is locked. While
-    /// another process holds the lock, the error [is busy](SearchError::is_busy) and the index does
-    /// not change.
+    /// tries again. Reads all units before it locks the file. While another process holds the lock,
+    /// the error [is busy](SearchError::is_busy) and the index does not change.
     pub fn sync(
         &mut self,
         units: &[UnitState],
@@ -151,13 +138,13 @@ impl Index {
         self.sync_noting((units, &Digest::of(units)), read, &mut |_, _, _| {})
     }
 
-    /// Returns true if the last synchronization read all units of this state, and nothing else.
+    /// Returns true if the index has exactly the units of this state.
     pub fn holds(&self, digest: &Digest) -> Result<bool, SearchError> {
         Ok(held(&self.db)?.is_some_and(|held| held == *digest))
     }
 
-    /// Like [`Index::sync`], but calls `note` for each unit that was read or removed, with the
-    /// number of documents written and removed. The digest stands for all units.
+    /// Calls `note` for each unit that was read or removed, with the number of documents written
+    /// and removed.
     pub fn sync_noting(
         &mut self,
         (units, digest): (&[UnitState], &Digest),
@@ -222,7 +209,6 @@ impl Index {
         Ok(report)
     }
 
-    /// Notes what the index holds already, unless another process is writing.
     fn keep_digest(
         &mut self,
         wanted: &BTreeMap<&str, &str>,
@@ -241,18 +227,16 @@ impl Index {
         }
     }
 
-    /// Returns true if the index has no content.
     pub fn is_empty(&self) -> Result<bool, SearchError> {
         let units = "SELECT NOT EXISTS (SELECT 1 FROM units)";
         Ok(self.db.query_row(units, [], |row| row.get(0))?)
     }
 
-    /// Searches texts only.
     pub fn search(&self, query: &Query) -> Result<SearchOutcome, SearchError> {
         self.search_by(query, Meaning::Unconfigured)
     }
 
-    /// Searches texts and compares meanings, too, if there is a vector.
+    /// Compares meanings, too, if there is a vector.
     pub fn search_by(
         &self,
         query: &Query,
@@ -276,9 +260,8 @@ impl Index {
         hits::search(lexicon, &self.analyzer, query, semantic)
     }
 
-    /// Answers queries if the index holds all units of this state, and nothing else; `None` if it
-    /// does not. Nothing that others write meanwhile changes the answers. Vectors to compare must be
-    /// attached.
+    /// Answers from one snapshot if the index holds exactly the units of this state; otherwise
+    /// returns `None`. Vectors to compare must be attached.
     pub fn search_held<'q>(
         &self,
         digest: &Digest,
@@ -295,7 +278,6 @@ impl Index {
         Ok(answers)
     }
 
-    /// Returns the vectors of all passages. Callers at the same time read them once.
     fn matrix(&self, vector: &QueryVector) -> Result<Arc<Matrix>, rusqlite::Error> {
         let held = held(&self.db)?.unwrap_or_default();
         let dimensions = vector.numbers.len();
@@ -315,12 +297,11 @@ impl Index {
     }
 
     fn known_matrix(&self) -> std::sync::MutexGuard<'_, Arc<Matrix>> {
-        // It is replaced as a whole.
+        // A poisoned lock is harmless: the value is replaced as a whole.
         let matrix = self.address.matrix.lock();
         matrix.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the file with the vectors of passages, if that is not done yet.
     pub fn attach_vectors(&mut self, path: &Path) -> Result<(), SearchError> {
         if !self.has_vectors {
             let beside = match self.address.place {
@@ -333,12 +314,10 @@ impl Index {
         Ok(())
     }
 
-    /// Whether the vectors are attached.
     pub const fn has_vectors(&self) -> bool {
         self.has_vectors
     }
 
-    /// Closes the file with the vectors.
     pub fn detach_vectors(&mut self) -> Result<(), SearchError> {
         if self.has_vectors {
             self.has_vectors = false;
@@ -348,8 +327,8 @@ impl Index {
         Ok(())
     }
 
-    /// Returns some passages that have no vector of this model, in an order that a later call
-    /// continues. The vectors must be attached.
+    /// Returns some passages without a vector, in an order that a later call continues. The vectors
+    /// must be attached.
     pub fn unembedded(
         &mut self,
         model: &VectorModel,
@@ -376,8 +355,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns true if all passages of this state are known to have a vector of this model. The vectors
-    /// must be attached.
+    /// The vectors must be attached.
     pub fn is_embedded(&self, model: &VectorModel, digest: &Digest) -> Result<bool, SearchError> {
         if *digest == Digest::default() || !self.holds(digest)? {
             return Ok(false);
@@ -389,12 +367,12 @@ impl Index {
         }))
     }
 
-    /// Returns how many texts have no vector of this model. The vectors must be attached.
+    /// The vectors must be attached.
     pub fn count_unembedded(&self, model: &VectorModel) -> Result<usize, SearchError> {
         kept::count_unembedded(&self.db, model).map_err(SearchError::vectors)
     }
 
-    /// Keeps the vectors of passages, in the order of both.
+    /// Stores vectors in the order of the passages.
     pub fn keep_vectors(
         &mut self,
         model: &str,
@@ -406,7 +384,7 @@ impl Index {
         kept::keep(&mut self.db, model, pairs).map_err(SearchError::vectors)
     }
 
-    /// Notes passages that the model refuses: they are not listed any more.
+    /// Refused passages are not listed again.
     pub fn keep_refused(
         &mut self,
         model: &str,
@@ -417,18 +395,15 @@ impl Index {
         kept::keep(&mut self.db, model, pairs).map_err(SearchError::vectors)
     }
 
-    /// Lets the passages that the model refused be listed again.
     pub fn forget_refused(&mut self, model: &str) -> Result<(), SearchError> {
         kept::forget_refused(&self.db, model).map_err(SearchError::vectors)
     }
 }
 
-/// The digest of the units that the index holds.
 fn held(db: &Connection) -> Result<Option<Digest>, rusqlite::Error> {
     Ok(schema::noted(db, "units")?.map(Digest::stored))
 }
 
-/// Notes the digest if the index holds all units; otherwise removes the old one.
 fn hold(
     tx: &Transaction<'_>,
     wanted: &BTreeMap<&str, &str>,
@@ -442,7 +417,6 @@ fn hold(
     schema::note(tx, "units", digest.as_str())
 }
 
-/// The differences between the existing units and the index.
 #[derive(Default)]
 struct UnitChanges<'a> {
     unchanged: HashSet<&'a str>,

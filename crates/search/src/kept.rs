@@ -1,8 +1,7 @@
-//! The file with the vectors of passages, attached beside an index.
+//! The file with the vectors of passages, attached to an index.
 //!
-//! It is apart from the index because vectors cost money: a rebuilt index finds them again by the
-//! hashes of the texts. A text that the model refuses has an empty vector, so that it is not sent
-//! again.
+//! It is separate because vectors cost money: a rebuilt index finds them again by the hashes of the
+//! texts. A text that the model refuses has an empty vector, so that it is not sent again.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,18 +12,17 @@ use sha2::{Digest as _, Sha256};
 use crate::schema::{self, PassageRow, SECTION_BITS};
 use crate::vectors::{Matrix, VectorModel, quantized};
 
-/// Maximum number of letters of a passage that are embedded.
+/// In characters.
 const LETTERS: usize = 2000;
 
-/// Bytes of a hash.
 const HASH: usize = 16;
 
-/// The passages `p` that have no vector of the model ?1 with ?2 numbers; with 0, of any length.
+/// Condition for passages `p` without a vector of the model ?1 with ?2 numbers; with 0, of any
+/// length.
 const WITHOUT: &str = "NOT EXISTS (
     SELECT 1 FROM kept.vectors v WHERE v.model = ?1 AND v.hash = p.hash
        AND (?2 = 0 OR length(v.vector) IN (0, ?2)))";
 
-/// A passage that has no vector yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unembedded {
     pub text: String,
@@ -32,7 +30,6 @@ pub struct Unembedded {
     row: PassageRow,
 }
 
-/// Returns true if the file holds vectors that can all be read.
 pub fn are_vectors_whole(path: &Path) -> bool {
     let check = |db: Connection| -> Result<String, rusqlite::Error> {
         db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
@@ -42,30 +39,26 @@ pub fn are_vectors_whole(path: &Path) -> bool {
         .is_ok_and(|found| found == "ok")
 }
 
-/// Where the index is beside which vectors are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beside {
     File,
     Memory,
 }
 
-/// Opens the file with the vectors beside an index.
 pub(crate) fn attach(db: &Connection, path: &Path, beside: Beside) -> Result<(), rusqlite::Error> {
     let path = path.display().to_string();
     let name = match beside {
         Beside::File => path,
-        // Otherwise SQLite would look for the file in memory, too.
+        // Otherwise SQLite would open the file in memory, too.
         Beside::Memory => on_disk(&path),
     };
     db.execute("ATTACH DATABASE ?1 AS kept", [name])?;
     match prepare(db) {
-        // Another attempt must be able to attach it.
         Err(error) => detach(db).and(Err(error)),
         Ok(()) => Ok(()),
     }
 }
 
-/// The URI of a file on the disk.
 fn on_disk(path: &str) -> String {
     let (start, system) = if cfg!(windows) {
         ("file:///", "win32")
@@ -108,10 +101,9 @@ pub(crate) fn detach(db: &Connection) -> Result<(), rusqlite::Error> {
     db.execute_batch("DETACH DATABASE kept")
 }
 
-/// Where the index counts how many times passages were noted.
 const NOTED: &str = "passages";
 
-/// Changes when passages are noted or vectors are kept, by whatever process.
+/// Changes when any process records passages or stores vectors.
 pub(crate) fn versions(db: &Connection) -> Result<String, rusqlite::Error> {
     let noted = schema::noted(db, NOTED)?.unwrap_or_default();
     let mut writes = db.prepare_cached("SELECT number FROM kept.writes")?;
@@ -119,8 +111,7 @@ pub(crate) fn versions(db: &Connection) -> Result<String, rusqlite::Error> {
     Ok(format!("{noted} {}", writes.unwrap_or_default()))
 }
 
-/// The passages of pages by sections, and of pages and sources by name and description, if they have any: their rows
-/// and texts.
+/// SQL for passages: sections of pages, and name and description of pages and sources.
 fn passages() -> String {
     format!(
         "SELECT rowid AS passage, heading || char(10) || body AS text FROM sections
@@ -139,14 +130,13 @@ fn hash(text: &str) -> Vec<u8> {
     digest.iter().take(HASH).copied().collect()
 }
 
-/// Notes the hashes of new passages.
 pub(crate) fn note_passages(db: &mut Connection) -> Result<(), rusqlite::Error> {
     let new: Vec<(i64, Vec<u8>)> = new_passages(db)?;
     if new.is_empty() {
         return Ok(());
     }
     let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    // Another process may have noted some, or removed their documents.
+    // Another process may have recorded some, or removed their documents.
     let new = new_passages(&tx)?;
     let mut insert = tx.prepare("INSERT INTO passages(rowid, hash) VALUES (?1, ?2)")?;
     for (row, hash) in new {
@@ -178,7 +168,7 @@ fn dimensions_of(model: &VectorModel) -> i64 {
     known.unwrap_or_default()
 }
 
-/// The length of the vectors of a model and the units whose passages all have one, as last noted.
+/// Returns the recorded vector length of a model and the units whose passages all have one.
 pub(crate) fn noted(
     db: &Connection,
     model: &str,
@@ -196,7 +186,6 @@ pub(crate) fn noted(
     statement.query_row([model], row).optional()
 }
 
-/// Notes that all passages of these units have a vector of the model.
 pub(crate) fn note(
     db: &Connection,
     model: &VectorModel,
@@ -211,7 +200,6 @@ pub(crate) fn note(
         .map(drop)
 }
 
-/// Returns some passages after a row that have no vector of a model, each text once.
 pub(crate) fn unembedded(
     db: &Connection,
     model: &VectorModel,
@@ -256,7 +244,6 @@ fn text_of(db: &Connection, row: PassageRow) -> Result<Option<String>, rusqlite:
     Ok(text.optional()?.map(|text: String| cut(&text)))
 }
 
-/// Returns how many texts have no vector of a model.
 pub(crate) fn count_unembedded(
     db: &Connection,
     model: &VectorModel,
@@ -268,7 +255,6 @@ pub(crate) fn count_unembedded(
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// Keeps vectors for good.
 pub(crate) fn keep<'v>(
     db: &mut Connection,
     model: &str,
@@ -294,7 +280,6 @@ pub(crate) fn keep<'v>(
     tx.commit()
 }
 
-/// Lets the texts that a model refused be sent again.
 pub(crate) fn forget_refused(db: &Connection, model: &str) -> Result<(), rusqlite::Error> {
     let forgotten = db.execute(
         "DELETE FROM kept.vectors WHERE model = ?1 AND length(vector) = 0",
@@ -309,7 +294,6 @@ pub(crate) fn forget_refused(db: &Connection, model: &str) -> Result<(), rusqlit
     Ok(())
 }
 
-/// Reads the vectors of all passages.
 pub(crate) fn matrix(
     db: &Connection,
     model: &str,

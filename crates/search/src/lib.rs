@@ -1,6 +1,6 @@
 //! Full-text index over wiki pages, semantic sources and the schema; rank fusion.
 //!
-//! The index is a cache in its own SQLite file, which may be deleted at any time. The owner of the
+//! The index is a cache in its own SQLite file, which can be deleted at any time. The owner of the
 //! content passes *units* (a page, the sources of one connection, one scan) with a cheap stamp.
 //! Only units with a new stamp are read again, and only changed documents are written. This crate
 //! must never know LLMs, MCP or where content comes from.

@@ -1,4 +1,4 @@
-//! Blends what full text finds with what vectors find.
+//! Blends full-text scores with vector scores.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,19 @@ use crate::query::Lane;
 use crate::ranking::ScoredDocument;
 use crate::schema::DocumentRow;
 
-/// Share of the score that comes from meaning.
 const MEANING: f64 = 0.4;
 
-/// A document is near the query from this share of the way between the mean and the nearest one.
+/// Minimum nearness, as a fraction of the distance from the mean to the nearest document.
 const NEAR: f64 = 0.5;
 
-/// A document with a smaller cosine is near nothing: unrelated texts have cosines up to 0.2.
+/// Minimum cosine: unrelated texts have cosines up to 0.2.
 pub(crate) const FLOOR: f64 = 0.25;
 
-/// Least way between the mean and the nearest document. Models that give all texts large cosines
-/// differ less than this between texts that have nothing to do with the query.
+/// Minimum distance between the mean and the nearest document. Models that give all texts large
+/// cosines differ less between unrelated texts.
 const LEAST_WAY: f64 = 0.15;
 
-/// Blends scores: both are brought to the range from 0 to 1, where 0 is a document without any
-/// match, or of the mean nearness.
+/// Scales both scores to 0 to 1, where 0 is a document without any match, or of mean nearness.
 pub(crate) fn blend(
     ranked: Vec<ScoredDocument>,
     cosines: Vec<(DocumentRow, f64)>,

@@ -1,6 +1,5 @@
-//! The rows of frequent words, read once while the index stays the same.
-//!
-//! A question has such words among rare ones, and reading their rows again costs more than all else.
+//! Caches the rows of frequent words while the index stays the same, because reading them dominates
+//! the cost of a question.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,20 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::schema::{Group, PassageRow};
 
-/// Fewer rows are read again.
 const LEAST: usize = 256;
 
-/// The most rows of all words, of 16 bytes each.
+/// Maximum cached rows of all words, of 16 bytes each.
 const MOST: usize = 1 << 20;
 
 /// The rows with a term, and the share of its weight that each one earns.
 pub(crate) type Rows = Vec<(PassageRow, f64)>;
 
-/// The columns in which a term is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Columns {
     Texts,
-    /// Short columns that say what a text is about.
     Titles,
     SampleValues,
 }
@@ -36,7 +32,6 @@ impl Columns {
     }
 }
 
-/// What rows were read for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Lookup {
     pub(crate) group: Group,
@@ -44,23 +39,20 @@ pub(crate) struct Lookup {
     pub(crate) expression: String,
 }
 
-/// The kept rows of all words.
 #[derive(Debug, Default)]
 pub(crate) struct Postings(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// The state of the index that the rows are of.
     state: String,
     count: usize,
     lists: HashMap<Lookup, Arc<Rows>>,
 }
 
-/// The kept rows of one state of the index.
 #[derive(Debug, Clone)]
 pub(crate) struct StatePostings<'p> {
     all: &'p Postings,
-    /// Absent while the index may change without notice.
+    /// `None` while the index may change without notice.
     state: Option<String>,
 }
 
@@ -101,10 +93,9 @@ impl StatePostings<'_> {
     }
 }
 
-/// A map whose keys are numbers of rows: these differ in their low bits.
+/// Hashes row numbers, which differ in their low bits.
 pub(crate) type RowMap<K, V> = HashMap<K, V, BuildHasherDefault<RowHasher>>;
 
-/// Spreads the numbers of rows.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct RowHasher(u64);
 

@@ -6,11 +6,11 @@ use crate::document::{Field, Kind};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// The user's or model's text. Two or more words in double quotes are a phrase.
+    /// Two or more words in double quotes are a phrase.
     pub text: String,
-    /// The kinds to search; empty means all.
+    /// Empty means all.
     pub kinds: Vec<Kind>,
-    /// Restricts the search to documents of this connection and of none.
+    /// Includes documents without a connection.
     pub connection: Option<ConnectionId>,
     /// The user whose private documents are searched, too.
     pub user: Option<String>,
@@ -18,7 +18,6 @@ pub struct Query {
 }
 
 impl Query {
-    /// Creates a search over everything.
     pub fn new(text: impl Into<String>, limit: usize) -> Self {
         Self {
             text: text.into(),
@@ -29,21 +28,18 @@ impl Query {
         }
     }
 
-    /// Restricts the search to these kinds.
     #[must_use]
     pub fn of_kinds(mut self, kinds: &[Kind]) -> Self {
         self.kinds = kinds.to_vec();
         self
     }
 
-    /// Restricts the search to one connection.
     #[must_use]
     pub fn in_connection(mut self, connection: Option<&ConnectionId>) -> Self {
         self.connection = connection.cloned();
         self
     }
 
-    /// Includes the private documents of one user.
     #[must_use]
     pub fn for_user(mut self, user: &str) -> Self {
         self.user = Some(user.to_owned());
@@ -51,10 +47,9 @@ impl Query {
     }
 }
 
-/// The ways to find a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// Words of names, descriptions and texts, without their endings.
+    /// Words of names, descriptions and texts, by stem.
     Lexical,
     Dictionary,
     /// Misspelled words, and parts of words in short queries.
@@ -64,7 +59,6 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// The spelling in results.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Lexical => "lexical",
@@ -74,7 +68,7 @@ impl Lane {
         }
     }
 
-    /// Maximum weight of a match in this lane, compared with the word itself.
+    /// Maximum weight of a match in this lane; the word itself has 1.
     pub const fn weight(self) -> f64 {
         match self {
             Self::Lexical | Self::Dictionary | Self::Semantic => 1.0,
@@ -83,17 +77,12 @@ impl Lane {
     }
 }
 
-/// Whether a lane was searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneStatus {
     Available,
-    Skipped {
-        /// A stable reason code.
-        reason: &'static str,
-    },
+    Skipped { reason: &'static str },
 }
 
-/// What one lane returned, to debug a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaneReport {
     pub lane: Lane,
@@ -105,14 +94,11 @@ pub struct LaneReport {
 /// How well a hit matches, independently of the other hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
-    /// It covers the query.
     Fits,
-    /// It covers a small part of the query, or only similar words.
     Weak,
 }
 
 impl Confidence {
-    /// The spelling in results.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fits => "fits",
@@ -126,22 +112,17 @@ pub struct Hit {
     pub kind: Kind,
     pub id: String,
     pub connection: Option<String>,
-    /// The only user who may see it.
     pub owner: Option<String>,
-    /// 1 for the best hit of the search, less for others; three decimals.
+    /// 1 for the best hit of the search; three decimals.
     pub score: f64,
     pub confidence: Confidence,
     /// The covered share of the query, from 0 to 1: rare words weigh more.
     pub covered: f64,
-    /// One descriptive line.
     pub summary: Option<String>,
     /// The matching text, with `<mark>` around the match.
     pub snippet: Option<String>,
-    /// The most significant field that matched.
     pub matched_on: Field,
-    /// The headings above the best section, if the document has sections.
     pub section: Option<String>,
-    /// The lanes that found it, in their order.
     pub lanes: Vec<Lane>,
     pub payload: String,
 }
@@ -151,7 +132,6 @@ pub struct SearchOutcome {
     /// Best first.
     pub hits: Vec<Hit>,
     pub lanes: Vec<LaneReport>,
-    /// Why hits may be missing or outdated, one line per reason; set by the caller that
-    /// synchronizes the index.
+    /// Why hits may be missing or outdated; set by the caller that synchronizes the index.
     pub warnings: Vec<String>,
 }

@@ -1,8 +1,8 @@
 //! Ranks the documents that match a query.
 //!
-//! Each term is scored separately, and a document gets its best row for each term: its head or one
-//! of its sections. That is BM25 over whole documents with two changes: a long document loses
-//! nothing against a short one, and words in the same section count more.
+//! Each term is scored separately, in the best row of each document: its head or one of its
+//! sections. That is BM25 over whole documents, but a long document has no disadvantage, and words
+//! in the same section count more.
 
 mod substitutes;
 
@@ -15,65 +15,52 @@ use crate::terms::{Bond, Term, Terms};
 use crate::thesaurus::Thesaurus;
 use substitutes::Lookup;
 
-/// BM25 weights of the columns of the full-text tables, in column order.
+/// BM25 weights of the full-text columns.
 const WEIGHTS: &str = "6.0, 6.0, 4.0, 3.0, 2.0, 3.0, 4.0, 1.0";
 
 /// Weight of the words in the best section, in addition to the best row of each word.
 const TOGETHER: f64 = 0.5;
 
-/// Weight of two terms that are adjacent, as in the query.
 const ADJACENT: f64 = 0.5;
 
-/// Weight of a phrase that the query quotes.
 const QUOTED: f64 = 1.5;
 
-/// Weight of an exact word, and of one that is misspelled by one or two letters.
+/// Weight by edit distance: 0, 1 or 2.
 const MISSPELLED: [f64; 3] = [1.0, 0.8, 0.6];
 
-/// Weight of a word that is part of a compound.
 const JOINED: f64 = 0.5;
 
-/// Share of the score that depends on how much of the query the document covers.
+/// Share of the score that depends on the coverage of the query.
 const COVERED: f64 = 0.4;
 
-/// Weight of a synonym.
 const SYNONYM: f64 = 0.4;
 
-/// Bound on the score of a part of a name, so that it ranks below every document with the word
-/// itself.
+/// Factor that ranks a part of a name below every document with the word itself.
 const BELOW_EXACT: f64 = 0.9;
 
-/// Rarity of a word that the index does not have.
 const UNKNOWN: f64 = 0.8;
 
-/// A word in more rows counts as frequent.
 const MANY_ROWS: usize = 2000;
 
-/// Queries with more words are questions: parts of words would match anything.
+/// Longer queries are questions: parts of words would match anything.
 const SHORT_QUERY: usize = 3;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScoredDocument {
     pub(crate) row: DocumentRow,
     pub(crate) score: f64,
-    /// The covered share of the query, from 0 to 1: rare words weigh more.
     pub(crate) covered: f64,
     pub(crate) lanes: Vec<Lane>,
-    /// The row that covers most of the query.
     pub(crate) best: Option<PassageRow>,
-    /// What that row earned.
     pub(crate) best_score: f64,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct RankedDocuments {
-    /// All documents with at least one word of the query, in no order.
     pub(crate) documents: Vec<ScoredDocument>,
-    /// Stems that replaced words of the query.
     pub(crate) stems: Vec<String>,
 }
 
-/// What ranking reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Lexicon<'db> {
     pub(crate) db: &'db Connection,
@@ -115,14 +102,11 @@ struct Scorer<'db> {
     thesaurus: &'db Thesaurus,
     postings: &'db StatePostings<'db>,
     group: Group,
-    /// Whether the query is so short that parts of words count.
     matches_word_parts: bool,
-    /// Number of rows of the group.
     total: usize,
     documents: Vec<ScoredDocument>,
     places: RowMap<DocumentRow, usize>,
     passages: RowMap<PassageRow, f64>,
-    /// The total weight of all terms.
     asked: f64,
     stems: Vec<String>,
 }
@@ -151,20 +135,18 @@ impl<'db> Scorer<'db> {
         })
     }
 
-    /// Returns the weight of a term that occurs in this number of rows.
     fn rarity(&self, rows: usize) -> f64 {
         let (total, rows) = (number(self.total), number(rows));
         (1.0 + (total - rows + 0.5).max(0.0) / (rows + 0.5)).ln()
     }
 
-    /// Returns the weight that FTS5 gives such a term; almost 0 if most rows have it.
+    /// Returns the weight in FTS5; almost 0 if most rows have the term.
     fn rarity_in_sqlite(&self, rows: usize) -> f64 {
         let (total, rows) = (number(self.total), number(rows));
         let weight = ((total - rows + 0.5) / (rows + 0.5)).ln();
         if weight > 0.0 { weight } else { 1e-6 }
     }
 
-    /// Returns the rows that match an expression of one phrase.
     fn rows(&self, expression: &str, columns: Columns) -> Result<Rows, rusqlite::Error> {
         let lookup = RowLookup {
             group: self.group,
@@ -195,8 +177,8 @@ impl<'db> Scorer<'db> {
         Ok(rows)
     }
 
-    /// Restricts the rows of a frequent word to those that have it in a title, a summary or a
-    /// heading. How often a text uses the word says little, and scoring all rows is slow.
+    /// Restricts a frequent word to rows with it in a title, summary or heading: how often a text
+    /// uses it says little, and scoring all rows is slow.
     fn many_rows(&self, expression: &str, mut found: Rows) -> Result<Rows, rusqlite::Error> {
         let bm25 = format!("-bm25({}, {WEIGHTS})", self.group.table());
         let titles = self.rows_with(expression, Columns::Titles, &bm25)?;
@@ -210,8 +192,6 @@ impl<'db> Scorer<'db> {
         Ok(found)
     }
 
-    /// Returns the rows that match an expression, in order, with the value that SQL computes for
-    /// each.
     fn rows_with(
         &self,
         expression: &str,
@@ -228,7 +208,6 @@ impl<'db> Scorer<'db> {
         rows.collect()
     }
 
-    /// Returns the rows that contain one of these stems.
     fn rows_of<'s>(
         &self,
         stems: impl Iterator<Item = &'s str>,
@@ -300,7 +279,6 @@ impl<'db> Scorer<'db> {
         Ok(())
     }
 
-    /// Adds the matches of one term. For each document only the best match counts.
     fn merge(&mut self, mut found: Vec<TermMatch>) {
         found.sort_by(|left, right| {
             let by_score = right.score.total_cmp(&left.score);
@@ -368,7 +346,6 @@ impl<'db> Scorer<'db> {
     }
 }
 
-/// The match of one term in one document.
 struct TermMatch {
     row: DocumentRow,
     score: f64,
@@ -389,7 +366,6 @@ fn add(found: &mut Vec<TermMatch>, rows: &Rows, weight: f64, lane: Lane) {
     );
 }
 
-/// Returns the best row of each document; `rows` must be sorted.
 fn best_of_each(rows: &Rows) -> Vec<(DocumentRow, f64)> {
     let mut best: Vec<(DocumentRow, f64)> = Vec::new();
     for (row, earned) in rows {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 
 use crate::document::Kind;
 
-/// The version of the tables and of their content. A cache file with another version is rebuilt.
+/// Version of the tables and their content. A cache file with another version is rebuilt.
 const VERSION: i64 = 4;
 
 const CREATE: &str = "
@@ -78,20 +78,17 @@ const TABLES: [&str; 10] = [
 /// How long to wait for another writing process; after that, results lack its changes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The columns of the full-text tables, as a list for SQL.
 pub(crate) const COLUMNS: &str =
     "name, display, description, comment, expr, sample_value, heading, body";
 
-/// Bits of a full-text row id that number the rows of one document.
 pub(crate) const SECTION_BITS: u32 = 12;
 
-/// Bits of a document row id that number the documents of one kind.
 const NUMBER_BITS: u32 = 40;
 
-/// Maximum number of sections per document; the last one contains the remaining text.
+/// Maximum sections per document; the last one contains the remaining text.
 pub(crate) const MAX_SECTIONS: usize = (1 << SECTION_BITS) - 2;
 
-/// Kinds that are ranked together: whether a word is rare is decided within one group.
+/// Kinds with shared word frequencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Group {
     Pages,
@@ -119,19 +116,17 @@ impl Group {
     }
 }
 
-/// The number of a document, with its kind in the high bits.
+/// The kind is in the high bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct DocumentRow(pub(crate) i64);
 
 impl DocumentRow {
-    /// The lower bound of the numbers of a kind, which no document has.
     pub(crate) fn floor(kind: Kind) -> Self {
         let place = Kind::ALL.iter().position(|one| *one == kind);
         let place = i64::try_from(place.unwrap_or_default()).unwrap_or_default();
         Self(place << NUMBER_BITS)
     }
 
-    /// The upper bound of the numbers of a kind.
     pub(crate) fn ceiling(kind: Kind) -> Self {
         Self(Self::floor(kind).0 + (1 << NUMBER_BITS) - 1)
     }
@@ -141,14 +136,13 @@ impl DocumentRow {
         Kind::ALL.get(place).copied().unwrap_or(Kind::Wiki)
     }
 
-    /// The row of the head (0) or of a section (from 1).
+    /// The head is 0; sections count from 1.
     pub(crate) fn passage(self, section: usize) -> PassageRow {
         let section = section.min(MAX_SECTIONS + 1);
         PassageRow((self.0 << SECTION_BITS) + i64::try_from(section).unwrap_or_default())
     }
 }
 
-/// A row of a full-text table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PassageRow(pub(crate) i64);
 
@@ -162,7 +156,6 @@ impl PassageRow {
     }
 }
 
-/// Configures the connection, and creates the tables if they are missing or have another version.
 pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     db.busy_timeout(PATIENCE)?;
     db.pragma_update(None, "journal_mode", "wal")?;
@@ -192,10 +185,8 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     tx.commit()
 }
 
-/// The key of what tells the tables from those of an earlier or later file at the same place.
 const BIRTH: &str = "birth";
 
-/// Tells the tables from all others, whose documents may have other numbers.
 pub(crate) fn birth(db: &Connection) -> Result<String, rusqlite::Error> {
     Ok(noted(db, BIRTH)?.unwrap_or_default())
 }
@@ -211,13 +202,11 @@ fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     Ok(TABLES.iter().all(|name| names.contains(*name)))
 }
 
-/// Returns what was noted under a key.
 pub(crate) fn noted(db: &Connection, key: &str) -> Result<Option<String>, rusqlite::Error> {
     let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
     statement.query_row([key], |row| row.get(0)).optional()
 }
 
-/// Notes a value in place of an earlier one.
 pub(crate) fn note(db: &Connection, key: &str, value: &str) -> Result<(), rusqlite::Error> {
     let mut statement = db.prepare_cached(
         "INSERT INTO meta(key, value) VALUES (?1, ?2)
@@ -226,7 +215,6 @@ pub(crate) fn note(db: &Connection, key: &str, value: &str) -> Result<(), rusqli
     statement.execute([key, value]).map(drop)
 }
 
-/// Returns the next free document number of a kind.
 pub(crate) fn next(tx: &Transaction<'_>, kind: Kind) -> Result<DocumentRow, rusqlite::Error> {
     let floor = DocumentRow::floor(kind);
     let last: Option<i64> = tx
@@ -235,7 +223,6 @@ pub(crate) fn next(tx: &Transaction<'_>, kind: Kind) -> Result<DocumentRow, rusq
     Ok(DocumentRow(last.unwrap_or(floor.0) + 1))
 }
 
-/// Removes a document with its sections.
 pub(crate) fn remove(tx: &Transaction<'_>, row: DocumentRow) -> Result<(), rusqlite::Error> {
     let (head, end) = (row.passage(0).0, row.passage(MAX_SECTIONS + 1).0);
     let sections: i64 = tx

@@ -1,4 +1,4 @@
-//! Extracts the part of a text that shows why it was found, and marks the matches.
+//! Extracts and marks the part of a text that matches.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -7,36 +7,30 @@ use std::ops::Range;
 use crate::terms::{Script, Terms};
 use crate::text::{Analyzer, Language, Token, case_parts, folded, is_ideograph, tokens};
 
-/// Length of a snippet in characters, without the marks.
+/// In characters, without the marks.
 const LETTERS: usize = 90;
 
-/// Characters of the snippet from the first mark on; the others precede it.
+/// Characters from the first mark on; the others precede it.
 const AHEAD: usize = 70;
 
-/// Maximum number of words of a text that are searched for matches.
 const MOST_PIECES: usize = 4000;
 
-/// The stems to mark.
 #[derive(Debug)]
 pub(crate) struct Marks<'a> {
     analyzer: &'a Analyzer,
     stems: BTreeSet<String>,
     pairs: BTreeSet<String>,
     letters: BTreeSet<String>,
-    /// The first letters of the stems: a stem begins as its word does.
     firsts: BTreeSet<char>,
-    /// The words that were looked at: texts repeat them.
     known: RefCell<HashMap<String, bool>>,
 }
 
-/// A word or letter of a text.
 struct Piece {
     range: Range<usize>,
     is_marked: bool,
 }
 
 impl<'a> Marks<'a> {
-    /// Marks the terms of a query, and `more` stems that replaced some of them.
     pub(crate) fn new(analyzer: &'a Analyzer, terms: &Terms, more: &[String]) -> Self {
         let mut marks = Self {
             analyzer,
@@ -138,7 +132,6 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// Returns the part of a text with the most marks; `None` if there are none.
     pub(crate) fn snippet(&self, text: &str) -> Option<String> {
         let pieces = self.pieces(text);
         let window = densest(text, &pieces)?;
@@ -185,7 +178,6 @@ fn is_of_run(text: &str) -> bool {
     text.chars().all(is_ideograph)
 }
 
-/// Returns the first window with the most marks, including the text before them.
 fn densest(text: &str, pieces: &[Piece]) -> Option<Range<usize>> {
     let letters = |range: Range<usize>| text.get(range).map_or(0, |part| part.chars().count());
     let mut best: Option<(usize, Range<usize>)> = None;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::text::{Analyzer, Language, Token, case_parts, folded, run_parts, tokens};
 
-/// Words that are ignored if the query has others: they say how the user asks, not what about.
+/// Words that are ignored if the query has others.
 const STOP_WORDS: &[&str] = &[
     // English
     "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by",
@@ -27,27 +27,21 @@ const STOP_WORDS: &[&str] = &[
 
 const MAX_TERMS: usize = 32;
 
-/// One word of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
     pub(crate) word: String,
-    /// The stems to search, one per language.
     pub(crate) stems: Vec<String>,
     pub(crate) script: Script,
 }
 
-/// How a term is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// By stem.
     Word,
-    /// As two adjacent letters of a script without spaces.
+    /// Two adjacent letters of a script without spaces.
     Pair,
-    /// As the first letter of such a pair.
     Letter,
 }
 
-/// Adjacent terms, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
     pub(crate) terms: Vec<Term>,
@@ -56,13 +50,10 @@ pub(crate) struct Phrase {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bond {
-    /// The query quotes them or writes them as one name.
     Quoted,
-    /// They are adjacent in the query.
     Adjacent,
 }
 
-/// The terms of a query, without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
     pub(crate) all: Vec<Term>,
@@ -114,7 +105,6 @@ impl Term {
         }
     }
 
-    /// Returns the full-text expressions of the term, one per stem.
     pub(crate) fn expressions(&self) -> Vec<String> {
         let end = if self.script == Script::Letter {
             " *"
@@ -127,7 +117,6 @@ impl Term {
 }
 
 impl Phrase {
-    /// Returns the full-text expression of the phrase in any language.
     pub(crate) fn expression(&self) -> String {
         let languages = self.terms.iter().map(|term| term.stems.len()).max();
         let phrase = |language: usize| {
@@ -143,7 +132,7 @@ impl Phrase {
 }
 
 impl Terms {
-    /// Splits a query. The only syntax is a pair of double quotes.
+    /// The only syntax is a pair of double quotes.
     pub(crate) fn of(analyzer: &Analyzer, query: &str) -> Self {
         let mut terms = Self::default();
         let parts: Vec<&str> = query.split('"').collect();
@@ -169,7 +158,6 @@ impl Terms {
         terms
     }
 
-    /// Adds the terms of one part of the query, and their phrases.
     fn add(&mut self, analyzer: &Analyzer, part: &str, bond: Bond, all: &mut Vec<Term>) {
         let mut row: Vec<Term> = Vec::new();
         let mut end = 0;

@@ -6,16 +6,13 @@ use std::ops::Range;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Longer tokens are keys or encoded data, not words; only their beginning counts.
+/// Longer tokens are keys or encoded data; only their beginning counts.
 const MAX_LETTERS: usize = 64;
 
-/// Number of words that the language of a text is guessed from.
 const TELLING_WORDS: usize = 200;
 
-/// Bytes of the longest of these words.
 const LONGEST_TELLING: usize = 6;
 
-/// Function words that distinguish German from English.
 const GERMAN: &[&str] = &[
     "aber", "auf", "auch", "aus", "bei", "das", "dem", "den", "der", "des", "die", "ein", "eine",
     "einer", "für", "im", "ist", "mit", "nach", "nicht", "oder", "sind", "und", "vom", "von",
@@ -26,7 +23,6 @@ const ENGLISH: &[&str] = &[
     "or", "that", "the", "to", "with",
 ];
 
-/// The languages whose endings are stripped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Language {
     English,
@@ -34,7 +30,6 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Guesses the language of a text by its function words.
     pub(crate) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
         let words = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphabetic()));
         let (mut german, mut english) = (0_usize, 0_usize);
@@ -54,16 +49,13 @@ impl Language {
     }
 }
 
-/// A searchable piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// A word between spaces or punctuation.
     Word(Range<usize>),
     /// Letters of a script without spaces.
     Run(Range<usize>),
 }
 
-/// Splits a text into words and runs, in order.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::with_capacity(text.len() / 6);
     let mut open = false;
@@ -87,10 +79,9 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Splits a name by case: `customerId`, `HTTPServer`. Returns one part if there is nothing to
-/// split.
+/// Splits a name by case: `customerId`, `HTTPServer`.
 pub(crate) fn case_parts(word: &str) -> Vec<&str> {
-    // Most words have none: their letters are not copied.
+    // Most words have no inner capital: do not copy their letters.
     if word.chars().skip(1).all(|letter| !letter.is_uppercase()) {
         return vec![word];
     }
@@ -129,7 +120,6 @@ pub(crate) fn folded(word: &str) -> String {
     joined_umlauts(bare)
 }
 
-/// Writes `ae`, `oe` and `ue` as one letter, like the folding of `ä`, `ö` and `ü`.
 fn joined_umlauts(word: String) -> String {
     if word.len() < 5 || !word.contains("ae") && !word.contains("oe") && !word.contains("ue") {
         return word;
@@ -151,7 +141,6 @@ fn joined_umlauts(word: String) -> String {
     joined
 }
 
-/// Converts words to indexed stems, and caches the result.
 pub(crate) struct Analyzer {
     english: Stemmer,
     german: Stemmer,
@@ -175,7 +164,6 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// Returns the stem of a folded word.
     pub(crate) fn stem(&self, language: Language, folded: &str) -> String {
         let letters = folded.chars().count();
         if letters > MAX_LETTERS {
@@ -191,8 +179,8 @@ impl Analyzer {
         stemmer.stem(folded).into_owned()
     }
 
-    /// Returns the indexed form of a text, separated by spaces. Calls `seen` with each folded word
-    /// and its stem at their first occurrence.
+    /// Returns the indexed form of a text, separated by spaces. Calls `seen` with each new folded
+    /// word and its stem.
     pub(crate) fn analyze(
         &mut self,
         language: Language,
@@ -265,7 +253,6 @@ pub(crate) fn run_parts(run: &str) -> Vec<String> {
     parts
 }
 
-/// Accepts letters, digits, and marks inside words.
 fn is_of_word(letter: char) -> bool {
     if letter.is_ascii() {
         return letter.is_ascii_alphanumeric();
@@ -278,7 +265,6 @@ fn is_of_word(letter: char) -> bool {
             | 0x200C | 0x200D) // joiners
 }
 
-/// Accepts letters of scripts without spaces.
 pub(crate) fn is_ideograph(letter: char) -> bool {
     letter > '\u{DFF}'
         && matches!(u32::from(letter),

@@ -1,26 +1,20 @@
-//! Business synonyms in English and German.
-//!
-//! Users search with words that a page does not contain: they write `pay`, and the page says
-//! `salary`. A synonym counts less than the word itself.
+//! Business synonyms in English and German. A synonym counts less than the word itself.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::text::{Analyzer, Language, folded};
 
-/// One group per line.
 const GROUPS: &str = include_str!("data/synonyms.txt");
 
-/// Letters at the beginning of a word that its stem has, too.
+/// Leading letters that a word shares with its stem.
 const SAME_LETTERS: usize = 2;
 
-/// The groups of words. Their stems are computed when a search needs them: a command that searches
-/// once needs few.
+/// Groups of synonyms. Stems are computed on demand, because one search needs few.
 #[derive(Debug)]
 pub(crate) struct Thesaurus {
     analyzer: Analyzer,
     groups: Vec<Synonyms>,
-    /// The numbers of the groups by the first letters of their words.
     by_letters: BTreeMap<String, Vec<usize>>,
 }
 
@@ -54,7 +48,6 @@ impl Thesaurus {
         }
     }
 
-    /// Returns the synonyms of these stems, without the stems themselves.
     pub(crate) fn others(&self, stems: &[String]) -> BTreeSet<&str> {
         let numbers: BTreeSet<usize> = stems
             .iter()

@@ -1,22 +1,19 @@
-//! The units of content, by which the index knows what has changed.
+//! Units of content, which tell the index what has changed.
 
 use sha2::{Digest as _, Sha256};
 
-/// The current state of one unit of content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitState {
-    /// Such as a path.
     pub unit: String,
     /// Differs whenever the content may have changed, such as size and modification time.
     pub stamp: String,
 }
 
-/// Stands for the states of many units: it is equal if all of them are.
+/// Identifies the states of many units: equal if all of them are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digest(String);
 
 impl Digest {
-    /// The digest of these states, in this order.
     pub fn of(states: &[UnitState]) -> Self {
         let parts = states
             .iter()
@@ -24,7 +21,6 @@ impl Digest {
         Self::of_parts(parts)
     }
 
-    /// The digest of two groups of states.
     pub fn of_both(first: &Self, second: &Self) -> Self {
         Self::of_parts([first.as_str(), second.as_str()].into_iter())
     }

@@ -1,25 +1,23 @@
-//! Vectors of texts, and how they are compared: by brute force.
+//! Vectors of texts, compared by brute force.
 //!
-//! A vector is stored in bytes, with its largest number as 127; the angle between two vectors does
-//! not depend on that.
+//! A vector is stored in bytes, scaled so that its largest number is 127; the angle between two
+//! vectors
+//! does not depend on the scale.
 
 use async_trait::async_trait;
 
 use crate::schema::{DocumentRow, Group, PassageRow};
 
-/// Number of texts of a request to a provider that does not say how many it takes.
 const BATCH: usize = 256;
 
-/// What a provider had against a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Objection {
-    /// Something else than the texts: the same request may succeed later.
+    /// The same request may succeed later.
     Other,
-    /// The texts: the same request always fails.
+    /// The same request always fails.
     Texts,
 }
 
-/// Why texts have no vectors, in words that follow a subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct VectorsError {
@@ -28,7 +26,7 @@ pub struct VectorsError {
 }
 
 impl VectorsError {
-    /// The provider cannot be asked now.
+    /// The provider is unavailable now.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -36,7 +34,6 @@ impl VectorsError {
         }
     }
 
-    /// The provider does not take one of the texts.
     pub fn refusing_texts(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -44,55 +41,47 @@ impl VectorsError {
         }
     }
 
-    /// Returns true if other texts may be taken.
     pub fn refuses_texts(&self) -> bool {
         self.objection == Objection::Texts
     }
 }
 
-/// Computes vectors of texts, which are near each other if the texts mean the same.
+/// Computes vectors of texts; similar meanings have near vectors.
 #[async_trait]
 pub trait Vectors: std::fmt::Debug + Send + Sync {
-    /// Names the model: vectors of other names cannot be compared.
+    /// Only vectors with the same model name are comparable.
     fn model(&self) -> &str;
 
-    /// The maximum number of texts of one request. What it answers is kept before the next one is
-    /// sent.
+    /// Maximum texts per request. The answer is stored before the next request.
     fn batch(&self) -> usize {
         BATCH
     }
 
-    /// Returns one vector for each text, in their order.
+    /// In the order of the texts.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, VectorsError>;
 }
 
-/// A model, and the length of its vectors where it is known: vectors of another length are as good
-/// as none.
+/// Vectors of another length are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorModel {
     pub name: String,
     pub dimensions: Option<usize>,
 }
 
-/// How a search compares meanings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Meaning<'q> {
-    /// The project has no provider of vectors.
     Unconfigured,
-    /// It has one, which gave no vector.
     Failed,
     /// The vectors of passages must be attached.
     Near(&'q QueryVector),
 }
 
-/// The vector of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryVector {
     pub model: String,
     pub numbers: Vec<f32>,
 }
 
-/// A vector in bytes.
 pub(crate) fn quantized(numbers: &[f32]) -> Vec<i8> {
     let most = numbers
         .iter()
@@ -120,10 +109,8 @@ fn length(vector: &[i8]) -> f32 {
     (product(vector, vector) as f32).sqrt()
 }
 
-/// The vectors of all passages of a group of kinds, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Matrix {
-    /// What the matrix was read for.
     pub(crate) key: String,
     rows: Vec<PassageRow>,
     lengths: Vec<f32>,
@@ -140,7 +127,6 @@ impl Matrix {
         }
     }
 
-    /// Adds the vector of a passage, which must have the right length.
     pub(crate) fn push(&mut self, row: PassageRow, bytes: &[u8]) {
         let start = self.numbers.len();
         self.numbers
@@ -150,7 +136,6 @@ impl Matrix {
         self.rows.push(row);
     }
 
-    /// Returns the documents of a group with the cosine of their best passage.
     pub(crate) fn compare(&self, query: &[f32], group: Group) -> Vec<(DocumentRow, f64)> {
         let mut best: Vec<(DocumentRow, f64)> = Vec::new();
         if query.len() != self.dimensions || self.dimensions == 0 {

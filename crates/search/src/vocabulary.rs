@@ -10,32 +10,27 @@ const LEAST_LETTERS: usize = 4;
 /// Longer tokens are not words.
 const MOST_LETTERS: usize = 40;
 
-/// Minimum length of the remainder when a part is removed from a compound.
+/// Minimum length of the rest of a compound.
 const LEAST_REST: usize = 3;
 
-/// Maximum number of compounds that one part may match.
 const MOST_WHOLES: usize = 24;
 
-/// The linking letters of German compounds.
+/// Linking letters of German compounds.
 const LINKS: [&str; 6] = ["", "s", "n", "en", "es", "e"];
 
-/// A word of the index that is similar to the searched one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NearWord {
-    /// Number of differing letters.
     pub(crate) distance: usize,
     pub(crate) stem: String,
 }
 
-/// Whether a word can be misspelled or be part of a compound.
 fn counts(word: &str) -> bool {
     (LEAST_LETTERS..=MOST_LETTERS).contains(&word.chars().count())
         && word.chars().all(char::is_alphabetic)
 }
 
 pub(crate) fn add(tx: &Transaction<'_>, words: &[(String, String)]) -> Result<(), rusqlite::Error> {
-    // A statement that may fail after a part of its work would make SQLite write all that the
-    // full-text tables hold in memory, once for each word.
+    // A statement that can fail halfway makes SQLite flush the full-text tables for each word.
     let mut known = tx.prepare_cached("SELECT 1 FROM spellings WHERE word = ?1 AND stem = ?2")?;
     let mut insert = tx.prepare_cached("INSERT INTO spellings(word, stem) VALUES (?1, ?2)")?;
     let mut letters = tx.prepare_cached("INSERT INTO letters(rowid, word) VALUES (?1, ?2)")?;
@@ -47,9 +42,8 @@ pub(crate) fn add(tx: &Transaction<'_>, words: &[(String, String)]) -> Result<()
     Ok(())
 }
 
-/// Returns indexed words similar to a word that the index does not have, nearest first: at most one
-/// of four letters differs, or two of eight. Two swapped letters count once. May include words of
-/// removed texts.
+/// Returns similar indexed words, nearest first: at most one of four letters differs, or two of
+/// eight. Two swapped letters count once. May include words of removed texts.
 pub(crate) fn near(db: &Connection, word: &str) -> Result<Vec<NearWord>, rusqlite::Error> {
     if !counts(word) {
         return Ok(Vec::new());
@@ -71,7 +65,6 @@ pub(crate) fn near(db: &Connection, word: &str) -> Result<Vec<NearWord>, rusqlit
     Ok(found)
 }
 
-/// Returns words with the same first letter, and words that share three consecutive letters.
 fn candidates(
     db: &Connection,
     letters: &[char],
@@ -98,7 +91,6 @@ fn candidates(
     Ok(found)
 }
 
-/// Returns the minimum number of letters to change, add, remove or swap.
 fn distance(left: &[char], right: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=right.len()).collect();
@@ -124,7 +116,6 @@ fn distance(left: &[char], right: &[char]) -> usize {
     last.last().copied().unwrap_or_default()
 }
 
-/// Returns the stems of words that begin or end with a word.
 pub(crate) fn wholes(db: &Connection, word: &str) -> Result<Vec<String>, rusqlite::Error> {
     if !counts(word) {
         return Ok(Vec::new());
@@ -156,7 +147,6 @@ pub(crate) fn wholes(db: &Connection, word: &str) -> Result<Vec<String>, rusqlit
     Ok(found)
 }
 
-/// Returns the stems of the two parts of a compound, if the index has both.
 pub(crate) fn parts(db: &Connection, word: &str) -> Result<Vec<String>, rusqlite::Error> {
     if !counts(word) {
         return Ok(Vec::new());

@@ -9,14 +9,12 @@ use crate::schema::{self, COLUMNS, DocumentRow, Group, MAX_SECTIONS};
 use crate::text::{Analyzer, Language};
 use crate::vocabulary;
 
-/// Counts of the documents of one unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct UnitCounts {
     pub(crate) updated: usize,
     pub(crate) deleted: usize,
 }
 
-/// Replaces the documents of one unit.
 pub(crate) fn write_unit(
     tx: &Transaction<'_>,
     unit: &str,
@@ -32,7 +30,7 @@ pub(crate) fn write_unit(
             id: document.id.clone(),
             owner: document.owner.clone().unwrap_or_default(),
         };
-        // Two documents with the same name in a unit are a bug of the caller; the first one wins.
+        // Duplicate names in a unit are a bug of the caller; the first one wins.
         if !new.insert(key.clone()) {
             continue;
         }
@@ -121,7 +119,6 @@ fn insert(
     index(tx, row, document, &sections, analyzer)
 }
 
-/// Returns the sections of a document, up to the maximum number.
 fn kept_sections(sections: &[Section]) -> Vec<Section> {
     let mut kept: Vec<Section> = sections.iter().take(MAX_SECTIONS).cloned().collect();
     if let Some(last) = kept.last_mut() {

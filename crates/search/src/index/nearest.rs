@@ -1,4 +1,4 @@
-//! Documents by their meaning alone.
+//! Finds documents by meaning alone.
 
 use rusqlite::OptionalExtension as _;
 
@@ -9,17 +9,15 @@ use crate::near::FLOOR;
 use crate::schema::Group;
 use crate::vectors::QueryVector;
 
-/// A document with its nearest passage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearDocument {
-    /// What the document carries.
     pub payload: String,
     /// The cosine of the angle to the query, up to 1.
     pub cosine: f64,
 }
 
 impl Index {
-    /// Returns the documents of a kind that are near a query, nearest first. The vectors must be attached.
+    /// Nearest first. The vectors must be attached.
     pub fn nearest(
         &self,
         vector: &QueryVector,

@@ -560,7 +560,7 @@ fn no_query_is_an_error() {
     }
 }
 
-/// The rows of frequent words are kept: never those of another state, and never those of another file.
+/// Cached rows are never those of another state or file.
 #[test]
 fn kept_rows_follow_the_index() {
     let folder = tempfile::tempdir().unwrap();
@@ -597,7 +597,6 @@ fn kept_rows_follow_the_index() {
     };
     assert_eq!(held(&digest), Some(1));
     assert_eq!(held(&super::Digest::of(&units[1..])), None);
-    // The same pages, with other numbers.
     let address = index.address();
     drop((index, beside));
     for ending in ["", "-wal", "-shm"] {

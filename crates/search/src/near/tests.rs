@@ -1,4 +1,4 @@
-//! Which documents count as near.
+//! Tests which documents count as near.
 
 use super::*;
 
@@ -18,7 +18,6 @@ fn the_nearest_document_is_not_near_if_it_is_unrelated() {
     assert_eq!(near(&[0.2, 0.1, 0.05]), [0_usize; 0]);
 }
 
-/// Some models give all texts large cosines.
 #[test]
 fn a_document_is_near_only_if_it_stands_out() {
     assert_eq!(near(&[0.86, 0.72, 0.7, 0.71]), [0]);

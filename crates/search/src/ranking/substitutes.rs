@@ -6,23 +6,20 @@ use crate::query::Lane;
 use crate::terms::{Script, Term};
 use crate::vocabulary;
 
-/// Whether a row has the term itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lookup {
     Found,
     Missed,
 }
 
-/// Rows with a word that replaces the searched one.
 pub(super) struct Substitute {
     pub(super) rows: Rows,
-    /// Its weight, compared with the word itself.
+    /// Weight relative to the word itself.
     pub(super) share: f64,
     pub(super) lane: Lane,
 }
 
 impl Scorer<'_> {
-    /// Returns the substitutes of a term: its synonyms, and similar words.
     pub(super) fn substitutes(
         &mut self,
         term: &Term,
@@ -53,7 +50,6 @@ impl Scorer<'_> {
         Ok(all)
     }
 
-    /// Adds the nearest words of a word that no row contains.
     fn add_misspelled(
         &mut self,
         term: &Term,
@@ -79,7 +75,6 @@ impl Scorer<'_> {
         Ok(())
     }
 
-    /// Adds the parts of a compound, and compounds that contain the word.
     fn add_joined(
         &mut self,
         term: &Term,

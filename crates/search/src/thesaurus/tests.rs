@@ -1,4 +1,4 @@
-//! Tests of words that stand for each other.
+//! Tests of synonyms.
 
 use super::{GROUPS, Thesaurus};
 use crate::terms::Terms;
