@@ -12,14 +12,12 @@ use serde_yaml::{Mapping, Value};
 use crate::facts::{ColumnFacts, Facts, Reference, TableFacts, TableLocation, Writer};
 use crate::folder::is_yaml;
 
-/// What happens to values that the metadata no longer contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruning<'a> {
-    /// Remove them, if every file of the source could be read.
+    /// Only if every file of the source could be read.
     Remove,
-    /// Like `Remove`, but keep values from these other sources, which write under the same key.
     RemoveUnlessSaid(&'a [Facts]),
-    /// Keep them: the facts of other sources that write under the same key are unknown.
+    /// Facts of other sources under the same key are unknown.
     Keep,
 }
 
@@ -35,19 +33,15 @@ impl<'a> Pruning<'a> {
 #[derive(Debug, Default)]
 pub struct FactChanges {
     pub changes: Vec<Change>,
-    /// Number of tables that have facts and an entry in a shard.
     pub tables: usize,
     /// Tables that match no entry, or entries in several schemas.
     pub unknown: Vec<String>,
 }
 
-/// Why a shard cannot be changed. No shard was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The file is not a manifest shard.
     #[error("`{path}` cannot be read as YAML")]
     Unreadable { path: ProjectPath },
-    /// The file cannot be edited without losing something.
     #[error("`{path}:{line}` cannot be changed in place: {what}")]
     Obstacle {
         path: ProjectPath,
@@ -63,11 +57,8 @@ struct Shard<'a> {
     new: Mapping,
 }
 
-/// Writes the facts about tables into the shards of a warehouse.
-///
-/// # Errors
-///
-/// [`ApplyError`] with the first shard that cannot be changed.
+/// Writes facts about tables into the shards of a warehouse, or returns the first error and changes
+/// none.
 pub fn apply(
     facts: &Facts,
     shards: &BTreeMap<ProjectPath, Vec<u8>>,
@@ -130,7 +121,6 @@ pub fn apply(
     Ok(applied)
 }
 
-/// Matches facts to entries. Also returns the tables that match no entry or several.
 fn match_tables<'f, 'p>(
     facts: &'f Facts,
     places: &'p EntryNames,
@@ -161,7 +151,7 @@ fn match_tables<'f, 'p>(
     (wanted, unknown)
 }
 
-/// Returns the entries at a place. A table without facts takes no entry of an unknown schema.
+/// Returns the entries at a place. A table without facts matches no entry of an unknown schema.
 fn matching_for<'p>(
     table: &TableFacts,
     place: &TableLocation,
@@ -175,7 +165,6 @@ fn matching_for<'p>(
     matching(place, bare, places)
 }
 
-/// Assigns a table to its entry, unless there is none or several.
 fn take<'f, 'p>(
     found: &[&'p EntryKey],
     table: &'f TableFacts,
@@ -207,10 +196,8 @@ fn shard<'a>(path: &'a ProjectPath, bytes: &'a [u8]) -> Result<Shard<'a>, ApplyE
     })
 }
 
-/// The entries of all shards with the parts of their warehouse names, in lower case.
 type EntryNames = Vec<(EntryKey, Vec<String>)>;
 
-/// The index of a shard and the key of an entry in it.
 type EntryKey = (usize, String);
 
 fn places(shards: &[Shard<'_>]) -> EntryNames {
@@ -227,7 +214,6 @@ fn places(shards: &[Shard<'_>]) -> EntryNames {
     places
 }
 
-/// Splits a name at its dots, in lower case; a quoted part may contain dots.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut closing = None;
@@ -247,8 +233,6 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// Resolves column references to an entry and one of its columns, in manifest form. Drops
-/// references to missing entries.
 fn references<'f>(
     facts: &'f Facts,
     places: &EntryNames,
@@ -280,7 +264,6 @@ fn references<'f>(
     written.collect()
 }
 
-/// Whether an entry without a schema matches a table of any schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BareEntries {
     Match,
@@ -340,8 +323,6 @@ struct FactWriter<'a> {
 }
 
 impl FactWriter<'_> {
-    /// Writes the facts about one table; `others` are other sources' facts about it under the same
-    /// key.
     fn table(self, entry: &mut Mapping, table: &TableFacts, others: &[&TableFacts]) {
         let description = table
             .description
@@ -375,7 +356,6 @@ impl FactWriter<'_> {
         }
     }
 
-    /// Writes who answers for a table, what is built on it, and how old it may be.
     fn circumstances(self, entry: &mut Mapping, table: &TableFacts, others: &[&TableFacts]) {
         self.unless_any(others, |other| !other.tags.is_empty()).set(
             entry,
@@ -423,7 +403,6 @@ impl FactWriter<'_> {
             .set(column, "enum_values", accepted);
     }
 
-    /// Returns this writer, but without pruning if one of the other sources has the fact.
     fn unless_any<T>(self, others: &[&T], has_fact: impl Fn(&T) -> bool) -> Self {
         Self {
             prunes: self.prunes && !others.iter().any(|other| has_fact(other)),
@@ -431,8 +410,6 @@ impl FactWriter<'_> {
         }
     }
 
-    /// Sets the writer's value under a key. Without a value, removes the old one if pruning
-    /// applies.
     fn set(self, entry: &mut Mapping, key: &str, value: Option<Value>) {
         let writer = self.writer.key();
         let is_there = entry.get(key).is_some_and(|value| !value.is_null());

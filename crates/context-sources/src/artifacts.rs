@@ -1,5 +1,5 @@
-//! The artifacts of dbt: `manifest.json`, which says what dbt made of a project, and `catalog.json`, which says where
-//! the warehouse has it. Never runs dbt.
+//! The artifacts of dbt: `manifest.json` (the parsed project) and `catalog.json` (its tables in the
+//! warehouse). Never runs dbt.
 
 mod node;
 mod wire;
@@ -17,34 +17,24 @@ use wire::{CatalogFile, Lenient, ManifestFile};
 
 pub(crate) use node::Node;
 
-/// The versions of `manifest.json` that are read.
 const VERSIONS: std::ops::RangeInclusive<u32> = 9..=12;
 
 /// Maximum size of an artifact in bytes.
 const LONGEST: u64 = 1 << 30;
 
-/// What the artifacts of a project say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Artifacts {
-    /// The display path of the manifest; `None` if there is none that can be read.
     pub(crate) manifest: Option<String>,
-    /// The package that the manifest is about.
     project: Option<String>,
-    /// The models, seeds, snapshots, sources and tests by their ids.
     nodes: BTreeMap<String, Node>,
-    /// The ids of nodes that dbt does not build.
     disabled: BTreeMap<String, Node>,
-    /// The id of each model, seed and snapshot by the name that refers to it; the own package counts first.
+    /// Node ids by reference name; the project's own package wins.
     names: BTreeMap<String, String>,
-    /// Semantic models, metrics, saved queries and exposures.
     items: Vec<Item>,
-    /// Where the catalog has seen the tables of nodes.
     seen: BTreeMap<String, TableLocation>,
-    /// How many entries have a form that is not known.
     pub(crate) strange: usize,
 }
 
-/// A semantic model, metric, saved query or exposure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Item {
     package: String,
@@ -53,20 +43,14 @@ struct Item {
     map: Mapping,
 }
 
-/// What a manifest says about the table of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodeRelation {
     At(TableLocation),
-    /// It is disabled, or only a part of other queries.
+    /// Disabled or ephemeral.
     NotBuilt,
 }
 
 impl Artifacts {
-    /// Reads a manifest.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be read, in words.
     pub(crate) fn read_manifest(&mut self, place: &Path, shown: &str) -> Result<(), String> {
         let file: ManifestFile = parse(place)?;
         let named = file.metadata.dbt_schema_version;
@@ -113,11 +97,6 @@ impl Artifacts {
         Ok(())
     }
 
-    /// Reads a catalog.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be read, in words.
     pub(crate) fn read_catalog(&mut self, place: &Path) -> Result<(), String> {
         let file: CatalogFile = parse(place)?;
         let named = file.metadata.dbt_schema_version;
@@ -142,12 +121,11 @@ impl Artifacts {
         Ok(())
     }
 
-    /// Returns the display path of the manifest, if there is one that can be read.
     pub fn manifest(&self) -> Option<&str> {
         self.manifest.as_deref()
     }
 
-    /// Returns the table of a model, seed or snapshot by its name, with its version if it has several.
+    /// The name includes the version if the model has several.
     pub(crate) fn relation(&self, name: &str) -> Option<NodeRelation> {
         let id = self.names.get(name)?;
         let Some(node) = self.nodes.get(id) else {
@@ -159,18 +137,15 @@ impl Artifacts {
         }))
     }
 
-    /// Returns the table of a source.
     pub(crate) fn source_table(&self, source: &str, table: &str) -> Option<&Node> {
         let mut nodes = self.nodes.values();
         nodes.find(|node| node.is_source(source, table))
     }
 
-    /// Returns what dbt made of the YAML of a model.
     pub(crate) fn model(&self, name: &str) -> Option<&Node> {
         self.nodes.get(self.names.get(name)?)
     }
 
-    /// Returns the id of each name. Nodes of the own package go before others, and built ones before disabled ones.
     fn named(&self) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
         for nodes in [&self.nodes, &self.disabled] {
@@ -188,8 +163,7 @@ impl Artifacts {
         self.project.as_deref().is_none_or(|own| own == package)
     }
 
-    /// Returns the tables of other packages with their descriptions and tests as YAML: the reference, the table,
-    /// the file and the item.
+    /// Returns the tables of other packages as YAML.
     pub(crate) fn of_packages(&self) -> Vec<PackageTable> {
         let foreign = self.nodes.iter().filter(|(_, node)| {
             !self.is_own(&node.package_name) && (node.is_relation() || node.has_source())
@@ -212,8 +186,7 @@ impl Artifacts {
         tables.collect()
     }
 
-    /// Returns the semantic models, metrics, saved queries and exposures of other packages and of files that could
-    /// not be read, by file.
+    /// Returns the items of other packages and of unreadable files, by file.
     pub(crate) fn items(&self, is_unread: impl Fn(&str) -> bool) -> BTreeMap<String, Mapping> {
         let mut files: BTreeMap<String, Mapping> = BTreeMap::new();
         for item in &self.items {
@@ -250,14 +223,13 @@ impl Artifacts {
         }
     }
 
-    /// Returns a node as YAML refers to it.
     fn call(&self, id: &str) -> Option<Value> {
         let node = self.nodes.get(id)?;
         Some(Value::from(node.call()))
     }
 
-    /// Returns the files of models of the own package that the manifest does not know. A version of a model may be
-    /// in a file of another name, so paths are compared.
+    /// Returns the project's model files that the manifest lacks. Compares paths, because a version
+    /// can be in a file of another name.
     pub(crate) fn unknown<'n>(&self, paths: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
         if self.manifest.is_none() {
             return Vec::new();
@@ -271,10 +243,8 @@ impl Artifacts {
     }
 }
 
-/// A table of another package.
 pub(crate) struct PackageTable {
     pub(crate) node: Node,
-    /// Its place; `None` if it is not built.
     pub(crate) place: Option<TableLocation>,
     pub(crate) map: Mapping,
 }
@@ -289,7 +259,6 @@ fn parse<T: DeserializeOwned>(place: &Path) -> Result<T, String> {
         .map_err(|error| format!("it is not whole or not an artifact of dbt ({error})"))
 }
 
-/// Returns the number in an address such as `https://schemas.getdbt.com/dbt/manifest/v12.json`.
 fn version(address: &str, kind: &str) -> Option<u32> {
     let name = address.rsplit_once(&format!("/{kind}/v"))?.1;
     name.strip_suffix(".json").unwrap_or(name).parse().ok()

@@ -1,10 +1,9 @@
-//! What a file says, whatever it looks like.
+//! A canonical form of a file, independent of layout.
 
 use std::borrow::Cow;
 
 use serde_yaml::Value;
 
-/// The settings of a dbt project file that say nothing about its models.
 const SILENT_SETTINGS: [&str; 17] = [
     "analysis-paths",
     "asset-paths",
@@ -25,9 +24,9 @@ const SILENT_SETTINGS: [&str; 17] = [
     "version",
 ];
 
-/// Returns a text that is the same for two files that say the same: YAML without comments and layout, with sorted keys
-/// and, of a dbt project file, only the settings of models. Other files, and YAML that cannot be parsed, stay as they
-/// are.
+/// Returns the same text for two files with the same meaning: YAML without comments and layout,
+/// with sorted keys; of a dbt project file, only the settings of models. Other files, and YAML that
+/// cannot be parsed, stay unchanged.
 pub fn canonical_text<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let Some((stem, "yml" | "yaml")) = name.rsplit_once('.') else {
@@ -80,7 +79,7 @@ fn write(value: &Value, text: &mut String) {
             text.push(' ');
             write(&tagged.value, text);
         }
-        // A text and a number of the same letters differ by their quotes.
+        // Quotes distinguish a text from a number with the same characters.
         Value::String(word) => text.push_str(&serde_json::Value::from(word.as_str()).to_string()),
         Value::Null => text.push_str("null"),
         Value::Bool(flag) => text.push_str(&flag.to_string()),

@@ -17,7 +17,6 @@ use crate::yaml::mapping;
 
 pub use definitions::definitions;
 
-/// Keys that make a YAML file one of Cube.
 const SUBJECTS: [&str; 2] = ["cubes", "views"];
 
 const NOTE: &str = "The files are YAML of Cube. `{CUBE}` is the cube itself, `{name}` one of its members, and `{other.name}` a \
@@ -25,10 +24,6 @@ member of another cube. ktx has imported the measures, dimensions, joins and seg
 `sl_read_source` of a table shows them. Write none of those again. Describe on a page what a view is for.";
 
 /// Reads the YAML below `root` that defines cubes or views.
-///
-/// # Errors
-///
-/// [`ReadError`] if the file is missing.
 pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     let is_wanted = |path: &str| {
         let is_foreign = |part: &str| ["node_modules", "target"].contains(&part);
@@ -45,7 +40,7 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     Ok(snapshot)
 }
 
-/// Returns whether a file defines cubes or views. One that mentions them but cannot be parsed is read as text.
+/// Includes unparsable files that mention cubes or views.
 fn is_model(path: &str, text: &str) -> bool {
     match mapping(path, text) {
         Ok(map) => SUBJECTS
@@ -58,7 +53,7 @@ fn is_model(path: &str, text: &str) -> bool {
     }
 }
 
-/// Returns the facts: none but the problems of the files.
+/// Returns only problems of the files; Cube has no facts.
 pub fn facts(snapshot: &Snapshot) -> Facts {
     let mut facts = Facts {
         writer: Writer::Cube,
@@ -73,7 +68,6 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
     facts
 }
 
-/// Returns the units: files in order, until a unit is full.
 pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let mut keys = BTreeSet::new();
     let units = runs(snapshot, snapshot.files.keys().cloned()).into_iter();

@@ -1,5 +1,4 @@
-//! Reads dbt projects: their YAML, the SQL of their models and their doc blocks. Never runs or
-//! compiles dbt.
+//! Reads dbt projects: YAML, SQL and doc blocks. Never runs or compiles dbt.
 
 mod checks;
 mod circumstances;
@@ -27,21 +26,15 @@ pub use units::units;
 
 const PROJECT_FILES: [&str; 2] = ["dbt_project.yml", "dbt_project.yaml"];
 
-/// The artifacts of dbt that a connection names; without one, the project's own folder may have it.
+/// Artifact files that a connection names; by default those in the project's folder.
 #[derive(Debug, Clone, Default)]
 pub struct ArtifactFiles {
-    /// A `manifest.json`, as a path and as the connection spells it.
     pub manifest: Option<(PathBuf, String)>,
-    /// A `catalog.json`.
     pub catalog: Option<(PathBuf, String)>,
 }
 
-/// Reads the project in `root`: its project file, and the YAML, SQL and Markdown in the folders
-/// that it lists for models, seeds, snapshots and analyses; and the artifacts of dbt, if there are any.
-///
-/// # Errors
-///
-/// [`ReadError`] if there is no readable project.
+/// Reads the project in `root`: its project file; YAML, SQL and Markdown in its folders for models,
+/// seeds, snapshots and analyses; and any artifacts of dbt.
 pub fn read(root: &Path, artifacts: &ArtifactFiles) -> Result<Snapshot, ReadError> {
     folder::look_at(root, FolderKind::Dbt)?;
     let mut snapshot = Snapshot::default();
@@ -83,7 +76,6 @@ pub fn read(root: &Path, artifacts: &ArtifactFiles) -> Result<Snapshot, ReadErro
     Ok(snapshot)
 }
 
-/// Reads the artifacts of dbt. One that cannot be read is reported, and the project counts alone.
 fn add_artifacts(
     snapshot: &mut Snapshot,
     root: &Path,
@@ -169,17 +161,14 @@ fn project_file(root: &Path) -> Result<&'static str, ReadError> {
     })
 }
 
-/// Returns whether a project file is a link out of the project.
 fn leads_out(root: &Path, place: &Path) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path);
     match (real(root), real(place)) {
         (Ok(root), Ok(place)) => !place.starts_with(root),
-        // A file that cannot be resolved cannot be read either.
         _ => false,
     }
 }
 
-/// Returns the project file of a snapshot made by [`read`].
 fn project_of(files: &BTreeMap<String, String>) -> Option<(&str, DbtProject)> {
     PROJECT_FILES.into_iter().find_map(|name| {
         let text = files.get(name)?;

@@ -1,5 +1,4 @@
-//! Definitions: what a context source computes over tables, in terms that a semantic layer has. No
-//! model reads them.
+//! Definitions: what a context source computes over tables, in terms of a semantic layer.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,22 +6,15 @@ use crate::facts::{TableLocation, Writer};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definitions {
-    /// The tool that they come from.
     pub writer: Writer,
-    /// Tables with what the source defines over them, in source order.
     pub models: Vec<Model>,
-    /// What cannot be expressed.
     pub left: Vec<SkippedDefinition>,
 }
 
-/// A table with what a source defines over it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Model {
-    /// The name in the source, unique there.
     pub name: String,
-    /// The table in the warehouse.
     pub table: TableLocation,
-    /// The column that usually says when a row happened.
     pub time: Option<String>,
     pub columns: Vec<ComputedColumn>,
     pub joins: Vec<ModelJoin>,
@@ -33,7 +25,6 @@ pub struct Model {
 /// Where a source says something: `file:line`, or the file alone.
 pub type SourcePosition = String;
 
-/// A column that an expression computes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComputedColumn {
     pub name: String,
@@ -43,7 +34,6 @@ pub struct ComputedColumn {
     pub spot: SourcePosition,
 }
 
-/// What a computed column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColumnKind {
     Text,
@@ -52,27 +42,22 @@ pub enum ColumnKind {
     Boolean,
 }
 
-/// A join from a model to another one, as pairs of columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelJoin {
-    /// The name of the other model.
     pub to: String,
-    /// The role that the other model plays here.
     pub alias: Option<String>,
-    /// Columns of this model with their counterparts in the other one.
     pub pairs: Vec<ColumnPair>,
     pub cardinality: Cardinality,
     pub spot: SourcePosition,
 }
 
-/// Two columns that a join compares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnPair {
     pub own: String,
     pub other: String,
 }
 
-/// How many rows of the other model a row has.
+/// Number of rows of the other model for each row of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cardinality {
     ManyToOne,
@@ -81,7 +66,6 @@ pub enum Cardinality {
 }
 
 impl Cardinality {
-    /// Returns the cardinality read from the other side.
     #[must_use]
     pub const fn inverted(self) -> Self {
         match self {
@@ -102,27 +86,22 @@ pub struct MeasureDefinition {
     /// What of the source's definition is lost, in words.
     pub lost: Vec<String>,
     pub spot: SourcePosition,
-    /// Whether the source offers it by this name, or another measure needs it.
+    /// Whether only another measure needs it.
     pub purpose: Purpose,
 }
 
-/// Why a measure exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     Offered,
-    /// Another measure is built on it.
     Input,
 }
 
-/// How a measure comes about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MeasureFormula {
-    /// An aggregate, or arithmetic over measures.
     Expression(Sql),
     /// An aggregate over the rows of the first or last moment.
     Snapshot {
         expression: Sql,
-        /// The column of the moments.
         moments: String,
         at: Moment,
         /// The columns of which every combination has a moment of its own.
@@ -132,12 +111,11 @@ pub enum MeasureFormula {
         numerator: Sql,
         denominator: Sql,
     },
-    /// A measure over the periods up to each one.
+    /// A measure accumulated up to each period.
     Cumulative {
         measure: Sql,
         window: Window,
     },
-    /// The value of a measure some units earlier.
     Earlier {
         measure: Sql,
         count: u32,
@@ -145,7 +123,6 @@ pub enum MeasureFormula {
     },
 }
 
-/// The moment whose rows count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Moment {
     First,
@@ -156,12 +133,7 @@ pub enum Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Window {
     Unbounded,
-    /// The last units.
-    Last {
-        count: u32,
-        unit: Unit,
-    },
-    /// Since the start of a unit.
+    Last { count: u32, unit: Unit },
     ToDate(Unit),
 }
 
@@ -177,7 +149,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Parses a unit, also in plural.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let word = text.trim().to_lowercase();
         Some(match word.strip_suffix('s').unwrap_or(&word) {
@@ -205,7 +176,6 @@ impl Unit {
     }
 }
 
-/// A named predicate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentDefinition {
     pub name: String,
@@ -219,15 +189,19 @@ pub struct SegmentDefinition {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sql(pub Vec<Fragment>);
 
-/// A part of an SQL text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fragment {
-    /// SQL as written; its names are columns of the own model.
     Text(String),
-    /// A column, computed or not. Without a model it is of the own one.
-    Column { model: Option<String>, name: String },
-    /// A measure. Without a model it is of the own one.
-    Measure { model: Option<String>, name: String },
+    /// Without a model, a column of the own one.
+    Column {
+        model: Option<String>,
+        name: String,
+    },
+    /// Without a model, a measure of the own one.
+    Measure {
+        model: Option<String>,
+        name: String,
+    },
 }
 
 impl Sql {
@@ -249,14 +223,12 @@ impl Sql {
         }])
     }
 
-    /// Returns the SQL between two texts.
     pub(crate) fn between(mut self, before: &str, behind: &str) -> Self {
         self.0.insert(0, Fragment::Text(before.to_owned()));
         self.0.push(Fragment::Text(behind.to_owned()));
         self
     }
 
-    /// Returns the column that the SQL names and nothing else.
     pub(crate) fn plain_column(&self) -> Option<&str> {
         match self.0.as_slice() {
             [Fragment::Column { model: None, name }] => Some(name),
@@ -265,36 +237,29 @@ impl Sql {
     }
 }
 
-/// A definition that is not imported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SkippedDefinition {
     pub kind: DefinitionKind,
     pub name: String,
     pub spot: SourcePosition,
     pub why: WhyLeft,
-    /// The same in words, with what is in the way.
     pub reason: String,
 }
 
-/// Why a definition is not imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyLeft {
-    /// It cannot be said exactly in the semantic layer, or only the tool can write it out.
+    /// Not exactly expressible, or only the tool can evaluate it.
     NotTranslated,
-    /// It is over a query instead of a table.
     NotATable,
     /// No scan has found its table.
     UnknownTable,
-    /// A person, another source or another definition has the name.
+    /// A person, another source or another definition uses the name.
     Taken,
-    /// The warehouse's sources do not allow it.
     NotCompiled,
-    /// The semantic layer has no such things.
     NoPlace,
 }
 
-/// What is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DefinitionKind {
@@ -302,7 +267,6 @@ pub enum DefinitionKind {
     Column,
     Join,
     Segment,
-    /// A question that is asked again by its name.
     SavedQuery,
 }
 
@@ -318,8 +282,8 @@ impl DefinitionKind {
     }
 }
 
-/// Returns `file:line` of the first line after a top-level key that names something under `name:`,
-/// or the file.
+/// Returns `file:line` of the first line after a top-level key that has the name under `name:`, or
+/// the file.
 pub(crate) fn spot_of(path: &str, text: &str, section: &str, name: &str) -> SourcePosition {
     let is_it = |line: &str| {
         let mut rest = line;

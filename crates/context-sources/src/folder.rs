@@ -9,7 +9,7 @@ use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
 /// Maximum file size in bytes; longer files are skipped.
 const LONGEST_FILE: u64 = 1_000_000;
 
-/// Maximum bytes of all files of a source; further ones are skipped.
+/// Maximum total bytes of a source; further files are skipped.
 const MOST_BYTES: u64 = 100_000_000;
 
 pub(crate) fn look_at(root: &Path, kind: FolderKind) -> Result<(), ReadError> {
@@ -24,7 +24,6 @@ pub(crate) fn look_at(root: &Path, kind: FolderKind) -> Result<(), ReadError> {
     }
 }
 
-/// Reads the wanted files of a folder, and records those that could not be read.
 pub(crate) fn read(
     root: &Path,
     kind: FolderKind,
@@ -66,7 +65,6 @@ pub(crate) fn has_ending(path: &str, endings: &[&str]) -> bool {
     })
 }
 
-/// Adds a file, or records why it was skipped.
 pub(crate) fn add(snapshot: &mut Snapshot, place: &Path, path: String) {
     let reason = match std::fs::metadata(place) {
         Ok(found) if found.len() > LONGEST_FILE => {

@@ -14,7 +14,7 @@ pub(crate) fn characters(snapshot: &Snapshot, path: &str) -> usize {
         .map_or(0, |text| text.chars().count())
 }
 
-/// Groups files in order into runs that fit; a long file is a run of its own.
+/// Groups files in order into runs that fit; a long file is its own run.
 pub(crate) fn runs(
     snapshot: &Snapshot,
     paths: impl IntoIterator<Item = String>,
@@ -37,8 +37,8 @@ pub(crate) fn runs(
     runs
 }
 
-/// Splits units whose files together exceed `longest` characters. Several files become several
-/// units; a single file becomes parts, which are added to the snapshot as files.
+/// Splits units longer than `longest` characters: several files into several units, a single file
+/// into parts, which are added to the snapshot as files.
 pub fn split_long(snapshot: &mut Snapshot, units: Vec<Unit>, longest: usize) -> Vec<Unit> {
     let mut split = Vec::new();
     for unit in units {
@@ -86,7 +86,6 @@ fn split_file(snapshot: &mut Snapshot, path: &str) -> Vec<String> {
     names
 }
 
-/// Splits a text into whole lines that fit; cuts longer lines.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -126,7 +125,6 @@ pub(crate) fn slug(prefix: &str, name: &str) -> String {
     format!("{prefix}-{}", slug.trim_matches('-'))
 }
 
-/// Returns the key, with a number appended if it is taken.
 pub(crate) fn free(keys: &mut BTreeSet<String>, wanted: &str) -> String {
     let numbered = (2..).map(|number: u32| format!("{wanted}-{number}"));
     let mut candidates = std::iter::once(wanted.to_owned()).chain(numbered);

@@ -1,4 +1,4 @@
-//! The table of kinds.
+//! The table of context source kinds.
 
 use ktx_config::Connection;
 
@@ -9,7 +9,6 @@ use crate::repository::Repository;
 use crate::snapshot::FolderKind;
 use crate::source::ContextSource;
 
-/// The kinds of context sources. A new kind is a folder and a row.
 pub const KINDS: [&dyn ContextSource; 7] = [
     &Repository(FolderKind::Dbt),
     &Repository(FolderKind::MetricFlow),
@@ -20,7 +19,6 @@ pub const KINDS: [&dyn ContextSource; 7] = [
     &Notion,
 ];
 
-/// Returns the kind of a context source; `None` if the connection is not one.
 pub fn kind_of(connection: &Connection) -> Option<&'static dyn ContextSource> {
     let mut kinds = KINDS.into_iter();
     kinds.find(|kind| kind.kind().driver == connection.driver)

@@ -1,7 +1,8 @@
 //! Context sources as data: their files, the units that are read together, and the facts in their
-//! metadata, which need no model.
+//! metadata.
 //!
-//! Each kind is a folder and a row of [`KINDS`]. This crate must never know models, the terminal or git.
+//! Each kind is a folder and a row of [`KINDS`]. This crate must never know models, the terminal or
+//! git.
 
 mod apply;
 mod artifacts;

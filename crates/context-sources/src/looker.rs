@@ -1,6 +1,5 @@
-//! Reads Looker (API 4.0): explores with their fields and joins, and dashboards and looks with
-//! their queries. Never runs a query and never writes. Skips what changes with every view: view
-//! counts, favorites, times, people.
+//! Reads Looker (API 4.0): explores, dashboards and looks. Never runs a query, never writes, and
+//! skips what changes with every view, such as view counts.
 
 mod content;
 mod definitions;
@@ -32,33 +31,22 @@ pub use units::{scope, units};
 
 const API: &str = "/api/4.0";
 
-/// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LookerScope {
-    /// The Looker connections that belong to warehouses, by name.
     pub connections: BTreeSet<String>,
-    /// The files of an earlier run. Files that the crawl does not find again are looked up one by
-    /// one.
+    /// Files of an earlier run. The crawl looks up missing ones.
     pub earlier: BTreeSet<String>,
 }
 
-/// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LookerCrawl {
-    /// One file for each dashboard and look, and one or more for each explore.
     pub snapshot: Snapshot,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
     explores: BTreeMap<Item, Explore>,
     contents: BTreeMap<Item, LookerContent>,
 }
 
-/// Creates a client that logs in with an API key. `address` is the URL of the server or of its API;
-/// an explicit port is kept.
-///
-/// # Errors
-///
-/// [`RestError`] if the address cannot be used.
+/// Creates a client. `address` is the URL of the server or of its API; an explicit port is kept.
 pub fn client(address: &str, id: &Secret, secret: &Secret) -> Result<Rest, RestError> {
     let address = address.trim().trim_end_matches('/');
     let server = address.strip_suffix(API).unwrap_or(address);
@@ -67,11 +55,6 @@ pub fn client(address: &str, id: &Secret, secret: &Secret) -> Result<Rest, RestE
     Ok(rest.with_login("/login", &[("client_id", id), ("client_secret", secret)]))
 }
 
-/// Returns the name of the user that the key belongs to.
-///
-/// # Errors
-///
-/// [`RestError`].
 pub async fn user(rest: &Rest) -> Result<String, RestError> {
     let user = rest
         .get("/user", &[("fields", "id,display_name,email")])
@@ -84,13 +67,8 @@ pub async fn user(rest: &Rest) -> Result<String, RestError> {
     Ok(name.unwrap_or_else(|| "without a name".to_owned()))
 }
 
-/// Returns the database connections of the server with their dialects, if known. Falls back to the
-/// connections that models name, because a key that can read models may lack the permission to list
-/// connections.
-///
-/// # Errors
-///
-/// [`RestError`].
+/// Returns the connections with their dialects, if known. A key that may not list connections gets
+/// those that models name.
 pub async fn connections(rest: &Rest) -> Result<BTreeMap<String, Option<String>>, RestError> {
     let fields = [("fields", "name,dialect_name")];
     match rest.get("/connections", &fields).await {
@@ -124,7 +102,7 @@ fn name(value: &Value) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Returns the trimmed text of a field, or the digits of a number; `None` if it is empty.
+/// Trims the text and accepts numbers; `None` if it is empty.
 fn text_field(value: &Value, field: &str) -> Option<String> {
     match value.get(field)? {
         Value::String(text) => {

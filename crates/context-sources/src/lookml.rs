@@ -20,11 +20,6 @@ pub use units::units;
 pub use views::facts;
 pub(crate) use views::{chosen, is_changed, shown};
 
-/// Reads the LookML below `root`.
-///
-/// # Errors
-///
-/// [`ReadError`] if there is none.
 pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     let is_wanted = |path: &str| has_ending(path, &["lkml", "lookml"]);
     let snapshot = folder::read(root, FolderKind::LookMl, is_wanted)?;

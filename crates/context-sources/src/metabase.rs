@@ -21,58 +21,38 @@ pub use read::{MetabaseCrawl, read};
 pub(crate) use source::Metabase;
 pub use units::units;
 
-/// Which cards to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
     All,
-    /// Only the selected ones.
     Only,
-    /// All except the selected ones.
     Except,
 }
 
-/// What to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetabaseScope {
-    /// The databases whose cards are read, by id on the server.
     pub databases: BTreeSet<u64>,
     pub mode: Mode,
-    /// Selected collections, including everything below them.
     pub collections: BTreeSet<u64>,
     pub cards: BTreeSet<u64>,
-    /// The files of an earlier run. Cards that the crawl does not find again are looked up one by
-    /// one.
+    /// Files of an earlier run. The crawl looks up missing ones.
     pub earlier: BTreeSet<String>,
 }
 
-/// A database of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {
-    /// The id on the server.
     pub id: u64,
-    /// The display name.
     pub name: String,
-    /// The kind of database, such as `postgres`.
     pub engine: String,
 }
 
-/// Creates a client with an API key. `address` is the URL of the server or of its API.
-///
-/// # Errors
-///
-/// [`RestError`] if the address or the key cannot be used.
+/// Creates a client. `address` is the URL of the server or of its API.
 pub fn client(address: &str, key: &Secret) -> Result<Rest, RestError> {
     let address = address.trim().trim_end_matches('/');
     let server = address.strip_suffix("/api").unwrap_or(address);
     Rest::new("Metabase", server)?.with_secret("x-api-key", "", key)
 }
 
-/// Returns the databases of the server by id.
-///
-/// # Errors
-///
-/// [`RestError`].
 pub async fn databases(rest: &Rest) -> Result<BTreeMap<u64, Database>, RestError> {
     let answer = rest.get("/api/database", &[]).await?;
     // Older servers return the bare list.

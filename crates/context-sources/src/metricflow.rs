@@ -21,18 +21,12 @@ use crate::yaml::mapping;
 pub use facts::{definitions, facts};
 pub use units::units;
 
-/// Keys that make a folder a MetricFlow project.
 const SUBJECTS: [&str; 2] = ["semantic_models", "metrics"];
 
-/// Other keys that are read: source schemas and saved queries.
 const BESIDE: [&str; 2] = ["sources", "saved_queries"];
 
-/// Reads the YAML below `root` that describes semantic models, metrics, saved queries and sources.
-/// Skips other YAML. A file that mentions one of these keys but cannot be parsed is read as text.
-///
-/// # Errors
-///
-/// [`ReadError`] if there is no such file.
+/// Reads the YAML below `root` with semantic models, metrics, saved queries or sources. Includes
+/// unparsable files that mention one of these keys.
 pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     let is_wanted = |path: &str| {
         let is_foreign = |part: &str| ["dbt_packages", "node_modules", "target"].contains(&part);

@@ -13,7 +13,7 @@ pub(crate) fn column(text: &str) -> Option<String> {
     parts.next().is_none().then_some(only)
 }
 
-/// Returns the table that a text names: `name`, `schema.name` or `database.schema.name`.
+/// Parses `name`, `schema.name` or `database.schema.name`.
 pub(crate) fn table(text: &str) -> Option<TableFacts> {
     let mut parts = parts(text.trim())?.into_iter().rev();
     let found = TableFacts {
@@ -25,7 +25,6 @@ pub(crate) fn table(text: &str) -> Option<TableFacts> {
     parts.next().is_none().then_some(found)
 }
 
-/// Splits a name at its dots; returns `None` for text that is not a name.
 fn parts(text: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -23,13 +23,10 @@ pub use id::PageId;
 pub(crate) use source::Notion;
 pub use units::units;
 
-/// URL of Notion's API.
 pub const API: &str = "https://api.notion.com";
 
-/// The API version that this code was written for.
 const VERSION: &str = "2026-03-11";
 
-/// The starting points of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roots {
     pub pages: Vec<PageId>,
@@ -38,57 +35,37 @@ pub struct Roots {
     pub data_sources: Vec<PageId>,
 }
 
-/// What to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotionScope {
-    /// Where to start; `None` for everything shared with the integration.
+    /// `None` for everything shared with the integration.
     pub roots: Option<Roots>,
     /// Maximum pages to read. Unchanged pages from the cache do not count.
     pub max_pages: usize,
-    /// The files of an earlier run. Pages that the crawl does not find again are looked up one by
-    /// one.
+    /// Files of an earlier run. The crawl looks up missing ones.
     pub earlier: BTreeSet<String>,
-    /// The start of the run: a page edited shortly before is read again by the next run.
+    /// The start of the run: the next run reads pages edited shortly before again.
     pub now: Timestamp,
 }
 
-/// The content of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PageContent {
-    /// The text as Markdown.
     pub text: String,
-    /// The child pages.
     pub pages: Vec<PageId>,
-    /// The child databases.
     pub databases: Vec<PageId>,
-    /// Why the text is incomplete; `None` if it is complete.
     pub cut: Option<String>,
 }
 
-/// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotionCrawl {
-    /// One file per page, or several for a long one.
     pub snapshot: Snapshot,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Creates a client with an integration token.
-///
-/// # Errors
-///
-/// [`RestError`] if the address or the token cannot be used.
 pub fn client(endpoint: &str, token: &Secret) -> Result<Rest, RestError> {
     let rest = Rest::new("Notion", endpoint)?.with_header("notion-version", VERSION);
     rest.with_secret("authorization", "Bearer ", token)
 }
 
-/// Returns the name of the integration that the token belongs to, and of its workspace.
-///
-/// # Errors
-///
-/// [`RestError`].
 pub async fn integration(rest: &Rest) -> Result<String, RestError> {
     let me = rest.get("/v1/users/me", &[]).await?;
     let text = |place: &str| me.pointer(place).and_then(serde_json::Value::as_str);

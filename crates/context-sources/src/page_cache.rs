@@ -1,4 +1,4 @@
-//! The answers of servers from earlier runs, one file each.
+//! Server answers from earlier runs, one file each.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -6,27 +6,24 @@ use std::path::PathBuf;
 use ktx_project_store::write_atomically;
 use sha2::{Digest as _, Sha256};
 
-/// A folder of answers from earlier runs. It may be deleted at any time: ktx then asks the server
-/// again.
+/// Server answers of earlier runs. The folder can be deleted at any time.
 #[derive(Debug, Clone)]
 pub struct PageCache {
     folder: PathBuf,
 }
 
 impl PageCache {
-    /// Opens the cache in a folder, which need not exist yet.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// Returns the stored text of a file; `None` if it cannot be read.
     pub(crate) fn get(&self, file: &str) -> Option<String> {
         std::fs::read_to_string(self.folder.join(file)).ok()
     }
 
-    /// Stores a text. A failure is logged only: it costs the next run one request.
+    /// Only logs a failure: it costs the next run one request.
     pub(crate) fn put(&self, file: &str, text: &str) {
         if self.get(file).is_some_and(|known| known == text) {
             return;

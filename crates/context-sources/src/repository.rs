@@ -14,7 +14,6 @@ use crate::source::{
 };
 use crate::{cube, dbt, lookml, metricflow};
 
-/// A folder of files of one kind.
 pub(crate) struct Repository(pub(crate) FolderKind);
 
 #[async_trait]
@@ -109,8 +108,6 @@ fn looker_connection(connection: &Connection) -> Option<String> {
 
 struct RepositoryLocation {
     kind: FolderKind,
-    /// The connection with the full names of its settings, including the prefix of those in a
-    /// nested object.
     connection: Connection,
 }
 
@@ -153,7 +150,7 @@ impl RepositoryLocation {
         })
     }
 
-    /// Returns the artifacts of dbt that the connection names; a relative path counts from the project folder.
+    /// A relative path counts from the project folder.
     fn artifacts(&self, context: SourceContext<'_>) -> dbt::ArtifactFiles {
         let file = |key: &str| {
             let named = self.text(key)?;
@@ -165,8 +162,7 @@ impl RepositoryLocation {
         }
     }
 
-    /// Returns the folder of the files: the configured one, or a copy of the newest commit of its
-    /// repository.
+    /// Returns the configured folder, or a copy of the repository's newest commit.
     fn root(&self, context: SourceContext<'_>) -> Result<PathBuf, Failure> {
         let id = &self.connection.id;
         let prefix = self.kind.prefix();

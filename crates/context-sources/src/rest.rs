@@ -28,25 +28,18 @@ const RETRIES: RetryPolicy = RetryPolicy {
     longest_delay: Duration::from_mins(1),
 };
 
-/// Maximum characters shown of a server's message.
 const WORDS: usize = 300;
 
-/// The kind of an error, as far as the next step depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestErrorKind {
-    /// The address or the key cannot be used as written.
     Config,
-    /// The server rejects the key.
     Auth,
-    /// The server accepts the key but denies this request.
     Forbidden,
     /// The item does not exist or is hidden from this key.
     NotFound,
-    /// The server rejects the request for another reason.
     Refused,
     /// The server is still busy or broken after all attempts.
     Busy,
-    /// No answer arrived.
     Unreachable,
     /// The answer does not match the API's documentation.
     Strange,
@@ -56,7 +49,6 @@ pub enum RestErrorKind {
 #[error("{message}")]
 pub struct RestError {
     pub kind: RestErrorKind,
-    /// The message, without secrets.
     pub message: String,
 }
 
@@ -96,7 +88,6 @@ impl Hints for RestError {
     }
 }
 
-/// A client for one server.
 #[derive(Debug)]
 pub struct Rest {
     name: &'static str,
@@ -108,12 +99,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Creates a client for the server at `base`. Plain HTTP is allowed for this machine only,
-    /// because requests carry secrets.
-    ///
-    /// # Errors
-    ///
-    /// [`RestErrorKind::Config`].
+    /// Creates a client. Requests carry secrets, so plain HTTP is allowed for this machine only.
     pub fn new(name: &'static str, base: &str) -> Result<Self, RestError> {
         let wrong = || RestError {
             kind: RestErrorKind::Config,
@@ -133,11 +119,7 @@ impl Rest {
         })
     }
 
-    /// Sends a header with every request. Its value is never shown.
-    ///
-    /// # Errors
-    ///
-    /// [`RestErrorKind::Config`] if the value is not a valid header.
+    /// Sends a secret header with every request.
     pub fn with_secret(
         mut self,
         header: &'static str,
@@ -154,9 +136,7 @@ impl Rest {
         Ok(self)
     }
 
-    /// Sends a token with every request. The client gets the token by posting this form to this
-    /// path, when it is first needed and again when the server rejects the old one. Form and token
-    /// are never shown.
+    /// Sends a token with every request. Posts the form to the path for a new token when needed.
     #[must_use]
     pub fn with_login(mut self, path: &'static str, form: &[(&str, &Secret)]) -> Self {
         for (_, secret) in form {
@@ -173,27 +153,18 @@ impl Rest {
         self
     }
 
-    /// Requests a path, which begins with `/`.
-    ///
-    /// # Errors
-    ///
-    /// [`RestError`].
+    /// The path begins with `/`.
     pub async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, RestError> {
         let request = self.client.get(format!("{}{path}", self.base.as_str()));
         self.send(request.query(query), path).await
     }
 
-    /// Posts a request that changes no data, so that it may be retried.
-    ///
-    /// # Errors
-    ///
-    /// [`RestError`].
+    /// Posts a request that changes no data and can be retried.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, RestError> {
         let request = self.client.post(format!("{}{path}", self.base.as_str()));
         self.send(request.json(body), path).await
     }
 
-    /// Returns an error for an answer that does not match its documentation.
     pub fn strange(&self, what: &str) -> RestError {
         self.error(
             RestErrorKind::Strange,
@@ -224,7 +195,6 @@ impl Rest {
         }
     }
 
-    /// Sends a request, and retries while the server is busy.
     async fn exchange(&self, request: RequestBuilder, path: &str) -> Result<Value, RestError> {
         let response = ktx_http::send(request, &RETRIES).await;
         let response = response.map_err(|error| self.broken(&error))?;
@@ -282,14 +252,12 @@ impl Rest {
     }
 }
 
-/// Returns a header value that is never shown; `None` if it is invalid.
 fn sensitive(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
 
-/// Returns the server's own short message about a failure.
 fn words(bytes: &[u8]) -> String {
     let body: Value = serde_json::from_slice(bytes).unwrap_or_default();
     let said = ["/message", "/error", "/error/message"];

@@ -1,4 +1,4 @@
-//! What sources on a server have in common: their cache, their errors, their mappings to warehouses.
+//! Common parts of server sources: cache, errors, mappings to warehouses.
 
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Exit, Failure};
@@ -10,17 +10,14 @@ use crate::rest::{RestError, RestErrorKind};
 use crate::snapshot::Snapshot;
 use crate::source::SourceContext;
 
-/// Gives the next step for an error of a server, if it is a special one.
 pub(crate) type ErrorHint = fn(&Connection, &RestError) -> Option<String>;
 
-/// Returns the answers of a server that earlier runs have stored.
 pub(crate) fn cache(connection: &Connection, context: SourceContext<'_>) -> PageCache {
     let cache = context.store.layout().cache();
     let kind = cache.join(connection.driver.as_str());
     PageCache::new(kind.join(connection.id.as_str()))
 }
 
-/// Returns the failure of an unreadable server, with the hint of its kind or the default ones.
 pub(crate) fn unreachable(connection: &Connection, error: &RestError, hint: ErrorHint) -> Failure {
     let exit = match error.kind {
         RestErrorKind::Config => Exit::Config,
@@ -35,7 +32,6 @@ pub(crate) fn unreachable(connection: &Connection, error: &RestError, hint: Erro
     }
 }
 
-/// The setting below `mappings` that assigns a warehouse to each part of a server.
 pub(crate) struct Mapping {
     pub(crate) setting: &'static str,
     /// What is mapped, as in "maps no …".
@@ -43,7 +39,6 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Returns the parts that are read with the id of the warehouse of each.
     pub(crate) fn read(
         &self,
         connection: &Connection,
@@ -74,7 +69,6 @@ impl Mapping {
         Ok(mappings)
     }
 
-    /// Refuses a warehouse that the user has named and nothing is mapped to.
     pub(crate) fn check_target<'w>(
         &self,
         connection: &Connection,
@@ -107,7 +101,6 @@ pub(crate) fn mapping_setting<'a>(connection: &'a Connection, path: &[&str]) -> 
     Some(value)
 }
 
-/// Returns a warning for each file that was left out.
 pub(crate) fn unread_files(snapshot: &Snapshot) -> impl Iterator<Item = String> {
     let left_out = snapshot.left_out.iter();
     left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason))

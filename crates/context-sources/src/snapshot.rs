@@ -11,20 +11,15 @@ use crate::artifacts::Artifacts;
 /// The relevant text files of a source, by `/`-separated path relative to its root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Text by path.
     pub files: BTreeMap<String, String>,
-    /// Existing files that were not read, ordered by path.
     pub left_out: Vec<LeftOut>,
-    /// The bytes of the files that were read.
     pub bytes: u64,
-    /// What dbt made of the files. Units do not read it.
+    /// Not part of units.
     pub artifacts: Artifacts,
 }
 
-/// An existing file that was not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The path relative to the root.
     pub path: String,
     pub reason: String,
 }
@@ -32,30 +27,22 @@ pub struct LeftOut {
 /// Files that one model call reads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// The name, unique within the source.
     pub key: String,
-    /// The display name, if it differs from the key.
     pub label: Option<String>,
-    /// A constant note for the model about this kind of file.
     pub note: Option<&'static str>,
-    /// Whether the unit may write semantic sources; otherwise it writes pages only.
+    /// False if the unit may write pages only.
     pub writes_sources: bool,
-    /// The files that the unit is about.
     pub files: Vec<String>,
-    /// The files that those depend on.
+    /// Files that `files` depend on.
     pub dependencies: Vec<String>,
-    /// Other files of the source.
     pub peers: Vec<String>,
 }
 
-/// A kind of source that is a folder of files or a repository with such a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
     Dbt,
-    /// Semantic models and metrics.
     MetricFlow,
     LookMl,
-    /// Cubes in YAML.
     Cube,
 }
 
@@ -69,7 +56,6 @@ impl FolderKind {
         }
     }
 
-    /// Returns the prefix of its setting names.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::MetricFlow => "metricflow.",
@@ -86,7 +72,6 @@ impl FolderKind {
         }
     }
 
-    /// Returns a description of the files that identify such a folder.
     const fn mark(self) -> &'static str {
         match self {
             Self::Dbt => "`dbt_project.yml`",
@@ -97,26 +82,16 @@ impl FolderKind {
     }
 }
 
-/// Why a source cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The path does not exist.
     #[error("there is no folder `{root}`")]
     Missing { root: PathBuf, kind: FolderKind },
-    /// The path is not a folder.
     #[error("`{root}` is not a folder")]
     NotAFolder { root: PathBuf, kind: FolderKind },
-    /// The folder contains no project of this kind.
     #[error("there is no {} in `{root}`", kind.mark())]
     NoProject { root: PathBuf, kind: FolderKind },
-    /// The project file cannot be parsed.
     #[error("`{path}` is not a dbt project file: {reason}")]
-    Project {
-        /// The file, with line and column if known.
-        path: String,
-        reason: String,
-    },
-    /// The file system reported an error.
+    Project { path: String, reason: String },
     #[error(transparent)]
     File(#[from] FileError),
 }

@@ -1,4 +1,4 @@
-//! A kind of context sources, and what one reading of a source gives.
+//! The trait of context source kinds, and the result of a reading.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,22 +20,17 @@ use crate::snapshot::{Snapshot, Unit};
 /// Maximum length of a unit's own files in characters.
 pub const LONGEST_UNIT: usize = 200_000;
 
-/// The part of a context source about one warehouse.
 #[derive(Debug)]
 pub struct Source {
     pub id: ConnectionId,
     /// The warehouse whose semantic sources may be written.
     pub warehouse: Option<(ConnectionId, Dialect)>,
     pub snapshot: Arc<Snapshot>,
-    /// The units that a model reads one by one.
     pub units: Vec<Unit>,
-    /// What its metadata says about tables.
     pub facts: Facts,
-    /// What it computes over tables.
     pub definitions: Definitions,
-    /// Whether sources of this kind have facts without a model.
     pub has_facts: bool,
-    /// The page quota of one run, if its units are documents, which are triaged first.
+    /// Set for documents, which are triaged first.
     pub documents: Option<PageQuota>,
     /// The prefix of its unit keys, if other units of the connection belong to another warehouse.
     pub scope: Option<String>,
@@ -44,55 +39,38 @@ pub struct Source {
 /// Maximum number of wiki pages that one run may write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageQuota {
-    /// Pages that do not exist yet.
     pub creates: usize,
-    /// Pages that exist already.
     pub updates: usize,
 }
 
-/// What a kind of context sources says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
-    /// Facts about tables, which need no model, and units.
     Facts,
     /// Documents, which are triaged and curated.
     Documents,
 }
 
-/// Where the sources of a kind are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// A folder, or a copy of a repository.
     Files,
-    /// A server, with a key.
     Server,
 }
 
-/// What distinguishes a kind of context sources for its callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// The driver of its connections.
     pub driver: Driver,
-    /// The display name of the product.
     pub product: &'static str,
-    /// What its sources say.
     pub contents: Contents,
-    /// Where they are read from.
     pub access: Access,
 }
 
-/// Finds a warehouse of the project by its id.
 pub type WarehouseLookup<'a> = dyn Fn(&str) -> Result<(ConnectionId, Dialect), Failure> + Sync + 'a;
 
-/// What every kind needs in order to read a source.
 #[derive(Clone, Copy)]
 pub struct SourceContext<'a> {
     pub config: &'a Project,
-    /// The project: its folder, its caches, copies of repositories.
     pub store: &'a Store,
-    /// Resolves the references of a connection to keys.
     pub secrets: &'a (dyn SecretSource + Sync),
-    /// Finds a warehouse of the project and its dialect.
     pub warehouse: &'a WarehouseLookup<'a>,
 }
 
@@ -103,18 +81,13 @@ impl std::fmt::Debug for SourceContext<'_> {
     }
 }
 
-/// One reading of a source.
 #[derive(Clone, Copy)]
 pub struct ReadRequest<'a> {
     pub context: SourceContext<'a>,
-    /// The warehouse that the user has named.
     pub target: Option<&'a str>,
-    /// The files that earlier runs have read. The kinds with [`Access::Server`] look for those that
-    /// the server no longer lists.
+    /// Files of earlier runs. Kinds with [`Access::Server`] look up missing ones.
     pub earlier: &'a BTreeSet<String>,
-    /// The start of the run.
     pub now: Timestamp,
-    /// Shows a line about what takes long.
     pub notify: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -127,18 +100,12 @@ impl std::fmt::Debug for ReadRequest<'_> {
     }
 }
 
-/// A kind of context sources: how a source is read and tested.
 #[async_trait]
 pub trait ContextSource: Sync {
-    /// Returns what distinguishes this kind.
     fn kind(&self) -> Kind;
 
-    /// Reads a source: once for each of its warehouses. Uses no model. A kind with
-    /// [`Access::Files`] never waits for a runtime.
-    ///
-    /// # Errors
-    ///
-    /// Why the source cannot be read, with the next step.
+    /// Reads a source, once for each of its warehouses. A kind with [`Access::Files`] never waits
+    /// for a runtime. Errors contain the next step.
     async fn read(
         &self,
         connection: &Connection,
@@ -146,10 +113,6 @@ pub trait ContextSource: Sync {
     ) -> Result<Vec<Source>, Failure>;
 
     /// Tests whether a source can be read, and describes it in one line.
-    ///
-    /// # Errors
-    ///
-    /// Why the source cannot be read, with the next step.
     async fn summarize(
         &self,
         connection: &Connection,
@@ -157,13 +120,11 @@ pub trait ContextSource: Sync {
     ) -> Result<String, Failure>;
 }
 
-/// What a kind whose sources are about one warehouse has read.
 pub(crate) struct SourceContent {
     pub(crate) snapshot: Snapshot,
     pub(crate) units: Vec<Unit>,
     pub(crate) facts: Facts,
     pub(crate) definitions: Definitions,
-    /// The page quota of one run, if its units are documents.
     pub(crate) documents: Option<PageQuota>,
 }
 
@@ -212,8 +173,7 @@ impl SourceContext<'_> {
         })
     }
 
-    /// Returns the warehouse whose sources may be written if a source is about one: the named one,
-    /// else the one of setup, else the only one.
+    /// Returns the named warehouse, else the one of setup, else the only one.
     pub(crate) fn target(
         &self,
         connection: &Connection,

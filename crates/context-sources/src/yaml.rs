@@ -14,13 +14,12 @@ pub(crate) struct YamlError {
     pub(crate) what: String,
 }
 
-/// Parses the top-level mapping of a text; an empty text gives an empty mapping. The last value of
-/// a duplicate key wins, as in the tools that the files are written for.
+/// An empty text gives an empty mapping. The last value of a duplicate key wins, as in the tools
+/// that the files are written for.
 pub(crate) fn mapping(path: &str, text: &str) -> Result<Mapping, YamlError> {
     mapping_with_duplicates(path, text).map(|(map, _)| map)
 }
 
-/// Like [`mapping`], but also returns the duplicate keys.
 pub(crate) fn mapping_with_duplicates(
     path: &str,
     text: &str,
@@ -31,7 +30,7 @@ pub(crate) fn mapping_with_duplicates(
     };
     let mut doubled = Vec::new();
     let read = serde_yaml::from_str::<Value>(text).or_else(|strict| {
-        // This lenient reading reports every other error of the text, too.
+        // This lenient reading reports every other error of the text.
         let loose = LenientSeed {
             doubled: &RefCell::default(),
         };
@@ -72,7 +71,6 @@ fn place(path: &str, error: &serde_yaml::Error) -> String {
     )
 }
 
-/// Reads any value, keeping the last value of a duplicate key.
 #[derive(Clone, Copy)]
 struct LenientSeed<'a> {
     doubled: &'a RefCell<BTreeSet<String>>,
@@ -145,14 +143,13 @@ impl<'de> Visitor<'de> for LenientSeed<'_> {
         Ok(Value::Mapping(map))
     }
 
-    /// Reads a tagged value; tags are ignored.
     fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         let (_, contents) = tagged.variant::<String>()?;
         contents.newtype_variant_seed(self)
     }
 }
 
-/// Returns the text of a field; numbers and booleans as spelled.
+/// Spells numbers and booleans as written.
 pub(crate) fn text(map: &Mapping, key: &str) -> Option<String> {
     plain(map.get(key)?)
 }
@@ -166,7 +163,6 @@ pub(crate) fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the mappings in a list field; skips other items.
 pub(crate) fn maps<'v>(map: &'v Mapping, key: &str) -> Vec<&'v Mapping> {
     let list = map.get(key).and_then(Value::as_sequence);
     list.into_iter()
@@ -175,7 +171,7 @@ pub(crate) fn maps<'v>(map: &'v Mapping, key: &str) -> Vec<&'v Mapping> {
         .collect()
 }
 
-/// Returns the texts of a list field; a single text counts as a list of one.
+/// A single text counts as a list of one.
 pub(crate) fn texts(map: &Mapping, key: &str) -> Option<Vec<String>> {
     match map.get(key)? {
         Value::Sequence(list) => Some(list.iter().filter_map(plain).collect()),

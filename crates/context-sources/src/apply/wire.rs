@@ -1,4 +1,4 @@
-//! How facts about a whole table are written in a shard.
+//! Writes facts about a whole table into a shard.
 
 use serde_yaml::{Mapping, Value};
 

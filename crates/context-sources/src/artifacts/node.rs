@@ -8,7 +8,6 @@ use serde_yaml::{Mapping, Value};
 use crate::facts::{SchemaOrigin, TableLocation};
 use crate::yaml::plain;
 
-/// The nodes that are tables or views.
 const RELATIONS: [&str; 3] = ["model", "seed", "snapshot"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -67,7 +66,6 @@ impl Node {
         self.source_name.as_deref() == Some(source) && self.name == table
     }
 
-    /// Returns whether the warehouse has a table of it.
     pub(super) fn is_built(&self) -> bool {
         let says = |key: &str, word: &str| {
             let value = self.config.get(key).and_then(plain);
@@ -76,7 +74,7 @@ impl Node {
         !says("enabled", "false") && !says("materialized", "ephemeral")
     }
 
-    /// Returns the name by which other nodes refer to it: with its version, if it has several.
+    /// Returns the name for references, with the version if there are several.
     pub(super) fn reference(&self) -> String {
         match plain(&self.version) {
             Some(version) => format!("{}_v{version}", self.name),
@@ -84,7 +82,6 @@ impl Node {
         }
     }
 
-    /// Returns the names that mean this node: the latest version needs none.
     pub(crate) fn references(&self) -> Vec<String> {
         let mut names = vec![self.reference()];
         if !self.version.is_null() && self.version == self.latest_version {
@@ -93,12 +90,10 @@ impl Node {
         names
     }
 
-    /// Returns the source and the table, if it is one of a source.
     pub(crate) fn source(&self) -> Option<(&str, &str)> {
         Some((self.source_name.as_deref()?, &self.name))
     }
 
-    /// Returns the call that refers to it in YAML.
     pub(super) fn call(&self) -> String {
         match &self.source_name {
             Some(source) => format!("source('{source}', '{}')", self.name),
@@ -107,7 +102,7 @@ impl Node {
     }
 
     pub(crate) fn place(&self) -> Option<TableLocation> {
-        // dbt builds models where its target says; it only reads sources, which are where they are.
+        // dbt builds models where its target says; sources have a fixed place.
         let (name, origin) = if self.has_source() {
             let name = self.identifier.as_ref().unwrap_or(&self.name);
             (name, SchemaOrigin::Named)
@@ -122,20 +117,17 @@ impl Node {
         })
     }
 
-    /// Returns the rendered description of a column.
     pub(crate) fn column(&self, name: &str) -> Option<&str> {
         let mut columns = self.columns.values();
         let found = columns.find(|column| column.name.eq_ignore_ascii_case(name));
         found?.description.as_deref()
     }
 
-    /// Returns the id of the node that it is a test of.
     pub(super) fn tested(&self) -> Option<&str> {
         let about = self.attached_to.as_deref();
         about.filter(|_| self.resource_type == "test")
     }
 
-    /// Returns the description and the tests as their YAML has them.
     pub(super) fn as_yaml<'t>(&self, tests: impl Iterator<Item = &'t Self>) -> Mapping {
         let mut by_column: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for test in tests {
@@ -185,7 +177,6 @@ impl Node {
         map
     }
 
-    /// Returns a test as YAML writes it, without the settings that dbt fills in.
     fn as_check(&self) -> Option<Value> {
         let test = self.test_metadata.as_ref()?;
         if test.namespace.as_deref().is_some_and(|name| name != "dbt") {
@@ -214,7 +205,6 @@ impl Node {
     }
 }
 
-/// Sets a description, unless it still has Jinja, which dbt would have written out.
 fn described(map: &mut Mapping, text: Option<&str>) {
     let text = text.filter(|text| !text.contains("{{") && !text.contains("{%"));
     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {

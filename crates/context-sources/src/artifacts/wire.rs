@@ -1,4 +1,4 @@
-//! The parts of dbt's artifacts that are read. Other parts are skipped without being kept.
+//! The parts of dbt's artifacts that ktx reads.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,6 @@ pub(super) struct Metadata {
     pub(super) project_name: Option<String>,
 }
 
-/// An entry whose form may be one that is not known.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Lenient<T> {
@@ -63,7 +62,7 @@ pub(super) struct CatalogMetadata {
     pub(super) database: Option<String>,
 }
 
-/// Rewrites an item as its YAML spells it: filters as texts, and no keys without a value.
+/// Rewrites an item as in YAML: filters as texts, no keys without a value.
 pub(super) fn as_written(map: &mut Mapping) {
     map.retain(|_, value| !value.is_null());
     for (_, value) in map.iter_mut() {

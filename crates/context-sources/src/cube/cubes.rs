@@ -1,4 +1,4 @@
-//! The cubes of a project as typed values, each with what it inherits.
+//! The cubes of a project as typed values, with inherited members.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,8 @@ use crate::names;
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text};
 
-/// The most cubes that one may extend.
 const DEEPEST: usize = 20;
 
-/// The lists of a cube whose items have names.
 const LISTS: [&str; 4] = ["dimensions", "measures", "segments", "joins"];
 
 pub(super) struct Cube {
@@ -24,12 +22,10 @@ pub(super) struct Cube {
     map: Mapping,
 }
 
-/// Where the rows of a cube are.
 pub(super) enum CubeTable {
     At(TableLocation),
-    /// Its rows are those of a query.
     Query,
-    /// Only Cube knows: a template, or a cube that extends itself.
+    /// Only Cube knows the table: a template, or a cube that extends itself.
     Unclear(&'static str),
 }
 
@@ -68,7 +64,6 @@ impl Cube {
     }
 }
 
-/// Returns the table of `select * from table`.
 fn whole_table(sql: &str) -> Option<String> {
     let words: Vec<&str> = sql
         .trim()
@@ -85,7 +80,6 @@ fn whole_table(sql: &str) -> Option<String> {
     }
 }
 
-/// Returns the cubes by name, each with what it inherits. Of two of one name, the first counts.
 pub(super) fn cubes(snapshot: &Snapshot) -> BTreeMap<String, Cube> {
     let mut cubes: BTreeMap<String, Cube> = BTreeMap::new();
     for (path, body) in snapshot.files.iter().filter(|(path, _)| is_yaml(path)) {
@@ -115,7 +109,6 @@ pub(super) fn cubes(snapshot: &Snapshot) -> BTreeMap<String, Cube> {
     cubes
 }
 
-/// Returns a cube with what it inherits. `extends` stays if a parent is unknown, or the cube itself.
 fn with_parents(name: &str, cubes: &BTreeMap<String, Cube>, depth: usize) -> Mapping {
     let own = cubes.get(name).map(|cube| cube.map.clone());
     let own = own.unwrap_or_default();

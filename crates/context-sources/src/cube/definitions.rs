@@ -13,7 +13,6 @@ use crate::facts::{TableLocation, Writer, is_secret};
 use crate::snapshot::Snapshot;
 use crate::yaml::{maps, text};
 
-/// Returns what the cubes define, without a model.
 pub fn definitions(snapshot: &Snapshot) -> Definitions {
     let cubes = cubes(snapshot);
     let mut left = Vec::new();
@@ -98,7 +97,6 @@ impl Translation<'_, '_> {
         });
     }
 
-    /// Returns the dimensions that no column of the table shows as it is.
     fn columns(&mut self) -> Vec<ComputedColumn> {
         let mut columns = Vec::new();
         for (name, map) in self.cube.items("dimensions") {
@@ -137,7 +135,7 @@ impl Translation<'_, '_> {
         measures
     }
 
-    /// Returns a measure, and first the one that it adds up over time.
+    /// Returns a measure, preceded by the one that it adds up over time.
     fn measure(&self, name: &str, map: &Mapping) -> Result<Vec<MeasureDefinition>, String> {
         let (formula, mut lost) = self.formula(map)?;
         let mut filters = Vec::new();
@@ -188,7 +186,6 @@ impl Translation<'_, '_> {
         ])
     }
 
-    /// Returns the aggregate of a measure and what is lost of it.
     fn formula(&self, map: &Mapping) -> Result<(Sql, Vec<String>), String> {
         let kind = text(map, "type").ok_or("it has no `type`")?;
         let sql = text(map, "sql");
@@ -269,7 +266,6 @@ impl Translation<'_, '_> {
     }
 }
 
-/// Returns the columns that a condition compares: `own = other AND …`.
 fn pairs(condition: &Sql, to: &str) -> Result<Vec<ColumnPair>, String> {
     let more = || "its condition is more than equal columns".to_owned();
     let mut pairs = Vec::new();

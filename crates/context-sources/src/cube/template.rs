@@ -7,16 +7,13 @@ use crate::definitions::{Fragment, Sql};
 use crate::names;
 use crate::yaml::text;
 
-/// How deep members may refer to each other.
 const DEEPEST: usize = 20;
 
-/// The cubes whose tables are known.
 pub(super) struct Members<'a> {
     pub(super) cubes: BTreeMap<&'a str, &'a Cube>,
 }
 
 impl<'a> Members<'a> {
-    /// Resolves the SQL of a member of a cube.
     pub(super) fn sql(&self, cube: &'a Cube, sql: &str, depth: usize) -> Result<Sql, String> {
         if depth == DEEPEST {
             return Err("its members refer to each other in a circle".to_owned());
@@ -60,7 +57,6 @@ impl<'a> Members<'a> {
         Ok(Sql(fragments))
     }
 
-    /// Returns the model of a cube as another one refers to it.
     fn model(&self, cube: &Cube, name: &str) -> Result<Option<String>, String> {
         if name == "CUBE" || name == cube.name {
             return Ok(None);
@@ -70,7 +66,6 @@ impl<'a> Members<'a> {
         Ok(Some(other.name.clone()))
     }
 
-    /// Resolves `member`, `CUBE.member` or `cube.member`.
     fn member(&self, cube: &'a Cube, reference: &str, depth: usize) -> Result<Sql, String> {
         let (owner, name) = reference.split_once('.').unwrap_or(("CUBE", reference));
         let model = self.model(cube, owner)?;
@@ -98,7 +93,6 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Returns the SQL of a dimension.
     pub(super) fn dimension(
         &self,
         cube: &'a Cube,
@@ -121,7 +115,6 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Splits the column off that follows a cube: `.column`, or in quotes.
 fn column_behind(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('.')?;
     if let Some(quote) = inner

@@ -4,10 +4,9 @@ use serde_yaml::{Mapping, Value};
 
 use crate::yaml::plain;
 
-/// Settings that keep a test from establishing a fact.
 pub(super) const SETTINGS: [&str; 5] = ["severity", "enabled", "where", "error_if", "fail_calc"];
 
-/// Returns the tests of a column: the name without its package, and the arguments.
+/// Returns pairs of a test name without its package and the arguments.
 pub(super) fn of(column: &Mapping) -> Vec<(String, Option<&Mapping>)> {
     let lists = ["data_tests", "tests"].into_iter();
     let lists = lists.filter_map(|key| column.get(key)?.as_sequence());
@@ -22,8 +21,8 @@ pub(super) fn of(column: &Mapping) -> Vec<(String, Option<&Mapping>)> {
     tests.collect()
 }
 
-/// Returns whether a test covers all rows and fails the build on every violation. Settings of the
-/// test override those of the project.
+/// Returns whether a test covers all rows and fails the build on every violation. Its settings
+/// override those of the project.
 pub(super) fn is_fact(arguments: Option<&Mapping>, defaults: &Mapping) -> bool {
     let none = Mapping::new();
     let arguments = arguments.unwrap_or(&none);
@@ -42,8 +41,7 @@ pub(super) fn is_fact(arguments: Option<&Mapping>, defaults: &Mapping) -> bool {
     })
 }
 
-/// Returns the values of `accepted_values` as they are spelled. Skips nulls, because a null always
-/// passes the test.
+/// Skips nulls, because a null always passes the test.
 pub(super) fn accepted(arguments: &Mapping) -> Option<Vec<String>> {
     let inner = arguments.get("arguments").and_then(Value::as_mapping);
     let values = inner.and_then(|inner| inner.get("values"));

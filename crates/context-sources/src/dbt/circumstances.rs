@@ -1,4 +1,4 @@
-//! Reads the properties of whole tables: tags, owners, freshness, and the exposures that use them.
+//! Reads tags, owners, freshness and exposures of tables.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,8 @@ use crate::folder::is_yaml;
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text, texts};
 
-/// The properties of a table that its source has a part in, beside its other settings.
 const MERGED: [&str; 4] = ["freshness", "loaded_at_field", "meta", "tags"];
 
-/// The owner of each group.
 #[derive(Default)]
 pub(super) struct GroupOwners(BTreeMap<String, String>);
 
@@ -37,14 +35,12 @@ impl GroupOwners {
     }
 }
 
-/// An exposure with the nodes that it depends on.
 pub(super) struct ExposedNodes {
     pub(super) exposure: Exposure,
     pub(super) nodes: Vec<DbtNode>,
 }
 
 impl ExposedNodes {
-    /// Returns the exposures of a file.
     pub(super) fn all(map: &Mapping) -> Vec<Self> {
         let exposures = maps(map, "exposures")
             .into_iter()
@@ -73,8 +69,8 @@ fn is_off(map: &Mapping) -> bool {
         .is_some_and(|word| word == "false")
 }
 
-/// Returns a table of a source with what holds for all tables of it, as dbt merges both: what the table says goes
-/// before its source, and `config` before the properties beside it.
+/// Merges as dbt does: the table overrides its source, and `config` overrides the properties beside
+/// it.
 pub(super) fn inherited(source: &Mapping, table: &Mapping) -> Mapping {
     let config = |level| Mapping::get(level, "config").and_then(Value::as_mapping);
     let levels = [Some(source), config(source), Some(table), config(table)];
@@ -111,7 +107,6 @@ pub(super) fn inherited(source: &Mapping, table: &Mapping) -> Mapping {
     whole
 }
 
-/// Returns a value with what another one adds to it or says instead, key by key.
 fn merged(before: &Value, mut now: Value) -> Value {
     if let (Value::Mapping(before), Value::Mapping(now)) = (before, &mut now) {
         for (key, value) in before {
@@ -125,7 +120,6 @@ fn merged(before: &Value, mut now: Value) -> Value {
     now
 }
 
-/// Adds what a mapping says about a table as a whole. What `config` says goes before the properties beside it.
 pub(super) fn add(table: &mut TableFacts, map: &Mapping, groups: &GroupOwners) {
     let config = map.get("config").and_then(Value::as_mapping);
     let levels = || config.into_iter().chain([map]);
@@ -173,7 +167,6 @@ fn freshness(config: Option<&Mapping>, map: &Mapping) -> Option<Freshness> {
     says.then_some(freshness)
 }
 
-/// Returns the owner of a group or exposure: the name with the address, or one of them.
 fn owner(map: &Mapping) -> Option<String> {
     let owner = map.get("owner")?;
     let Some(map) = owner.as_mapping() else {
@@ -186,7 +179,6 @@ fn owner(map: &Mapping) -> Option<String> {
     }
 }
 
-/// Returns a text in one line without Jinja and secrets; `None` if nothing remains.
 fn plain(found: Option<String>) -> Option<String> {
     let found = found?;
     let line = found.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,6 +1,5 @@
 //! Reads doc blocks: texts in Markdown files that YAML refers to by name.
 
-/// Returns the doc blocks of a Markdown file in order, as (name, text).
 pub(super) fn blocks(body: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut rest = body;
@@ -13,7 +12,6 @@ pub(super) fn blocks(body: &str) -> Vec<(String, String)> {
             continue;
         };
         let mut inner = behind;
-        // Other tags belong to the text.
         let end = loop {
             match next_tag(inner) {
                 Some(("enddocs", behind)) => break Some(behind),
@@ -30,7 +28,6 @@ pub(super) fn blocks(body: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// Returns the content of the next tag and the text after it.
 fn next_tag(text: &str) -> Option<(&str, &str)> {
     let (_, begun) = text.split_once("{%")?;
     let (tag, behind) = begun.split_once("%}")?;

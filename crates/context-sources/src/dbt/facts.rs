@@ -23,18 +23,14 @@ use crate::metricflow;
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping_with_duplicates, maps, text};
 
-/// Maximum steps of the Jinja in one text.
 const FUEL: u64 = 10_000;
 
-/// Returns the facts about tables, without a model. A file that cannot be parsed becomes a warning;
-/// the others still count.
 pub fn facts(snapshot: &Snapshot) -> Facts {
     let mut facts = read(snapshot).settled();
     facts.sort();
     facts
 }
 
-/// Returns what the semantic models and metrics of a project define, without a model.
 pub fn definitions(snapshot: &Snapshot) -> Definitions {
     let mut reader = read(snapshot);
     let references = std::mem::take(&mut reader.references);
@@ -53,7 +49,6 @@ pub fn definitions(snapshot: &Snapshot) -> Definitions {
     }
 }
 
-/// Returns the items of the manifest that are in no file which could be read.
 fn generated(snapshot: &Snapshot) -> BTreeMap<String, Mapping> {
     let left_out: BTreeSet<&str> = snapshot
         .left_out
@@ -116,12 +111,11 @@ fn words(snapshot: &Snapshot, models: &Models<'_>) -> Environment<'static> {
         }
     }
     let mut words = Environment::new();
-    // An endless text would block all others.
+    // Stops endless Jinja.
     words.set_fuel(Some(FUEL));
     words.set_undefined_behavior(UndefinedBehavior::Strict);
     let missing = |what: String| Error::new(ErrorKind::UndefinedError, what);
     words.add_function("doc", move |first: String, second: Option<String>| {
-        // With two arguments, the first is the package.
         let name = second.unwrap_or(first);
         docs.get(&name)
             .cloned()
@@ -158,7 +152,6 @@ fn has_jinja(text: &str) -> bool {
     text.contains("{{") || text.contains("{%")
 }
 
-/// A text that only dbt can evaluate. The warning has already been reported.
 struct UnresolvedText;
 
 impl DbtReader<'_> {
@@ -212,7 +205,6 @@ impl DbtReader<'_> {
                 Ok(None) => self.read(source, "name"),
                 found => found,
             };
-            // The manifest may know the schema of another table.
             let Ok(schema) = schema else {
                 is_reported = true;
                 continue;
@@ -239,7 +231,7 @@ impl DbtReader<'_> {
         }
     }
 
-    /// Returns what the schema of a source is worth: one that only dbt can write out depends on its target.
+    /// A schema that only dbt can evaluate depends on its target.
     fn origin(&self, source: &Mapping) -> SchemaOrigin {
         let raw = text(source, "schema").unwrap_or_default();
         if has_jinja(&raw) && self.words.render_str(&raw, ()).is_err() {
@@ -249,7 +241,6 @@ impl DbtReader<'_> {
         }
     }
 
-    /// Adds what only the manifest knows: the tables of other packages.
     fn manifest(&mut self) {
         let Some(manifest) = self.artifacts.manifest.as_deref() else {
             return;
@@ -291,8 +282,7 @@ impl DbtReader<'_> {
         off(in_config.or_else(|| self.text(map, "enabled")))
     }
 
-    /// Returns the table of a model; `None` if it is disabled or dbt computes its name. The schema depends on the
-    /// target that dbt runs with: only a manifest knows one.
+    /// Returns `None` if the model is disabled or dbt computes its name.
     fn relation(&mut self, kind: &str, model: &Mapping, name: String) -> Option<TableLocation> {
         match self.artifacts.relation(&name) {
             Some(NodeRelation::At(place)) => Some(place),
@@ -339,7 +329,6 @@ impl DbtReader<'_> {
         Some(alias.ok()?.unwrap_or(name))
     }
 
-    /// Reads what YAML says about a table. `rendered` is what dbt made of it.
     fn table(&mut self, map: &Mapping, mut table: TableFacts, rendered: Option<&Node>) {
         let told = rendered.and_then(|node| node.description.as_deref());
         table.description = self.text_or(map, "description", told);
@@ -411,23 +400,21 @@ impl DbtReader<'_> {
                 }
             }
         }
-        // A model that only SQL describes may have another name in the warehouse. Its warnings are
-        // dropped: no YAML asked about it.
+        // A model that only SQL describes may have another name in the warehouse. No YAML asked
+        // about it, so its warnings are dropped.
         references.settle(&mut facts, |name| self.undescribed(name));
         facts
     }
 
-    /// Returns the table of a model that only SQL describes.
     fn undescribed(&mut self, name: &str) -> Option<TableLocation> {
         self.relation("models", &Mapping::new(), name.to_owned())
     }
 
-    /// Returns a text with its Jinja rendered; `None` if it is empty.
     fn text(&mut self, map: &Mapping, key: &str) -> Option<String> {
         self.read(map, key).ok().flatten()
     }
 
-    /// As [`Self::text`]; what only dbt can render is as dbt has rendered it.
+    /// Like [`Self::text`], but falls back to dbt's own rendering.
     fn text_or(&mut self, map: &Mapping, key: &str, rendered: Option<&str>) -> Option<String> {
         self.read_or(map, key, rendered).ok().flatten()
     }
@@ -462,7 +449,7 @@ impl DbtReader<'_> {
             raw
         };
         let shown = shown.trim();
-        // Only descriptions are checked: names may look like secrets.
+        // Names may look like secrets, so only descriptions are checked.
         if key == "description" && is_secret(shown) {
             let told = format!(
                 "{}: a `{key}` that looks like a password or key was left out",
@@ -475,7 +462,6 @@ impl DbtReader<'_> {
         Ok((!shown.is_empty()).then(|| shown.to_owned()))
     }
 
-    /// Returns the position of the first Jinja of a text in the file.
     fn place(&self, raw: &str) -> String {
         let begin = raw.find('{').and_then(|at| raw.get(at..));
         let tag = begin.and_then(|begin| begin.split_inclusive('}').next());
@@ -491,7 +477,6 @@ impl DbtReader<'_> {
         }
     }
 
-    /// Reports a fact that was skipped, and marks the facts incomplete.
     fn warn(&mut self, place: &str, what: &str) {
         self.facts.is_complete = false;
         self.facts.warnings.push(format!("{place}: {what}"));

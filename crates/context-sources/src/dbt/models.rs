@@ -12,13 +12,11 @@ use crate::folder::has_ending;
 use crate::snapshot::Snapshot;
 use crate::yaml::{maps, plain, text, texts};
 
-/// The project file, and the path and SQL of each model by name.
 pub(super) struct Models<'a> {
     project: DbtProject,
     sql: BTreeMap<&'a str, (&'a str, &'a str)>,
 }
 
-/// One version of a model, described as if it were the only one.
 pub(super) struct Version {
     pub(super) name: String,
     pub(super) map: Mapping,
@@ -45,8 +43,7 @@ impl<'a> Models<'a> {
         self.sql.get(name).and_then(|(_, body)| config(body, key))
     }
 
-    /// Returns the project file's setting for a model. Seeds have no SQL, so the path of their YAML
-    /// counts.
+    /// Seeds have no SQL, so the path of their YAML counts.
     pub(super) fn set(&self, kind: &str, name: &str, path: &str, key: &str) -> Option<String> {
         let path = self.sql.get(name).map_or(path, |(path, _)| path);
         self.project
@@ -55,7 +52,6 @@ impl<'a> Models<'a> {
             .and_then(|value| plain(value))
     }
 
-    /// Returns the tags that the project file gives to a model.
     pub(super) fn tags(&self, kind: &str, name: &str, path: &str) -> Vec<String> {
         let path = self.sql.get(name).map_or(path, |(path, _)| path);
         let levels = self.project.set(kind, path, "tags");
@@ -66,7 +62,6 @@ impl<'a> Models<'a> {
         tags.collect()
     }
 
-    /// Returns the SQL files of models.
     pub(super) fn files(&self) -> impl Iterator<Item = &'a str> {
         let files = self.sql.values().map(|(path, _)| *path);
         files.filter(|path| self.project.is_model(path))
@@ -99,7 +94,7 @@ pub(super) fn is_false(text: &str) -> bool {
     text.eq_ignore_ascii_case("false")
 }
 
-/// Returns the version that a reference without one means: `latest_version`, else the highest.
+/// Returns `latest_version`, else the highest version.
 pub(super) fn latest(model: &Mapping, name: &str) -> Option<String> {
     let named = text(model, "latest_version").or_else(|| {
         let listed = maps(model, "versions").into_iter();
@@ -110,8 +105,7 @@ pub(super) fn latest(model: &Mapping, name: &str) -> Option<String> {
     named.map(|version| format!("{name}_v{version}"))
 }
 
-/// Returns the versions of a model, each with its inherited properties. A model without versions is
-/// its only version.
+/// A model without versions is its only version.
 pub(super) fn versions(model: &Mapping, name: &str) -> Vec<Version> {
     let listed = maps(model, "versions");
     if listed.is_empty() {
@@ -137,8 +131,6 @@ pub(super) fn versions(model: &Mapping, name: &str) -> Vec<Version> {
     versions.collect()
 }
 
-/// Returns the columns of a version: the included columns of the model (all by default) and its
-/// own.
 fn columns(model: &Mapping, version: &Mapping) -> Vec<Value> {
     let own = maps(version, "columns");
     let rule = own.iter().find(|column| column.contains_key("include"));

@@ -7,7 +7,7 @@ use serde_yaml::{Mapping, Value};
 use crate::snapshot::ReadError;
 use crate::yaml::{mapping, plain, text, texts};
 
-/// The keys of source folders: key, older spelling, default.
+/// Keys of source folders: key, older spelling, default.
 const FOLDERS: [(&str, &str, &str); 4] = [
     ("model-paths", "source-paths", "models"),
     ("seed-paths", "data-paths", "seeds"),
@@ -15,7 +15,7 @@ const FOLDERS: [(&str, &str, &str); 4] = [
     ("analysis-paths", "", "analyses"),
 ];
 
-/// The keys of folders that dbt writes to: key, older spelling, default.
+/// Keys of folders that dbt writes to: key, older spelling, default.
 const WRITTEN: [(&str, &str, &str); 3] = [
     ("target-path", "", "target"),
     ("packages-install-path", "modules-path", "dbt_packages"),
@@ -25,13 +25,10 @@ const WRITTEN: [(&str, &str, &str); 3] = [
 #[derive(Debug, Default)]
 pub(super) struct DbtProject {
     folders: Vec<String>,
-    /// The folders of models among them.
     models: Vec<String>,
-    /// Folders that hold only doc blocks.
     pub(super) docs: Vec<String>,
     pub(super) written: Vec<String>,
     pub(super) outside: Vec<String>,
-    /// Variables by name, with the values that the project itself sees.
     pub(super) vars: BTreeMap<String, String>,
     name: String,
     map: Mapping,
@@ -60,8 +57,7 @@ impl DbtProject {
         })
     }
 
-    /// Returns the folders to read, relative to the root and sorted; none contains another. The
-    /// root is the empty string.
+    /// Relative to the root, which is the empty string. None contains another.
     pub(super) fn folders(&self) -> Vec<String> {
         let mut folders = self.folders.clone();
         folders.sort();
@@ -80,7 +76,6 @@ impl DbtProject {
             .collect()
     }
 
-    /// Returns whether a file is one of a model.
     pub(super) fn is_model(&self, path: &str) -> bool {
         self.models.iter().any(|folder| {
             let rest = path.strip_prefix(folder.as_str());
@@ -88,13 +83,12 @@ impl DbtProject {
         })
     }
 
-    /// Returns a file in the folder that dbt writes to.
     pub(super) fn target(&self, name: &str) -> String {
         let folder = self.written.first().map_or("target", String::as_str);
         format!("{folder}/{name}")
     }
 
-    /// Returns the settings of a key for a file, from the whole project down to its own folder.
+    /// Returns the values of a setting for a file, from the whole project down to its own folder.
     /// Later values override earlier ones.
     pub(super) fn set<'p>(&'p self, kind: &str, path: &str, key: &str) -> Vec<&'p Value> {
         let mut level = self.map.get(kind).and_then(Value::as_mapping);
@@ -140,7 +134,7 @@ fn inside(named: &[String], outside: &mut Vec<String>) -> Vec<String> {
     found
 }
 
-/// Normalizes a folder below the root; returns `None` for a folder outside.
+/// Returns `None` for a folder outside the root.
 fn inside_root(folder: &str) -> Option<String> {
     if folder.starts_with('/') || folder.contains('\\') {
         return None;
@@ -152,8 +146,7 @@ fn inside_root(folder: &str) -> Option<String> {
     (!parts.contains(&"..")).then(|| parts.join("/"))
 }
 
-/// Returns the global variables, overridden by those under the project's own name. Variables of
-/// other packages do not apply.
+/// Skips variables of other packages.
 fn variables(map: &Mapping, project: &str) -> BTreeMap<String, String> {
     let all = map.get("vars").and_then(Value::as_mapping);
     let own = all

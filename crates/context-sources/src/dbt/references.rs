@@ -1,4 +1,4 @@
-//! Reads the `relationships` tests: which column refers to which.
+//! Reads `relationships` tests.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,21 @@ use crate::yaml::text;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DbtNode {
-    /// A model, seed or snapshot; with its version if there are several.
+    /// A model, seed or snapshot, with its version if it has several.
     Model(String),
     /// A table of a source, as (source, table).
     Source(String, String),
 }
 
-/// What the YAML says about the table of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NodeTable<'a> {
     At(&'a TableLocation),
     NotInWarehouse,
-    /// Nothing.
     Undescribed,
 }
 
 #[derive(Default)]
 pub(super) struct References {
-    /// The location of each node; `None` if it is not in the warehouse.
     places: BTreeMap<DbtNode, Option<TableLocation>>,
     tests: Vec<Test>,
 }
@@ -46,7 +43,6 @@ impl References {
         self.places.entry(node).or_insert(place);
     }
 
-    /// Returns where the YAML says that a node is.
     pub(super) fn table_of(&self, node: &DbtNode) -> NodeTable<'_> {
         match self.places.get(node) {
             Some(Some(place)) => NodeTable::At(place),
@@ -55,7 +51,6 @@ impl References {
         }
     }
 
-    /// Returns the place of a node, if one is known.
     pub(super) fn located(&self, node: &DbtNode) -> Option<&TableLocation> {
         self.places.get(node)?.as_ref()
     }
@@ -78,7 +73,6 @@ impl References {
         Some(())
     }
 
-    /// Adds the references to the columns. `undescribed` locates models without a description.
     pub(super) fn settle(
         self,
         facts: &mut Facts,
@@ -108,7 +102,6 @@ impl References {
     }
 }
 
-/// Returns the column that a test refers to; `None` if only dbt can evaluate it.
 fn target(arguments: &Mapping) -> Option<(DbtNode, String)> {
     let inner = arguments.get("arguments").and_then(Value::as_mapping);
     let word = |key: &str| {
@@ -124,7 +117,7 @@ fn target(arguments: &Mapping) -> Option<(DbtNode, String)> {
     (is_name && !field.is_empty()).then_some((node, field))
 }
 
-/// Returns the node that a call of `ref` or `source` names, with or without braces.
+/// Parses a call of `ref` or `source`, with or without braces.
 pub(super) fn node_of(call: &str) -> Option<DbtNode> {
     let bare = call.trim().trim_start_matches("{{").trim_end_matches("}}");
     let words = words();
@@ -141,13 +134,11 @@ pub(super) fn node_of(call: &str) -> Option<DbtNode> {
     }
 }
 
-/// Builds a Jinja environment with the two functions that name a node.
 fn words() -> Environment<'static> {
     let mut words = Environment::new();
     words.add_function(
         "ref",
         |first: String, second: Option<String>, options: Kwargs| {
-            // With two names, the first is the package.
             let name = second.unwrap_or(first);
             let version = ["v", "version"]
                 .into_iter()

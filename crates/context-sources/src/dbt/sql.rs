@@ -1,13 +1,12 @@
-//! Reads what a model's SQL sets for itself in its calls of `config`.
+//! Reads a model's own settings from its `config` calls.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConfigValue {
-    /// This text, or `true` or `false`.
+    /// A text, `true` or `false`.
     Plain(String),
     Computed,
 }
 
-/// Returns the last value that the SQL gives for an argument of `config`.
 pub(super) fn config(sql: &str, key: &str) -> Option<ConfigValue> {
     let mut found = None;
     let mut rest = sql;

@@ -17,7 +17,6 @@ const FEW: usize = 25;
 
 const PEERS: usize = 200;
 
-/// Keys whose items a YAML file describes.
 const SUBJECTS: [&str; 8] = [
     "models",
     "sources",
@@ -29,8 +28,8 @@ const SUBJECTS: [&str; 8] = [
     "saved_queries",
 ];
 
-/// Returns the units of a project. A small project is one unit. Otherwise each YAML file is a unit
-/// with the SQL that it describes, and the remaining SQL is grouped by folder.
+/// Returns the units. A small project is one unit. Otherwise each YAML file is a unit with the SQL
+/// that it describes, and the remaining SQL is grouped by folder.
 pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let files = &snapshot.files;
     let project: Vec<String> = PROJECT_FILES
@@ -88,8 +87,8 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     units
 }
 
-/// Returns the names that a YAML file describes; `None` if it describes nothing. A file that cannot
-/// be parsed is read anyway.
+/// Returns the names that a file describes; `None` if there are none. Unparsable files are read
+/// anyway.
 fn subjects(path: &str, body: &str) -> Option<BTreeSet<String>> {
     let Ok(map) = mapping(path, body) else {
         return Some(BTreeSet::new());
@@ -102,7 +101,6 @@ fn subjects(path: &str, body: &str) -> Option<BTreeSet<String>> {
     Some(described.flat_map(names).collect())
 }
 
-/// Returns the name of an item and the SQL file names of its versions.
 fn names(item: &Mapping) -> Vec<String> {
     let Some(name) = text(item, "name") else {
         return Vec::new();
@@ -117,7 +115,6 @@ fn names(item: &Mapping) -> Vec<String> {
     names
 }
 
-/// Returns the SQL that a YAML file describes and the doc blocks that it refers to.
 fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<String> {
     let text = snapshot.files.get(path).map_or("", String::as_str);
     let belongs = |(other, body): &(&String, &String)| {
@@ -134,7 +131,6 @@ fn belonging(snapshot: &Snapshot, path: &str, names: &BTreeSet<String>) -> Vec<S
     found.map(|(path, _)| path.clone()).collect()
 }
 
-/// Groups the SQL that no YAML file names, by folder.
 fn group_unclaimed_sql(
     snapshot: &Snapshot,
     used: &BTreeSet<String>,

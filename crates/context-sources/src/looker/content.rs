@@ -16,7 +16,6 @@ pub(super) struct LookerContent {
     description: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     folder: String,
-    /// The filters that apply to the tiles of a dashboard.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     filters: Vec<Filter>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -48,7 +47,6 @@ struct Tile {
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     look: Option<String>,
-    /// Whether it merges several queries, which are not written out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     merges_queries: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,13 +70,11 @@ struct TileQuery {
     sorts: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
-    /// Measures, dimensions and table calculations defined in this query only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calculations: Vec<BTreeMap<String, Value>>,
 }
 
 impl LookerContent {
-    /// Parses a dashboard or a look; returns `None` for anything else.
     pub(super) fn parse(item: &Item, value: &Value, folder: String) -> Option<Self> {
         text_field(value, "id")?;
         let mut content = Self {
@@ -173,7 +169,7 @@ impl Tile {
     }
 }
 
-/// Returns the text of a tile from the rich text editor, which stores a tree.
+/// The rich text editor stores a tree.
 fn rich(value: &Value) -> Option<String> {
     fn collect(value: &Value, found: &mut Vec<String>) {
         match value {
@@ -193,7 +189,6 @@ fn rich(value: &Value) -> Option<String> {
 }
 
 impl TileQuery {
-    /// Parses a query; returns `None` if it names no explore.
     fn parse(value: &Value) -> Option<Self> {
         let filters = value.get("filters").and_then(Value::as_object);
         let filters = filters.into_iter().flatten();
@@ -215,7 +210,7 @@ impl TileQuery {
     }
 }
 
-/// Returns the calculations of a query. The API stores them as a JSON string.
+/// The API stores calculations as a JSON string.
 fn calculations(value: &Value) -> Vec<BTreeMap<String, Value>> {
     const SAID: [&str; 9] = [
         "table_calculation",

@@ -1,5 +1,4 @@
-//! Reads measures, computed dimensions and joins of explores as definitions. What the API says is written as LookML
-//! first, which has a translation.
+//! Reads measures, computed dimensions and joins of explores as definitions, by way of LookML.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,31 +11,22 @@ use crate::facts::Writer;
 use crate::lookml;
 use crate::snapshot::Snapshot;
 
-/// Ends the name of a file that no server has.
 const ENDING: &str = ".lkml";
 
-/// A view as the fields of explores show it.
 struct View<'e> {
     table: Option<&'e str>,
-    /// The file of the explore that showed it first.
     file: String,
-    /// The definitions of each field by its name, one for each model.
     fields: BTreeMap<&'e str, Vec<FieldDefinition<'e>>>,
 }
 
-/// A field as a model has it.
 struct FieldDefinition<'e> {
     model: &'e str,
-    /// The file of the first explore of the model that shows it.
     file: String,
     kind: DefinitionKind,
-    /// Its LookML.
     text: String,
-    /// What its number depends on.
     formula: String,
 }
 
-/// Returns what the explores on these Looker connections define, without a model.
 pub fn definitions(crawl: &LookerCrawl, connections: &BTreeSet<String>) -> Definitions {
     let mut views: BTreeMap<&str, View<'_>> = BTreeMap::new();
     let mut files: BTreeMap<String, String> = BTreeMap::new();
@@ -88,7 +78,7 @@ pub fn definitions(crawl: &LookerCrawl, connections: &BTreeSet<String>) -> Defin
     as_explores(lookml::definitions(&snapshot, None), left)
 }
 
-/// Names the explores as the places of the definitions.
+/// Replaces the positions of the generated LookML by the explores.
 fn as_explores(mut read: Definitions, left: Vec<SkippedDefinition>) -> Definitions {
     let own = |spot: &mut SourcePosition| {
         if let Some((file, _)) = spot.split_once(&format!("{ENDING}:")) {
@@ -108,7 +98,6 @@ fn as_explores(mut read: Definitions, left: Vec<SkippedDefinition>) -> Definitio
     read
 }
 
-/// Returns the view of an explore that an earlier one has over another table.
 fn conflict<'e>(explore: &'e Explore, views: &BTreeMap<&str, View<'_>>) -> Option<&'e str> {
     let mut all = explore.views().into_iter();
     let other = all.find(|(_, view, table)| {
@@ -118,7 +107,6 @@ fn conflict<'e>(explore: &'e Explore, views: &BTreeMap<&str, View<'_>>) -> Optio
     other.map(|(_, view, _)| view)
 }
 
-/// Leaves the field of a view that another model defines otherwise.
 fn rival(
     view: &str,
     field: &str,
@@ -171,7 +159,7 @@ fn add_views<'e>(explore: &'e Explore, item: &Item, views: &mut BTreeMap<&'e str
     }
 }
 
-/// Returns the LookML of a field without its description, whatever the explore calls its view.
+/// Returns the field's LookML without description and view name.
 fn formula(field: &ExploreField, kind: &str) -> String {
     let mut bare = field.clone();
     bare.description = None;
@@ -256,12 +244,10 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_letter)
 }
 
-/// Returns whether a word is a name, or names that dots connect.
 fn is_path(word: &str) -> bool {
     word.split('.').all(is_name)
 }
 
-/// Returns whether a table is in the warehouse, and no query or derived table.
 fn is_plain(table: &str) -> bool {
     let is_query =
         table.split_whitespace().count() > 1 && !table.trim_start().starts_with(['"', '`', '[']);

@@ -8,12 +8,11 @@ use serde_json::Value;
 use super::item::Item;
 use super::{all, is_so, name, text_field, texts};
 
-/// Maximum characters of a file; longer explores get several files of fields.
+/// Maximum characters of a file.
 const LONGEST: usize = 40_000;
 
 const VALUES: usize = 50;
 
-/// Joined tables with their fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Explore {
@@ -28,7 +27,6 @@ pub(super) struct Explore {
     hidden: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) connection: Option<String>,
-    /// The base view, if its name differs from the explore's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,14 +77,14 @@ pub(super) struct ExploreFields {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ExploreField {
-    /// `view.field`; for a group of timeframes, the name of the group.
+    /// `view.field`; for timeframes, the name of the group.
     pub(super) name: String,
-    /// The view that defines it, if the explore calls that view differently.
+    /// The original view, if the explore renames it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) defined_in: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<String>,
-    /// Set only if it says more than the name.
+    /// Only if it says more than the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +127,6 @@ struct FieldPart<'a> {
 }
 
 impl Explore {
-    /// Parses an explore; returns `None` for anything else.
     pub(super) fn parse(value: &Value, model: &str, explore: &str) -> Option<Self> {
         let fields = value.get("fields")?;
         let of = |kind: &str| grouped(all(fields, kind).filter_map(ExploreField::parse).collect());
@@ -164,7 +161,6 @@ impl Explore {
         }
     }
 
-    /// Returns the prefix of fields, the view and the table of each view of the explore.
     pub(super) fn views(&self) -> Vec<(&str, &str, Option<&str>)> {
         let base = self.view.as_deref().unwrap_or(&self.name);
         let joined = self.joins.iter().map(|join| {
@@ -176,7 +172,6 @@ impl Explore {
             .collect()
     }
 
-    /// Returns the table of a view, given the view name that prefixes its fields.
     pub(super) fn table_of(&self, view: &str) -> Option<&str> {
         let joined = self.joins.iter().find(|join| join.name == view);
         match joined {
@@ -185,8 +180,7 @@ impl Explore {
         }
     }
 
-    /// Returns whether the explore has dimensions but no field shows its SQL: the key may not see
-    /// it.
+    /// The key may lack the permission to see SQL.
     pub(super) fn hides_sql(&self) -> bool {
         let ExploreFields {
             dimensions,
@@ -197,8 +191,8 @@ impl Explore {
         !dimensions.is_empty() && fields.all(|field| field.sql.is_none() && field.cases.is_empty())
     }
 
-    /// Returns the files of the explore: one, or if that is too long, one without fields and
-    /// several with parts of the fields.
+    /// Returns one file, or for a long explore one without fields and several with parts of the
+    /// fields.
     pub(super) fn files(&self) -> Result<Vec<(String, String)>, serde_yaml::Error> {
         let item = self.item();
         let whole = serde_yaml::to_string(self)?;
@@ -223,7 +217,6 @@ impl Explore {
 }
 
 impl ExploreFields {
-    /// Splits the fields into parts that fit, keeping a view together if possible.
     fn parts(&self) -> Result<Vec<Self>, serde_yaml::Error> {
         let kinds = [
             &self.dimensions,
@@ -329,7 +322,6 @@ impl ExploreJoin {
     }
 }
 
-/// Merges the timeframes of a group into one field and sorts all fields by name.
 fn grouped(fields: Vec<ExploreField>) -> Vec<ExploreField> {
     let mut all: Vec<ExploreField> = Vec::new();
     for field in fields {
@@ -365,7 +357,6 @@ fn conditions(value: &Value, field: &str, name: &str, condition: &str) -> BTreeM
     pairs.collect()
 }
 
-/// Returns the label that Looker derives from a name.
 fn usual_label(name: &str) -> String {
     let words = name.split('_').map(|word| {
         let mut letters = word.chars();

@@ -1,4 +1,4 @@
-//! Reads facts about columns from explores, without a model.
+//! Reads facts about columns from explores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
 use crate::lookml::{chosen, is_changed, shown};
 use crate::names;
 
-/// Dimensions of a view, each with whether its name differs from its column's.
+/// Each with whether its name differs from its column's.
 type Dimensions = Vec<(bool, ColumnFacts)>;
 
-/// Returns the descriptions of dimensions that show a column unchanged, for views of a plain table
-/// on these Looker connections. Skips values that only Looker can evaluate, with a warning.
+/// Returns descriptions of dimensions that show a column unchanged, for plain tables on these
+/// Looker connections. Values that only Looker can evaluate become warnings.
 pub fn facts(crawl: &LookerCrawl, connections: &BTreeSet<String>) -> Facts {
     let is_explore = |path: &str| matches!(Item::of(path), Some(Item::Explore { .. }));
     let left_out = &crawl.snapshot.left_out;
@@ -22,7 +22,6 @@ pub fn facts(crawl: &LookerCrawl, connections: &BTreeSet<String>) -> Facts {
         is_complete: !left_out.iter().any(|left| is_explore(&left.path)),
         ..Facts::default()
     };
-    // A view occurs in several explores; its facts are added once.
     let mut views: BTreeMap<(&str, &str), (String, Dimensions)> = BTreeMap::new();
     let mut warnings = BTreeSet::new();
     for (item, explore) in &crawl.explores {
@@ -74,7 +73,6 @@ pub fn facts(crawl: &LookerCrawl, connections: &BTreeSet<String>) -> Facts {
     facts
 }
 
-/// Returns the column that a dimension shows unchanged.
 fn column(field: &ExploreField) -> Option<String> {
     let is_other = field.kind.as_deref().is_some_and(is_changed) || !field.cases.is_empty();
     shown(field.sql.as_deref()?).filter(|_| !is_other)

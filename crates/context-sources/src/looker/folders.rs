@@ -30,7 +30,7 @@ impl Folders {
         Ok(Self(folders))
     }
 
-    /// Returns the folder names from the top down to an item; `None` for a personal folder.
+    /// From the top down; `None` for a personal folder.
     pub(super) fn place(&self, thing: &Value) -> Option<String> {
         let own = thing.get("folder").filter(|own| own.is_object());
         let mut names = Vec::new();

@@ -1,5 +1,5 @@
-//! The items that are read one by one, and the file of each. Foreign names are escaped, so that
-//! their dots, slashes and colons have no meaning in a path.
+//! The items that are read one by one, and their files. Names are escaped, because they may contain
+//! dots, slashes and colons.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,6 @@ impl Item {
         parts.next().is_none().then_some(found)
     }
 
-    /// Returns the first or only file of the item.
     pub(super) fn file(&self) -> String {
         match self {
             Self::Explore { model, explore } => {
@@ -36,14 +35,13 @@ impl Item {
         }
     }
 
-    /// Returns the file for a part of the fields, counted from 1.
     pub(super) fn part(&self, number: usize) -> String {
         let file = self.file();
         let stem = file.strip_suffix(".yaml").unwrap_or(&file);
         format!("{stem}.fields-{number}.yaml")
     }
 
-    /// Returns the API path; `None` for a name that would lead elsewhere in a URL.
+    /// Returns `None` for a name that would lead elsewhere in a URL.
     pub(super) fn address(&self) -> Option<String> {
         let parts: &[&String] = match self {
             Self::Explore { model, explore } => &[model, explore],
@@ -66,19 +64,15 @@ impl Item {
         })
     }
 
-    /// Returns the sort key among items of one kind: numeric ids sort as numbers.
+    /// Numeric ids sort as numbers, before names.
     pub(super) fn place(&self) -> (Option<u64>, &str) {
         match self {
             Self::Explore { explore, .. } => (None, explore),
-            Self::Dashboard(id) | Self::Look(id) => {
-                // Names sort after all numbers.
-                (Some(id.parse().unwrap_or(u64::MAX)), id)
-            }
+            Self::Dashboard(id) | Self::Look(id) => (Some(id.parse().unwrap_or(u64::MAX)), id),
         }
     }
 }
 
-/// Escapes every byte of a name except letters, digits, `_` and `-`.
 pub(super) fn escaped(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {

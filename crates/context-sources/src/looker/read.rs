@@ -25,7 +25,6 @@ pub(super) struct LookerModel {
     name: String,
     explores: BTreeSet<String>,
     pub(super) connections: Vec<String>,
-    /// Whether it may use every other connection as well.
     is_unlimited: bool,
 }
 
@@ -46,12 +45,8 @@ pub(super) async fn models(rest: &Rest) -> Result<Vec<LookerModel>, RestError> {
     Ok(models)
 }
 
-/// Reads the explores of the connections in the scope, and the dashboards and looks that use them.
-/// Skips personal folders. An item that the server does not answer is taken from the cache.
-///
-/// # Errors
-///
-/// [`RestError`] if the server cannot be read.
+/// Reads the explores of the connections in the scope, and their dashboards and looks. Skips
+/// personal folders. If the server does not answer for an item, uses the cache.
 pub async fn read(
     rest: &Rest,
     scope: &LookerScope,
@@ -91,9 +86,7 @@ struct LookerReader<'a> {
     cache: &'a PageCache,
     earlier: BTreeSet<Item>,
     crawl: LookerCrawl,
-    /// Why an existing item was not read; it is not treated as deleted.
     reasons: BTreeMap<Item, String>,
-    /// Looker connections that belong to no warehouse.
     unmapped: BTreeSet<String>,
     in_a_row: usize,
 }
@@ -160,7 +153,6 @@ impl LookerReader<'_> {
         Ok(())
     }
 
-    /// Reads dashboards or looks: the listed ones and those of the earlier run.
     async fn contents(&mut self, path: &str, folders: &Folders) -> Result<(), RestError> {
         let kind = |id: String| {
             if path.starts_with("/looks") {
@@ -227,7 +219,7 @@ impl LookerReader<'_> {
         Ok(ids)
     }
 
-    /// Reads one item. The outer error ends the crawl.
+    /// The outer error ends the crawl.
     async fn look_at(&mut self, item: &Item) -> Result<Result<Value, RestError>, RestError> {
         let Some(address) = item.address() else {
             let what = "nothing: its name cannot be part of a URL";
@@ -250,7 +242,6 @@ impl LookerReader<'_> {
         }
     }
 
-    /// Returns the value that was read, or on failure the cached value with a warning.
     fn or_cached<T: Serialize + DeserializeOwned>(
         &mut self,
         item: &Item,
@@ -281,7 +272,6 @@ impl LookerReader<'_> {
         }
     }
 
-    /// Removes dashboards and looks that use no connection in the scope.
     fn keep_what_is_mapped(&mut self) {
         let contents = std::mem::take(&mut self.crawl.contents);
         let mut others = 0;
@@ -338,8 +328,7 @@ impl LookerReader<'_> {
         Ok(())
     }
 
-    /// Records earlier items that were not read as left out. An unlisted explore may be deleted or
-    /// hidden from the key: Looker gives the same answer.
+    /// An unlisted explore may be deleted or hidden from the key: Looker gives the same answer.
     fn leave_out(&mut self) {
         let snapshot = &mut self.crawl.snapshot;
         for file in &self.scope.earlier {

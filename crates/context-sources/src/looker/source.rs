@@ -13,10 +13,8 @@ use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::server::{Mapping, cache, unreachable, unread_files};
 use crate::source::{Access, Contents, ContextSource, Kind, ReadRequest, Source, SourceContext};
 
-/// The field with the id of the key.
 const ID: [&str; 1] = ["client_id"];
 
-/// The fields with the secret of the key.
 const SECRET: [&str; 2] = ["client_secret_ref", "client_secret"];
 
 const MAPPING: Mapping = Mapping {
@@ -24,7 +22,6 @@ const MAPPING: Mapping = Mapping {
     part: "connection of Looker",
 };
 
-/// The warehouse of each Looker connection that is read.
 type Mappings = BTreeMap<String, String>;
 
 pub(crate) struct Looker;
@@ -40,7 +37,6 @@ impl ContextSource for Looker {
         }
     }
 
-    /// Reads each Looker connection that is mapped to a warehouse.
     async fn read(
         &self,
         connection: &Connection,
@@ -72,7 +68,6 @@ impl ContextSource for Looker {
         sources(connection, crawl, &mappings, request)
     }
 
-    /// Returns the owner of the key.
     async fn summarize(
         &self,
         connection: &Connection,
@@ -100,7 +95,6 @@ fn sources(
         let own = mappings.iter().filter(|(_, mapped)| **mapped == warehouse);
         let own: BTreeSet<String> = own.map(|(name, _)| name.clone()).collect();
         let mut facts = super::facts(&crawl, &own);
-        // Shared warnings are reported with the first of them.
         let mut warnings = std::mem::take(&mut crawl.warnings);
         warnings.append(&mut facts.warnings);
         facts.warnings = warnings;

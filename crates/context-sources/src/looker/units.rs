@@ -16,7 +16,6 @@ of the view's table, `${x}` and `${view.x}` are dimensions. A measure aggregates
 names fields of its explore; `calculations` belong to that query alone.";
 
 /// Returns the units of each warehouse by name. `warehouses` maps Looker connections to warehouses.
-/// Unit keys begin with [`scope`].
 pub fn units(
     crawl: &LookerCrawl,
     warehouses: &BTreeMap<String, String>,
@@ -40,7 +39,6 @@ pub fn units(
                 *counts.entry(explore).or_default() += 1;
             }
         }
-        // Ties go to the first name.
         let most = counts.values().copied().max();
         let home = counts
             .into_iter()
@@ -67,12 +65,10 @@ pub fn units(
     all
 }
 
-/// Returns the key prefix of a warehouse's units.
 pub fn scope(warehouse: &str) -> String {
     format!("looker.{warehouse}.")
 }
 
-/// Returns the key and the display name of a unit about an explore.
 fn unit_names(warehouse: &str, kind: &str, explore: Option<&Item>) -> (String, String) {
     let scope = scope(warehouse);
     match explore {
@@ -95,7 +91,6 @@ fn parts(crawl: &LookerCrawl, item: &Item) -> Vec<String> {
     }
 }
 
-/// Returns one unit, or one for each part of a long explore.
 fn explore_units(crawl: &LookerCrawl, item: &Item, warehouse: &str) -> Vec<Unit> {
     let (key, name) = unit_names(warehouse, "explore", Some(item));
     let head = item.file();
@@ -106,7 +101,7 @@ fn explore_units(crawl: &LookerCrawl, item: &Item, warehouse: &str) -> Vec<Unit>
     let count = parts.len();
     let unit = |(index, part): (usize, String)| {
         let (key, label) = part_names(&key, &format!("explore {name}"), index, count);
-        // Only the first unit writes the joins; the others build on them.
+        // Only the first unit writes the joins.
         if index == 0 {
             return unit(key, label, vec![head.clone(), part]);
         }
@@ -118,8 +113,7 @@ fn explore_units(crawl: &LookerCrawl, item: &Item, warehouse: &str) -> Vec<Unit>
     parts.into_iter().enumerate().map(unit).collect()
 }
 
-/// Splits dashboards or looks into parts that fit, ordered by id, so that a new one changes only
-/// the last part.
+/// Splits dashboards or looks by id, so that a new one changes only the last part.
 fn content_units(
     crawl: &LookerCrawl,
     kind: &str,
@@ -155,7 +149,7 @@ fn content_units(
         };
         let (key, label) = part_names(&key, &label, index, count);
         let files = part.iter().map(|item| item.file()).collect();
-        // The explore is a peer: a change to it does not repeat this unit.
+        // The explore is a peer, so that its changes do not repeat this unit.
         Unit {
             peers: about.clone(),
             writes_sources: home.is_some(),

@@ -13,8 +13,8 @@ use crate::definitions::{
 use crate::facts::{TableLocation, Writer, is_secret};
 use crate::snapshot::Snapshot;
 
-/// Returns what views and explores define, without a model. Models of a Looker connection other
-/// than `expected` are about another warehouse and define nothing here.
+/// Returns the definitions of views and explores. Skips models of a Looker connection other than
+/// `expected`, which are about another warehouse.
 pub fn definitions(snapshot: &Snapshot, expected: Option<&str>) -> Definitions {
     let project = LookmlProject::of(snapshot, expected);
     let elsewhere = elsewhere(&project);
@@ -32,7 +32,6 @@ pub fn definitions(snapshot: &Snapshot, expected: Option<&str>) -> Definitions {
                 tables.push((view.name, place));
                 resolver.views.insert(view.name, view);
             }
-            // Of two views of one name, the first counts.
             ViewTable::At(_) => {}
             ViewTable::Derived => leave_all(&view, "its view is a query of its own", &mut left),
             ViewTable::Unclear { .. } => {
@@ -79,7 +78,6 @@ fn leave_all(view: &FieldView<'_>, reason: &str, left: &mut Vec<SkippedDefinitio
     }));
 }
 
-/// Returns the dimensions that no column of the table shows as it is.
 fn columns(
     view: &FieldView<'_>,
     resolver: &Resolver<'_>,
@@ -166,7 +164,6 @@ fn measures(
     measures
 }
 
-/// Returns the formula and the predicates of a measure.
 fn measure(
     view: &str,
     field: &Field<'_>,
@@ -210,7 +207,6 @@ fn measure(
     Ok((value()?.between(before, behind), filters))
 }
 
-/// Returns the predicates of `filters`, in both notations.
 fn filters(view: &str, field: &Field<'_>, resolver: &Resolver<'_>) -> Result<Vec<Sql>, String> {
     let mut predicates = Vec::new();
     for entry in field.entries("filters") {
@@ -221,7 +217,7 @@ fn filters(view: &str, field: &Field<'_>, resolver: &Resolver<'_>) -> Result<Vec
     Ok(predicates)
 }
 
-/// Returns the fields and the words of `[name: "words"]` or `{field: name value: "words"}`.
+/// Parses `[name: "words"]` or `{field: name value: "words"}`.
 fn conditions(entry: &LookmlEntry) -> Vec<(&str, &str)> {
     match &entry.value {
         Value::List(items) => items

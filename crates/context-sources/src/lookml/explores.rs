@@ -10,12 +10,10 @@ use crate::definitions::{
     SourcePosition, WhyLeft,
 };
 
-/// What explores say about their views.
 #[derive(Default)]
 pub(super) struct ExploreFacts {
-    /// Joins by the view that declares them.
     pub(super) joins: BTreeMap<String, Vec<ModelJoin>>,
-    /// Predicates that an explore always applies, by its view.
+    /// Predicates that an explore always applies, by view.
     pub(super) segments: BTreeMap<String, Vec<SegmentDefinition>>,
     pub(super) left: Vec<SkippedDefinition>,
 }
@@ -44,13 +42,11 @@ pub(super) fn read_explores(resolver: &Resolver<'_>, elsewhere: &BTreeSet<&str>)
 
 struct Explore<'p> {
     name: &'p str,
-    /// The view of each name in its conditions.
     views: BTreeMap<&'p str, &'p str>,
     base: &'p str,
     entries: &'p [LookmlEntry],
 }
 
-/// One side of an equality: a name of the explore and a dimension of its view.
 struct JoinSide<'t> {
     name: &'t str,
     dimension: &'t str,
@@ -105,7 +101,6 @@ impl<'p> Explore<'p> {
         }
     }
 
-    /// Returns the join as the view that it leads from declares it.
     fn join(
         &self,
         alias: &str,
@@ -180,7 +175,6 @@ impl<'p> Explore<'p> {
         Ok((from.ok_or("its condition is empty")?, pairs))
     }
 
-    /// Returns the columns of a join by a foreign key of the base view.
     fn key(&self, key: &str, to: &str, resolver: &Resolver<'_>) -> Result<ColumnPair, String> {
         let view = resolver.views.get(to);
         let view = view.ok_or_else(|| format!("no table of a view `{to}` is known"))?;

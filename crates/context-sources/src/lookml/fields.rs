@@ -1,4 +1,4 @@
-//! Fields of views: their parameters through inheritance, and their SQL with its references.
+//! Fields of views with inheritance, and their SQL with its references.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,17 @@ use super::syntax::{LookmlEntry, Value};
 use crate::definitions::{Fragment, SourcePosition, Sql};
 use crate::names;
 
-/// The longest chain of dimensions that are built on each other.
 const DEEPEST: usize = 20;
 
-/// A view whose table is known, with its fields by name.
 pub(super) struct FieldView<'p> {
     pub(super) name: &'p str,
     pub(super) fields: BTreeMap<&'p str, Field<'p>>,
 }
 
-/// A field through inheritance.
 pub(super) struct Field<'p> {
     pub(super) kind: FieldKind,
     pub(super) spot: SourcePosition,
-    /// The parameters where the field is written, the last one first.
+    /// The field's definitions, the last one first.
     parts: Vec<&'p [LookmlEntry]>,
 }
 
@@ -54,7 +51,6 @@ impl<'p> FieldView<'p> {
                     parts: Vec::new(),
                 });
                 field.kind = kind;
-                // The column of the place says nothing that the line does not.
                 field.spot = place
                     .rsplit_once(':')
                     .map_or(place.clone(), |(line, _)| line.to_owned());
@@ -83,7 +79,6 @@ impl<'p> Field<'p> {
             .unwrap_or_default()
     }
 
-    /// Returns whether Looker computes the values from cases or an expression of its own.
     fn is_looker_only(&self) -> bool {
         let has = |key: &str| {
             self.parts
@@ -94,7 +89,6 @@ impl<'p> Field<'p> {
     }
 }
 
-/// Resolves the `${…}` of views.
 pub(super) struct Resolver<'p> {
     pub(super) project: &'p LookmlProject<'p>,
     pub(super) views: BTreeMap<&'p str, FieldView<'p>>,
@@ -105,11 +99,7 @@ impl<'p> Resolver<'p> {
         self.views.get(view)?.fields.get(name)
     }
 
-    /// Returns the SQL of a dimension over the columns of its own view.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none, as text.
+    /// Resolves over the columns of the view.
     pub(super) fn dimension(&self, view: &str, name: &str) -> Result<Sql, String> {
         self.own_dimension(view, name, 0)
     }
@@ -129,7 +119,6 @@ impl<'p> Resolver<'p> {
         }
     }
 
-    /// Finds a dimension, also by one of the units of its group that leave the column as it is.
     fn dimension_of<'n>(&self, view: &str, name: &'n str) -> Result<(&Field<'p>, &'n str), String> {
         let known = self.field(view, name);
         if let Some(field) = known.filter(|field| field.kind == FieldKind::Dimension) {
@@ -156,11 +145,7 @@ impl<'p> Resolver<'p> {
         })
     }
 
-    /// Returns the SQL of a text over the columns and measures of a view.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none, as text.
+    /// Resolves over the columns and measures of the view.
     pub(super) fn sql(&self, view: &str, text: &str, depth: usize) -> Result<Sql, String> {
         let text = self
             .project
@@ -221,7 +206,6 @@ impl<'p> Resolver<'p> {
     }
 }
 
-/// Turns a text that names only a column into a reference to it.
 fn whole_column(fragments: Vec<Fragment>) -> Sql {
     match fragments.as_slice() {
         [Fragment::Text(text)] => match names::column(text) {
@@ -232,7 +216,6 @@ fn whole_column(fragments: Vec<Fragment>) -> Sql {
     }
 }
 
-/// Splits the column off that follows `${TABLE}`.
 fn column_behind(text: &str) -> Option<(String, &str)> {
     let rest = text.strip_prefix('.')?;
     let end = match rest.chars().next()? {

@@ -2,7 +2,6 @@
 
 use crate::definitions::Sql;
 
-/// What the filtered dimension holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DimensionType {
     Text,
@@ -10,11 +9,7 @@ pub(super) enum DimensionType {
     Boolean,
 }
 
-/// Returns the predicate of a filter expression; `None` if it lets every row pass.
-///
-/// # Errors
-///
-/// Why it has no counterpart, as text.
+/// Returns `None` if every row passes.
 pub(super) fn predicate(
     column: &Sql,
     kind: DimensionType,
@@ -56,7 +51,6 @@ fn boolean(column: &Sql, words: &str) -> Result<Sql, String> {
     }
 }
 
-/// One of the comma-separated parts of a filter.
 #[derive(Debug, PartialEq, Eq)]
 enum Term {
     Is(String),
@@ -64,13 +58,11 @@ enum Term {
     Holds(Vec<String>),
     Like(String),
     Null,
-    /// NULL or an empty text.
     Empty,
     Not(Box<Self>),
 }
 
 impl Term {
-    /// Returns the predicate of a term that lets rows pass.
     fn allowing(&self, column: &Sql) -> Option<Sql> {
         let with = |behind: &str| column.clone().between("", behind);
         Some(match self {
@@ -92,7 +84,7 @@ impl Term {
         })
     }
 
-    /// Returns the predicate of a term that holds rows back. A row without a value passes.
+    /// A row without a value passes.
     fn excluding(&self, column: &Sql) -> Option<Sql> {
         let Self::Not(term) = self else {
             return None;
@@ -135,7 +127,7 @@ fn texts(words: &str) -> Vec<Term> {
     split(words).iter().map(|word| text(word)).collect()
 }
 
-/// Splits at commas; a caret makes the next letter a plain one, and stays for [`text`].
+/// Splits at commas that no caret escapes; carets stay for [`text`].
 fn split(words: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut letters = words.chars();

@@ -52,8 +52,8 @@ pub(super) fn views<'p>(project: &'p LookmlProject<'_>) -> Vec<View<'p>> {
     views
 }
 
-/// Returns the files that only models of another warehouse include. Files that no model includes
-/// may be about this warehouse.
+/// Returns files that only models of another warehouse include. A file that no model includes may
+/// be about this warehouse.
 pub(super) fn elsewhere<'a>(project: &LookmlProject<'a>) -> BTreeSet<&'a str> {
     let (others, ours): (Vec<_>, Vec<_>) = project
         .models
@@ -72,15 +72,13 @@ pub(super) fn elsewhere<'a>(project: &LookmlProject<'a>) -> BTreeSet<&'a str> {
     found
 }
 
-/// The views of a project, without those of another warehouse.
 pub(super) struct Views<'p> {
     all: Vec<View<'p>>,
     by_name: BTreeMap<&'p str, Vec<usize>>,
     elsewhere: &'p BTreeSet<&'p str>,
 }
 
-/// A view with its ancestors before it and its refinements after it: later ones override earlier
-/// ones.
+/// A view between its ancestors and its refinements: later ones override earlier ones.
 pub(super) struct Chain<'p> {
     pub(super) name: &'p str,
     pub(super) path: &'p str,
@@ -90,12 +88,8 @@ pub(super) struct Chain<'p> {
 
 pub(super) enum ViewTable {
     At(TableLocation),
-    /// The view is a query of its own.
     Derived,
-    /// Only Looker can evaluate its name, at this place.
-    Unclear {
-        place: String,
-    },
+    Unclear { place: String },
 }
 
 impl<'p> Views<'p> {
@@ -108,7 +102,6 @@ impl<'p> Views<'p> {
         }
     }
 
-    /// Returns the chains of all views that stand for a table or a query.
     pub(super) fn chains(&self) -> Vec<Chain<'p>> {
         let mut chains = Vec::new();
         for (index, view) in self.all.iter().enumerate() {
@@ -136,7 +129,6 @@ impl<'p> Views<'p> {
         chains
     }
 
-    /// Collects a view's ancestors, the view, and its refinements.
     fn collect(&self, index: usize, seen: &mut BTreeSet<usize>, members: &mut Vec<usize>) {
         // Bounds a hostile chain; real ones are short.
         if seen.len() >= ANCESTORS || !seen.insert(index) {

@@ -5,14 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::syntax::{LookmlEntry, SyntaxError, Value, parse, place};
 use crate::snapshot::Snapshot;
 
-/// Extensions that an include may omit.
 const ENDINGS: [&str; 2] = [".lkml", ".lookml"];
 
 pub(super) struct File<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
     pub(super) kind: FileKind,
-    /// The entries; empty for a dashboard or a file that cannot be parsed.
     pub(super) entries: Vec<LookmlEntry>,
     pub(super) wrong: Option<SyntaxError>,
 }
@@ -20,7 +18,6 @@ pub(super) struct File<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
     Model,
-    /// A dashboard in YAML.
     Dashboard,
     Other,
 }
@@ -34,14 +31,12 @@ pub(super) struct LookmlProject<'a> {
 pub(super) struct LookmlModel<'a> {
     pub(super) name: &'a str,
     pub(super) path: &'a str,
-    /// The files that it includes directly or indirectly, without itself.
     pub(super) includes: BTreeSet<&'a str>,
     /// The model's connection, if it belongs to another warehouse.
     pub(super) mismatch: Option<String>,
 }
 
 impl<'a> LookmlProject<'a> {
-    /// Parses the files. Marks models whose Looker connection is not `expected`.
     pub(super) fn of(snapshot: &'a Snapshot, expected: Option<&str>) -> Self {
         let files = snapshot.files.iter();
         let files: BTreeMap<&str, File<'_>> = files
@@ -92,8 +87,6 @@ impl<'a> LookmlProject<'a> {
         }
     }
 
-    /// Returns the files that include themselves through others by name, one for each circle, with the next file of
-    /// the circle.
     pub(super) fn circles(&self) -> Vec<(&'a str, &'a str)> {
         let next: BTreeMap<&str, Vec<&str>> = self
             .files
@@ -147,9 +140,8 @@ impl<'a> LookmlProject<'a> {
         found
     }
 
-    /// Returns the files that an include pattern matches: from the project root if it begins with
-    /// `/`; otherwise relative to the including file, with the root as fallback. Files of other
-    /// projects (`//`) are not available.
+    /// Resolves from the project root if the pattern begins with `/`; otherwise from the including
+    /// file, then from the root. Files of other projects (`//`) are not available.
     fn matching(&self, folder: &str, pattern: &str) -> Vec<&'a str> {
         if pattern.starts_with("//") {
             return Vec::new();
@@ -174,8 +166,7 @@ impl<'a> LookmlProject<'a> {
         near.unwrap_or_else(|| below(pattern))
     }
 
-    /// Expands the constants of a text. Returns `None` if a constant is unknown or only Looker can
-    /// evaluate the text.
+    /// Returns `None` if a constant is unknown or only Looker can evaluate the text.
     pub(super) fn written_out(&self, text: &str) -> Option<String> {
         let mut shown = String::new();
         let mut rest = text;
@@ -196,7 +187,6 @@ impl<'a> LookmlProject<'a> {
     }
 }
 
-/// Returns the files that one includes directly or indirectly.
 fn reached<'a>(from: &str, next: &BTreeMap<&'a str, Vec<&'a str>>) -> BTreeSet<&'a str> {
     let mut seen = BTreeSet::new();
     let mut open: Vec<&str> = next.get(from).cloned().unwrap_or_default();
@@ -253,7 +243,6 @@ pub(super) fn blocks<'e>(
     })
 }
 
-/// Resolves `.` and `..`; returns `None` for a path that leaves the project.
 fn resolved(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -268,8 +257,7 @@ fn resolved(path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Returns whether a path matches a pattern: `*` matches within one segment, `**` any number of
-/// segments.
+/// `*` matches within one segment, `**` any number of segments.
 fn matches(pattern: &str, path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     // Numbers of path segments that the pattern may have consumed so far.

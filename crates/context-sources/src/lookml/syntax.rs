@@ -7,13 +7,11 @@ const DEPTH: usize = 64;
 pub(super) struct LookmlEntry {
     pub(super) key: String,
     pub(super) value: Value,
-    /// Byte offset of the key.
     pub(super) at: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
-    /// A word, a quoted text or SQL.
     Text(String),
     List(Vec<Self>),
     /// A block with its optional name, or a `key: value` in a list.
@@ -28,7 +26,6 @@ impl Value {
         }
     }
 
-    /// Returns the texts of a list; a single text counts as a list of one.
     pub(super) fn texts(&self) -> Vec<&str> {
         match self {
             Self::Text(text) => vec![text],
@@ -70,7 +67,6 @@ impl<'a> Parser<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Skips white space and comments and returns the next character.
     fn peek(&mut self) -> Option<char> {
         loop {
             let rest = self.rest();
@@ -98,7 +94,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses entries up to the end of the block or file.
     fn entries(&mut self, depth: usize) -> Result<Vec<LookmlEntry>, SyntaxError> {
         let mut entries = Vec::new();
         while self.peek().is_some_and(|letter| letter != '}') {
@@ -120,7 +115,6 @@ impl<'a> Parser<'a> {
         self.plain(key, depth)
     }
 
-    /// Parses a value that does not end with `;;`.
     fn plain(&mut self, key: &str, depth: usize) -> Result<Value, SyntaxError> {
         match self.peek() {
             Some('"') => self.quoted().map(Value::Text),
@@ -182,7 +176,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses a list item: a word, or `key: value` whose key may be any field name.
     fn item(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         let at = self.at;
         let key = self.word()?.to_owned();
@@ -227,7 +220,7 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let mut end = 0;
         while let Some(letter) = rest.get(end..).and_then(|rest| rest.chars().next()) {
-            // A constant contains braces of its own.
+            // A constant contains its own braces.
             if rest.get(end..).is_some_and(|rest| rest.starts_with("@{")) {
                 let closing = rest.get(end..).and_then(|rest| rest.find('}'));
                 end += closing.map_or(2, |at| at + 1);
@@ -252,7 +245,6 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns whether the value of a key ends with `;;`.
 fn is_sql(key: &str) -> bool {
     let is_named = ["sql", "html", "expression", "expression_custom_filter"].contains(&key);
     is_named || (key.starts_with("sql_") && key != "sql_case")

@@ -15,9 +15,8 @@ dimensions and joins that it could translate: `sl_read_source` of a table shows 
 
 const PEERS: usize = 200;
 
-/// Returns the units of a project: each model with the files that it owns, split if long; each
-/// dashboard; and the files that no model includes, split by size. Units about another warehouse
-/// write pages only.
+/// Returns the units: each model with its files, split if long; each dashboard; and the files that
+/// no model includes. Units about another warehouse write pages only.
 pub fn units(snapshot: &Snapshot, expected: Option<&str>) -> Vec<Unit> {
     let project = LookmlProject::of(snapshot, expected);
     let views = views(&project);
@@ -115,8 +114,6 @@ impl<'p> Grouper<'p> {
         unit
     }
 
-    /// Returns the files whose views these files extend or refine, or that refine views in these
-    /// files.
     fn related(&self, files: &[String]) -> Vec<&'p str> {
         let mut found = Vec::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -140,7 +137,6 @@ impl<'p> Grouper<'p> {
         found
     }
 
-    /// Builds the unit of a dashboard. Its dependencies are the models that its elements name.
     fn dashboard(&self, key: String, path: &str, text: &str) -> Unit {
         let named: BTreeSet<&str> = text
             .lines()

@@ -9,12 +9,10 @@ use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
 use crate::names;
 use crate::snapshot::Snapshot;
 
-/// Dimension types whose values differ from those of the column.
 const CHANGED: [&str; 5] = ["tier", "bin", "location", "distance", "duration"];
 
-/// Returns the facts about columns, without a model. Models of a Looker connection other than
-/// `expected` are about another warehouse: they, and views that only they include, yield no facts.
-/// A value that cannot be used becomes a warning; the others still count.
+/// Returns the facts about columns. Skips models of a Looker connection other than `expected`, and
+/// views that only they include. Unusable values become warnings.
 pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
     let project = LookmlProject::of(snapshot, expected);
     let mut facts = Facts {
@@ -67,7 +65,6 @@ struct ViewReader<'p> {
 type Field<'p> = (&'p str, &'p LookmlEntry, &'p [LookmlEntry]);
 
 impl<'p> ViewReader<'p> {
-    /// Adds the facts of a view, including what it extends and its refinements.
     fn view(&mut self, chain: &Chain<'p>) {
         let (name, path) = (chain.name, chain.path);
         let table = match chain.table(self.project) {
@@ -159,12 +156,10 @@ pub(crate) fn chosen(mut columns: Vec<(bool, ColumnFacts)>) -> Vec<ColumnFacts> 
     chosen
 }
 
-/// Returns whether the values of a dimension of this type differ from those of its column.
 pub(crate) fn is_changed(kind: &str) -> bool {
     CHANGED.contains(&kind)
 }
 
-/// Returns the column that the SQL of a dimension shows unchanged.
 pub(crate) fn shown(sql: &str) -> Option<String> {
     names::column(sql.trim().strip_prefix("${TABLE}.")?)
 }

@@ -18,17 +18,13 @@ pub(super) struct Card {
     pub(super) collection: Option<u64>,
     pub(super) is_archived: bool,
     pub(super) query: Value,
-    /// Name and description of each result column.
     columns: Vec<(String, String)>,
-    /// The type of each result column, as Metabase calls it.
     kinds: BTreeMap<String, String>,
 }
 
-/// A query parameter: its name and its details.
 pub(super) type Parameter = (String, String);
 
 impl Card {
-    /// Parses a card; returns `None` for anything else or a card without a database.
     pub(super) fn parse(value: &Value) -> Option<Self> {
         let text = |field: &str| value.get(field).and_then(Value::as_str);
         let number = |field: &str| value.get(field).and_then(Value::as_u64);
@@ -56,7 +52,6 @@ impl Card {
         })
     }
 
-    /// Returns what a result column holds.
     pub(super) fn kind_of(&self, name: &str) -> Option<ColumnKind> {
         let kind = self.kinds.get(name)?.trim_start_matches("type/");
         Some(match kind {
@@ -67,7 +62,6 @@ impl Card {
         })
     }
 
-    /// Returns the only stage of a query of the query builder, in both formats.
     pub(super) fn only_stage(&self) -> Result<&Value, String> {
         if self.written_sql().is_some() {
             return Err("it is SQL, which a model reads".to_owned());
@@ -86,7 +80,7 @@ impl Card {
         }
     }
 
-    /// Returns hand-written SQL; `None` for a query from the query builder.
+    /// Returns `None` for a query from the query builder.
     pub(super) fn written_sql(&self) -> Option<&str> {
         self.query
             .pointer("/native/query")
@@ -123,14 +117,13 @@ impl Card {
         parameters
     }
 
-    /// Returns the cards that the query builder uses as sources.
     pub(super) fn sources(&self) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         sources(&self.query, &mut found);
         found
     }
 
-    /// Returns the stage with hand-written SQL of a query in the newer format.
+    /// The newer format has stages.
     fn last_stage(&self) -> Option<&Value> {
         self.query.get("stages")?.as_array()?.last()
     }
@@ -154,7 +147,7 @@ impl Card {
                 let _ = writeln!(text, "- {name}: {said}");
             }
         }
-        // A server's message about a failure differs each time, so it must not be part of the file.
+        // A server's error message differs each time, so the file must not contain it.
         match (&resolved.sql, &resolved.problem) {
             (Some(_), None) => {}
             (Some(_), Some(problem)) => {
@@ -175,7 +168,7 @@ impl Card {
     }
 }
 
-/// Finds source cards: `"source-table": "card__12"`, or `"source-card": 12` in the newer format.
+/// Finds `"source-table": "card__12"`, or `"source-card": 12` in the newer format.
 fn sources(query: &Value, found: &mut BTreeSet<u64>) {
     match query {
         Value::Array(items) => items.iter().for_each(|item| sources(item, found)),

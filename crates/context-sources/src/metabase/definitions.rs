@@ -14,10 +14,8 @@ use crate::definitions::{
 };
 use crate::facts::{TableLocation, Writer, is_secret};
 
-/// How many cards may be built on each other.
 const DEEPEST: usize = 20;
 
-/// The tables and columns of a database, as the server lists them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Fields {
     tables: BTreeMap<u64, TableLocation>,
@@ -25,7 +23,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Reads the answer of `/api/database/:id/metadata`.
+    /// Parses the answer of `/api/database/:id/metadata`.
     pub(super) fn parse(answer: &Value) -> Self {
         let mut known = Self::default();
         let list = |value: &Value, key: &str| {
@@ -67,26 +65,21 @@ impl Fields {
         known
     }
 
-    /// Returns whether the server lists a table and its columns.
     pub(super) fn has_columns(&self, table: u64) -> bool {
         let mut fields = self.fields.values();
         self.tables.contains_key(&table) && fields.any(|field| field.table == table)
     }
 }
 
-/// The parts of a query over one table that can be translated.
 struct TableQuery<'c> {
     table: u64,
     aggregations: Vec<&'c Value>,
     filters: Vec<&'c Value>,
     expressions: BTreeMap<&'c str, &'c Value>,
-    /// What its rows are grouped by.
     breakouts: Vec<&'c Value>,
-    /// Whether it chooses columns.
     chooses: bool,
 }
 
-/// Returns what the cards of a database define, without a model.
 pub fn definitions(crawl: &MetabaseCrawl, database: u64) -> Definitions {
     let fields = crawl.fields.get(&database).cloned().unwrap_or_default();
     let mut translation = Translation {
@@ -104,7 +97,6 @@ pub fn definitions(crawl: &MetabaseCrawl, database: u64) -> Definitions {
             .filter(|card| card.database == database)
     };
     let mut open: Vec<&Card> = own().filter(|card| card.kind == "metric").collect();
-    // A metric may be built on another one, whatever their ids.
     let mut reasons: BTreeMap<u64, String> = BTreeMap::new();
     loop {
         let before = open.len();
@@ -143,9 +135,7 @@ pub fn definitions(crawl: &MetabaseCrawl, database: u64) -> Definitions {
 struct Translation<'a> {
     cards: &'a BTreeMap<u64, Card>,
     fields: &'a Fields,
-    /// The measure of each metric, with its table.
     metrics: BTreeMap<u64, BTreeMap<u64, String>>,
-    /// The metrics whose name another formula has.
     taken: BTreeSet<u64>,
     models: BTreeMap<u64, Model>,
     left: Vec<SkippedDefinition>,
@@ -202,7 +192,7 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// The rows of a model become a segment, and its custom columns computed ones.
+    /// Its rows become a segment, and its custom columns computed ones.
     fn model(&mut self, card: &'a Card) -> Result<(), String> {
         let query = self.query(card, 0)?;
         if !query.aggregations.is_empty() {
@@ -254,7 +244,6 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// Refuses a query over a table whose columns the server did not list.
     fn check_listed(&self, query: &TableQuery<'_>) -> Result<(), String> {
         if self.fields.has_columns(query.table) {
             return Ok(());
@@ -289,7 +278,7 @@ impl<'a> Translation<'a> {
         }))
     }
 
-    /// Returns the query of a card over one table, with the filters of the models that it is built on.
+    /// Returns the query over one table, with the filters of the models that the card builds on.
     fn query(&self, card: &'a Card, depth: usize) -> Result<TableQuery<'a>, String> {
         let stage = card.only_stage()?;
         if depth == DEEPEST {
@@ -350,8 +339,7 @@ fn conditions(clauses: &Clauses<'_>, query: &TableQuery<'_>) -> Result<Vec<Sql>,
     filters.map(|filter| clauses.condition(filter, 0)).collect()
 }
 
-/// Returns what is lost of the grouping of a metric. Metabase groups by one time only to show the metric, and leaves
-/// that out where the metric is used.
+/// Returns what is lost of a metric's grouping. Metabase groups by one time only for display.
 fn grouping(clauses: &Clauses<'_>, query: &TableQuery<'_>) -> Result<Vec<String>, String> {
     match query.breakouts.as_slice() {
         [] => Ok(Vec::new()),
@@ -362,7 +350,6 @@ fn grouping(clauses: &Clauses<'_>, query: &TableQuery<'_>) -> Result<Vec<String>
     }
 }
 
-/// Returns the place of another formula that has the name of a measure.
 fn taken<'m>(
     measure: &MeasureDefinition,
     known: &'m [MeasureDefinition],
@@ -373,7 +360,7 @@ fn taken<'m>(
     (!is_same).then_some(&other.spot)
 }
 
-/// Returns the custom columns of a stage: by name in the older format, a list in the newer one.
+/// Reads the map of the older format and the list of the newer one.
 fn expressions(stage: &Value) -> BTreeMap<&str, &Value> {
     match stage.get("expressions") {
         Some(Value::Object(named)) => named
@@ -395,7 +382,7 @@ fn description(card: &Card) -> Option<String> {
     card.description.clone().filter(|text| !is_secret(text))
 }
 
-/// Returns a display name as a name in the semantic layer: `Net revenue (EUR)` is `net_revenue_eur`.
+/// Converts a display name: `Net revenue (EUR)` becomes `net_revenue_eur`.
 fn identifier(shown: &str) -> Result<String, String> {
     let mut name = String::new();
     for letter in shown.chars() {

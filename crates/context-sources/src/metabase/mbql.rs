@@ -1,4 +1,4 @@
-//! Translates clauses of Metabase's query language into SQL with references, where that is exact.
+//! Translates Metabase's query language into SQL with references, if the translation is exact.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,32 @@ use serde_json::Value;
 
 use crate::definitions::{Fragment, Sql};
 
-/// How deep clauses may be nested.
 const DEEPEST: usize = 40;
 
-/// A column of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TableField {
     pub(super) name: String,
     pub(super) table: u64,
-    /// The type as Metabase calls it, such as `type/DateTime`.
     pub(super) kind: String,
-    /// Whether it is a part of another column.
+    /// True for a part of another column.
     pub(super) is_nested: bool,
-    /// Whether Metabase reads its values as another type.
+    /// True if Metabase reads its values as another type.
     pub(super) is_cast: bool,
 }
 
-/// What the clauses of one query may refer to.
 pub(super) struct Clauses<'a> {
     pub(super) fields: &'a BTreeMap<u64, TableField>,
     pub(super) table: u64,
-    /// The custom columns of the query by name.
     pub(super) expressions: BTreeMap<&'a str, &'a Value>,
-    /// The names of measures by the id of their metric.
     pub(super) metrics: &'a BTreeMap<u64, String>,
 }
 
-/// A clause in both formats: its operator, its options and its arguments.
 struct Clause<'a> {
     operator: &'a str,
     options: Option<&'a Value>,
     arguments: Vec<&'a Value>,
 }
 
-/// Whether a filter or its opposite is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sense {
     Is,
@@ -79,7 +71,6 @@ impl<'a> Clause<'a> {
 }
 
 impl Clauses<'_> {
-    /// Translates an aggregation.
     pub(super) fn aggregation(&self, value: &Value, depth: usize) -> Result<Sql, String> {
         let clause = opened(value, depth)?;
         let one = || {
@@ -131,7 +122,6 @@ impl Clauses<'_> {
         }
     }
 
-    /// Translates a value of each row.
     pub(super) fn value(&self, value: &Value, depth: usize) -> Result<Sql, String> {
         match value {
             Value::Number(number) => return Ok(Sql::text(number.to_string())),
@@ -190,7 +180,6 @@ impl Clauses<'_> {
         Ok(join(parts))
     }
 
-    /// Translates a filter.
     pub(super) fn condition(&self, value: &Value, depth: usize) -> Result<Sql, String> {
         let clause = opened(value, depth)?;
         let first = || clause.arguments.first().ok_or("a condition is empty");
@@ -267,7 +256,7 @@ impl Clauses<'_> {
         }
     }
 
-    /// Refuses comparisons of moments that Metabase turns into ranges.
+    /// Rejects comparisons of moments that Metabase turns into ranges.
     fn check_moment(&self, own: &Value, operator: &str) -> Result<(), String> {
         let clause = Clause::parse(own).filter(|clause| clause.operator == "field");
         let Some(clause) = clause else {
@@ -285,7 +274,6 @@ impl Clauses<'_> {
         Ok(())
     }
 
-    /// Translates the opposite of a filter.
     fn negated(&self, value: &Value, depth: usize) -> Result<Sql, String> {
         let clause = opened(value, depth)?;
         match clause.operator {
@@ -311,7 +299,7 @@ impl Clauses<'_> {
         }
     }
 
-    /// Translates a comparison with parts of texts. Metabase keeps the rows without a value in the opposite of one.
+    /// Metabase's negated comparisons keep the rows without a value.
     fn like(&self, clause: &Clause<'_>, sense: Sense, depth: usize) -> Result<Sql, String> {
         let (own, values) = match clause.arguments.as_slice() {
             [own, values @ ..] if !values.is_empty() => (*own, values),
@@ -348,7 +336,6 @@ impl Clauses<'_> {
         }
     }
 
-    /// Returns whether a grouping is by the periods of a time column.
     pub(super) fn is_period(&self, value: &Value) -> bool {
         let clause = Clause::parse(value).filter(|clause| clause.operator == "field");
         clause.is_some_and(|clause| {
@@ -385,7 +372,7 @@ impl Clauses<'_> {
     }
 }
 
-/// Combines the sides of a calculation. Metabase divides whole numbers as fractions, and by zero into nothing.
+/// Metabase divides whole numbers as fractions, and returns nothing for a division by zero.
 fn calculation(
     operator: &str,
     sides: impl Iterator<Item = Result<Sql, String>>,
@@ -407,7 +394,6 @@ fn opened(value: &Value, depth: usize) -> Result<Clause<'_>, String> {
     Clause::parse(value).ok_or_else(|| "a part of it has an unknown form".to_owned())
 }
 
-/// Returns the pattern that a comparison with a part of a text looks for.
 fn pattern(operator: &str, value: &Value, is_exact: bool) -> Result<String, String> {
     let text = value.as_str().ok_or("a text is missing")?;
     if text.contains(['%', '_']) {
@@ -427,7 +413,7 @@ fn pattern(operator: &str, value: &Value, is_exact: bool) -> Result<String, Stri
     })
 }
 
-/// Quotes a text; a backslash means something else in some databases.
+/// Rejects backslashes: some databases treat them as escapes.
 fn literal(text: &str) -> Result<String, String> {
     if text.contains('\\') {
         return Err("one of its texts has a backslash".to_owned());

@@ -13,38 +13,26 @@ use crate::page_cache::{PageCache, file_name};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::{LeftOut, Snapshot};
 
-/// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetabaseCrawl {
-    /// One file per card.
     pub snapshot: Snapshot,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
     pub(super) collections: BTreeMap<u64, Option<u64>>,
-    /// The display path of each collection.
     pub(super) places: BTreeMap<Option<u64>, String>,
     pub(super) references: BTreeMap<u64, BTreeSet<u64>>,
-    /// The cards that were read, by id.
     pub(super) cards: BTreeMap<u64, Card>,
-    /// The columns of each database whose cards are about columns.
     pub(super) fields: BTreeMap<u64, Fields>,
-    /// The databases with cards about columns that the server did not list.
     pub(super) unlisted: BTreeSet<u64>,
 }
 
 #[derive(Default)]
 struct Collection {
-    /// Display path, including parent collections.
     place: String,
     line: Vec<u64>,
     is_personal: bool,
 }
 
 /// Reads the cards in the scope. Skips personal collections, unless one is selected.
-///
-/// # Errors
-///
-/// [`RestError`] if the server cannot be read.
 pub async fn read(
     rest: &Rest,
     scope: &MetabaseScope,
@@ -124,7 +112,6 @@ pub async fn read(
     Ok(crawl)
 }
 
-/// Reads the tables and columns of the databases with metrics or models of the query builder.
 async fn fields(rest: &Rest, wanted: &[&Card], crawl: &mut MetabaseCrawl) -> Result<(), RestError> {
     for (database, tables) in tables(wanted) {
         let path = format!("/api/database/{database}/metadata");
@@ -156,8 +143,6 @@ async fn fields(rest: &Rest, wanted: &[&Card], crawl: &mut MetabaseCrawl) -> Res
     Ok(())
 }
 
-/// Returns the tables of metrics and models of the query builder by their database, with those of the cards that they
-/// are built on.
 fn tables(wanted: &[&Card]) -> BTreeMap<u64, BTreeSet<u64>> {
     let by_id: BTreeMap<u64, &Card> = wanted.iter().map(|card| (card.id, *card)).collect();
     let is_defining = |card: &&&Card| {
@@ -234,7 +219,6 @@ fn is_selected(
     }
 }
 
-/// Collects the SQL of the wanted cards and of the cards that they refer to.
 async fn library(
     rest: &Rest,
     cache: &PageCache,
@@ -286,7 +270,6 @@ async fn library(
     Ok(library)
 }
 
-/// Reads a referenced card that is not listed, for example because it is archived.
 async fn elsewhere(rest: &Rest, id: u64) -> Result<Option<Card>, RestError> {
     match rest.get(&format!("/api/card/{id}"), &[]).await {
         Ok(card) => Ok(Card::parse(&card)),
@@ -295,8 +278,7 @@ async fn elsewhere(rest: &Rest, id: u64) -> Result<Option<Card>, RestError> {
     }
 }
 
-/// Returns the SQL that the server compiles a query-builder query to, without running it. If the
-/// server fails, returns the cached SQL.
+/// Returns the SQL that the server compiles without running it, or the cached SQL.
 async fn compiled(
     rest: &Rest,
     cache: &PageCache,
@@ -318,15 +300,13 @@ async fn compiled(
     if let Some(sql) = sql {
         cache.put(&file, sql);
     }
-    // Databases without SQL have queries in another format.
     Ok(sql.map_or_else(
         || Err("its database has no SQL".to_owned()),
         |sql| Ok(sql.to_owned()),
     ))
 }
 
-/// Looks up the cards of an earlier run that were not found. A card counts as deleted only if the
-/// server says so.
+/// A missing card counts as deleted only if the server says so.
 async fn look_for(
     rest: &Rest,
     scope: &MetabaseScope,
@@ -345,7 +325,6 @@ async fn look_for(
         } else if let Some(card) = cards.get(&id) {
             match card.database {
                 same if same == database => "it is not selected any more".to_owned(),
-                // It moved, and its new file exists.
                 other if crawl.collections.contains_key(&id) && other != database => continue,
                 other => format!("it belongs to the database {other} now"),
             }

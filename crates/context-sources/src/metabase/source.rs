@@ -23,7 +23,6 @@ const MAPPING: Mapping = Mapping {
     part: "database",
 };
 
-/// The warehouse of each database that is read.
 type Mappings = BTreeMap<u64, String>;
 
 pub(crate) struct Metabase;
@@ -39,7 +38,6 @@ impl ContextSource for Metabase {
         }
     }
 
-    /// Reads the cards of each database that is mapped to a warehouse.
     async fn read(
         &self,
         connection: &Connection,
@@ -73,7 +71,6 @@ impl ContextSource for Metabase {
                 warehouse: Some((context.warehouse)(warehouse)?),
                 snapshot: Arc::clone(&snapshot),
                 units: units(&crawl, *database, name.unwrap_or("?")),
-                // Shared warnings are reported with the first of them.
                 facts: Facts {
                     warnings: std::mem::take(&mut crawl.warnings),
                     writer: Writer::Metabase,
@@ -101,7 +98,6 @@ impl ContextSource for Metabase {
     }
 }
 
-/// Returns whether all cards were read, and the columns that those of a warehouse are about.
 fn is_complete(crawl: &MetabaseCrawl, mappings: &Mappings, warehouse: &str) -> bool {
     let mut unlisted = crawl.unlisted.iter();
     let is_of_it = |database| {
@@ -112,7 +108,7 @@ fn is_complete(crawl: &MetabaseCrawl, mappings: &Mappings, warehouse: &str) -> b
     crawl.snapshot.left_out.is_empty() && !unlisted.any(is_of_it)
 }
 
-/// Returns what the cards of all databases of a warehouse define: its import files are about all of them.
+/// An import file covers all databases of a warehouse.
 fn definitions(crawl: &MetabaseCrawl, mappings: &Mappings, warehouse: &str) -> Definitions {
     let databases = mappings.iter().filter(|(_, mapped)| *mapped == warehouse);
     let each = databases.map(|(database, _)| super::definitions(crawl, *database));
@@ -124,7 +120,6 @@ fn definitions(crawl: &MetabaseCrawl, mappings: &Mappings, warehouse: &str) -> D
     all.unwrap_or_default()
 }
 
-/// Returns the units of a database, labeled with its name.
 fn units(crawl: &MetabaseCrawl, database: u64, name: &str) -> Vec<Unit> {
     let mut units = super::units(crawl, database);
     for unit in &mut units {
@@ -147,7 +142,6 @@ fn client(connection: &Connection, context: SourceContext<'_>) -> Result<Rest, F
     super::client(&address, &key).map_err(|error| unreachable(connection, &error, hint))
 }
 
-/// Returns the warehouse of each database that is read.
 fn mappings(connection: &Connection, context: SourceContext<'_>) -> Result<Mappings, Failure> {
     let is_read = |database: &str| {
         let is_synced = mapping_setting(connection, &["syncEnabled", database]);
@@ -159,7 +153,6 @@ fn mappings(connection: &Connection, context: SourceContext<'_>) -> Result<Mappi
         .collect())
 }
 
-/// Returns warnings about unmapped databases, and about mappings without a database.
 fn unmapped(mappings: &Mappings, databases: &BTreeMap<u64, Database>) -> Vec<String> {
     let left = databases
         .values()

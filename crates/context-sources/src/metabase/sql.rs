@@ -11,20 +11,16 @@ const LONGEST: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Library {
     pub(super) snippets: BTreeMap<String, String>,
-    /// The SQL of each card before expansion, or why there is none.
     pub(super) cards: BTreeMap<u64, Result<String, String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ExpandedSql {
-    /// The SQL that runs; the template as written if there is a problem.
     pub(super) sql: Option<String>,
-    /// Why the SQL could not be expanded.
     pub(super) problem: Option<String>,
 }
 
 impl Library {
-    /// Expands the SQL of a card, or returns the template with the problem.
     pub(super) fn resolved(&self, card: u64) -> ExpandedSql {
         match self.card(card, &mut Vec::new()) {
             Ok(sql) => ExpandedSql {
@@ -74,7 +70,6 @@ impl Library {
                 continue;
             };
             rest = behind;
-            // Comments are not part of the query.
             let line = text.rsplit('\n').next().unwrap_or_default();
             if line.contains("--") {
                 let _ = write!(text, "{{{{{tag}}}}}");
@@ -120,7 +115,7 @@ fn snippet(tag: &str) -> Option<&str> {
     Some(name.trim())
 }
 
-/// Removes the optional parts, `[[ … ]]`: they do not apply without values for their placeholders.
+/// Removes the optional parts, `[[ … ]]`: without values they do not apply.
 fn without_optional(template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! Groups cards into units: those of one database and collection, in parts that fit.
+//! Groups the cards of a database and collection into units that fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,7 @@ const LONGEST: usize = 40_000;
 
 const CARDS: usize = 20;
 
-/// Returns the units of one database. Cards are ordered by id, so that a new one changes only the
-/// last part.
+/// Orders cards by id, so that a new one changes only the last part.
 pub fn units(crawl: &MetabaseCrawl, database: u64) -> Vec<Unit> {
     let mut collections: BTreeMap<Option<u64>, Vec<(u64, &String)>> = BTreeMap::new();
     for path in crawl.snapshot.files.keys() {
@@ -75,7 +74,6 @@ fn parts(crawl: &MetabaseCrawl, cards: &[(u64, &String)]) -> Vec<Vec<String>> {
     parts
 }
 
-/// Returns the cards outside these files that they refer to.
 fn dependencies(crawl: &MetabaseCrawl, files: &[String]) -> Vec<String> {
     let cards = files.iter().filter_map(|file| card_of(file));
     let referred = cards.flat_map(|(_, card)| crawl.references.get(&card).into_iter().flatten());

@@ -16,9 +16,8 @@ use crate::facts::{TableLocation, Writer};
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text};
 
-/// Returns what the semantic models and metrics define, without a model. `generated` are further files as a tool
-/// has parsed them; `table` finds the table of a semantic model by its YAML. Files that cannot be parsed are left
-/// out; the facts name them.
+/// Further `generated` files come from a tool; `table` finds the table of a semantic model by its
+/// YAML.
 pub(crate) fn definitions(
     snapshot: &Snapshot,
     generated: &BTreeMap<String, Mapping>,
@@ -110,7 +109,6 @@ pub(crate) fn definitions(
     }
 }
 
-/// Adds a metric, unless an earlier one has its name.
 fn add_metric<'a>(
     metrics: &mut BTreeMap<String, Metric<'a>>,
     map: &'a Mapping,
@@ -129,7 +127,6 @@ fn time_column(model: &SemanticModel) -> Option<String> {
     dimension.expr.plain_column().map(str::to_owned)
 }
 
-/// Returns the dimensions that no column of the table shows as it is.
 fn columns(model: &SemanticModel) -> Vec<ComputedColumn> {
     let computed = model
         .dimensions
@@ -149,7 +146,6 @@ fn columns(model: &SemanticModel) -> Vec<ComputedColumn> {
     computed.collect()
 }
 
-/// Returns the joins along the foreign entities of a model.
 fn joins(model: &SemanticModel, all: &[SemanticModel]) -> Vec<ModelJoin> {
     let mut joins = Vec::new();
     let foreign = model

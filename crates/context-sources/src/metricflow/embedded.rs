@@ -1,11 +1,10 @@
-//! dbt's newer spelling of semantic models: `semantic_model`, `entity` and `dimension` beside the
-//! columns of a model, rewritten as the older one.
+//! Rewrites dbt's newer spelling of semantic models, beside the columns of a model, as the older
+//! one.
 
 use serde_yaml::{Mapping, Value};
 
 use crate::yaml::{maps, text};
 
-/// Returns the name of the semantic model of a dbt model; `None` if it has none.
 pub(super) fn name(model: &Mapping) -> Option<String> {
     let own = match model.get("semantic_model")? {
         Value::Bool(true) => None,
@@ -17,13 +16,11 @@ pub(super) fn name(model: &Mapping) -> Option<String> {
     own.or_else(|| text(model, "name"))
 }
 
-/// Returns a mapping whose `model` names the table, as semantic models do.
 pub(super) fn reference(model: &Mapping) -> Mapping {
     let named = text(model, "name").unwrap_or_default();
     entries([("model", Value::from(format!("ref('{named}')")))])
 }
 
-/// Returns the top-level key below which a semantic model is written.
 pub(super) fn section(model: &Mapping) -> &'static str {
     if model.contains_key(REWRITTEN) {
         "models"
@@ -32,10 +29,9 @@ pub(super) fn section(model: &Mapping) -> &'static str {
     }
 }
 
-/// Marks what [`semantic_model`] returns; no key of dbt.
+/// Marks rewritten models; not a key of dbt.
 const REWRITTEN: &str = "rewritten by ktx";
 
-/// Rewrites the semantics of a dbt model.
 pub(super) fn semantic_model(model: &Mapping) -> Option<Mapping> {
     let mut rewritten = entries([
         ("name", Value::from(name(model)?)),
@@ -66,7 +62,6 @@ pub(super) fn semantic_model(model: &Mapping) -> Option<Mapping> {
     Some(rewritten)
 }
 
-/// Returns an entity or dimension as a separate mapping over the column that it belongs to.
 fn as_separate(column: &Mapping, semantics: &Value) -> Option<Mapping> {
     let name = text(column, "name")?;
     let mut own = match semantics {
@@ -85,7 +80,6 @@ fn as_separate(column: &Mapping, semantics: &Value) -> Option<Mapping> {
     Some(with_unit(own, column))
 }
 
-/// Moves the unit of a time dimension to where the older spelling has it.
 fn with_unit(mut own: Mapping, from: &Mapping) -> Mapping {
     if let Some(unit) = text(from, "granularity") {
         let params = entries([("time_granularity", Value::from(unit))]);

@@ -10,12 +10,9 @@ use crate::names;
 use crate::snapshot::Snapshot;
 use crate::yaml::{mapping, maps, text};
 
-/// The parts of a semantic model that describe columns; earlier ones win. Measures are excluded: a
-/// measure's description is about its aggregate, not its column.
+/// Keys of column descriptions; earlier ones win. A measure's description is about its aggregate.
 const PARTS: [&str; 2] = ["dimensions", "entities"];
 
-/// Returns the facts about tables, without a model. A file that cannot be parsed becomes a warning;
-/// the others still count.
 pub fn facts(snapshot: &Snapshot) -> Facts {
     let mut facts = Facts {
         writer: Writer::MetricFlow,
@@ -39,7 +36,6 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
     facts
 }
 
-/// Returns what the semantic models and metrics define, without a model.
 pub fn definitions(snapshot: &Snapshot) -> Definitions {
     let files = snapshot.files.iter();
     let read: Vec<Mapping> = files
@@ -145,7 +141,6 @@ fn table(model: &Mapping, sources: &Sources) -> Option<TableFacts> {
                     .contains(&key.trim())
                     .then(|| quoted(value).unwrap_or(value))
             });
-            // With two names, the first is the package.
             let name = plain.last()?;
             let name = version.map_or_else(|| (*name).to_owned(), |v| format!("{name}_v{v}"));
             Some(TableFacts {
@@ -182,7 +177,7 @@ fn quoted(text: &str) -> Option<&str> {
     })
 }
 
-/// Returns a description, unless it is empty, uses Jinja or contains a secret.
+/// Skips a description that is empty, uses Jinja or contains a secret.
 fn description(facts: &mut Facts, path: &str, map: &Mapping, name: &str) -> Option<String> {
     let found = text(map, "description")?;
     let found = found.trim();

@@ -7,28 +7,22 @@ use std::sync::Arc;
 use super::semantic_model::{EntityKind, SemanticModel};
 use crate::definitions::{Fragment, Sql};
 
-/// Maximum steps of the Jinja in one filter.
 const FUEL: u64 = 10_000;
 
-/// Marks the two ends of a reference in rendered text; no SQL has it.
+/// Marks the two ends of a reference in rendered text.
 const MARK: char = '\u{1}';
-/// Separates the parts of a reference.
 const PART: char = '\u{2}';
 
-/// The name for the time dimension of whatever measure is asked for.
+/// Means the time dimension of the requested measure.
 const METRIC_TIME: &str = "metric_time";
 
-/// The semantic models of a project, for the names in filters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FilterScope<'a> {
     pub(super) models: &'a [SemanticModel],
-    /// The model whose rows are filtered.
     pub(super) home: &'a SemanticModel,
-    /// The time dimension of the measure.
     pub(super) time: Option<&'a str>,
 }
 
-/// A dimension or entity that a filter names, with its method calls.
 #[derive(Debug)]
 struct FilterMember {
     kind: &'static str,
@@ -66,11 +60,6 @@ impl Object for FilterMember {
     }
 }
 
-/// Translates a filter.
-///
-/// # Errors
-///
-/// Why it has no counterpart, as text.
 pub(super) fn filter(text: &str, scope: FilterScope<'_>) -> Result<Sql, String> {
     let rendered = environment()
         .render_str(text, ())
@@ -153,7 +142,6 @@ impl<'a> FilterScope<'a> {
                 continue;
             }
             model.entity(entity).ok_or_else(unknown)?;
-            // What the next step needs: the dimension, or the entity that leads on.
             let next = entities.get(at + 1).copied();
             model = self
                 .next_model(model, entity, next, last)
@@ -189,7 +177,7 @@ impl<'a> FilterScope<'a> {
         let dimension = model
             .dimension(name)
             .ok_or_else(|| format!("its filter names the unknown dimension `{name}`"))?;
-        // A day as the finest unit is what the column holds.
+        // A column without a finer unit already holds days.
         let is_own = grain.is_none_or(|grain| {
             let own = dimension.granularity.as_deref().unwrap_or("day");
             grain.eq_ignore_ascii_case(own)

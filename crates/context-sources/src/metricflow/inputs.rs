@@ -1,4 +1,4 @@
-//! What metrics are built on, as written: inputs, windows, words of expressions.
+//! The inputs of metrics, as written: measures, windows, expressions.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,8 @@ use super::semantic_model::AggregateBasis;
 use crate::definitions::{Fragment, Sql, Unit, Window};
 use crate::yaml::{text, texts};
 
-/// A measure or metric that a metric is built on.
 pub(super) struct MetricInput<'a> {
     pub(super) name: String,
-    /// The name in the expression of the metric.
     pub(super) alias: Option<String>,
     pub(super) filters: Vec<String>,
     pub(super) map: Option<&'a Mapping>,
@@ -35,7 +33,7 @@ pub(super) fn input(value: Option<&Value>) -> Option<MetricInput<'_>> {
     }
 }
 
-/// Returns what is lost of what an input says about periods without rows. A count is 0 there.
+/// Returns what the translation loses about periods without rows. A count is 0 there.
 pub(super) fn lost(map: Option<&Mapping>, counts: AggregateBasis) -> Vec<String> {
     let Some(map) = map else {
         return Vec::new();
@@ -71,7 +69,6 @@ pub(super) fn last_units(value: &Value) -> Result<Window, String> {
     Ok(Window::Last { count, unit })
 }
 
-/// Replaces whole words of an expression.
 pub(super) fn substituted(expr: &str, named: &BTreeMap<&str, Sql>) -> Sql {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut fragments: Vec<Fragment> = Vec::new();

@@ -14,20 +14,16 @@ use crate::definitions::{
 };
 use crate::yaml::{text, texts};
 
-/// A metric as written.
 pub(super) struct Metric<'a> {
     pub(super) map: &'a Mapping,
     pub(super) spot: SourcePosition,
-    /// The semantic model beside which it is written.
     pub(super) home: Option<String>,
 }
 
 pub(super) struct Translator<'a> {
     models: &'a [SemanticModel],
     metrics: &'a BTreeMap<String, Metric<'a>>,
-    /// Per metric the model of its measure, or why there is none.
     anchors: BTreeMap<String, Result<usize, String>>,
-    /// By the name of their model.
     pub(super) measures: BTreeMap<String, Vec<MeasureDefinition>>,
 }
 
@@ -44,7 +40,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Translates a metric once, and returns the model whose measure it is.
+    /// Translates a metric once, and returns the index of its model.
     pub(super) fn metric(&mut self, name: &str) -> Result<usize, String> {
         if let Some(known) = self.anchors.get(name) {
             return known.clone();
@@ -61,7 +57,7 @@ impl<'a> Translator<'a> {
         let metric = metrics
             .get(name)
             .ok_or_else(|| format!("there is no metric `{name}`"))?;
-        // The newer spelling has no level between.
+        // The newer spelling omits this level.
         let params = metric.map.get("type_params").and_then(Value::as_mapping);
         let params = params.unwrap_or(metric.map);
         let filters = texts(metric.map, "filter").unwrap_or_default();
@@ -111,7 +107,6 @@ impl<'a> Translator<'a> {
         Ok(at)
     }
 
-    /// A metric that aggregates columns itself, without a measure.
     fn own_aggregation(
         &mut self,
         name: &str,
@@ -146,7 +141,6 @@ impl<'a> Translator<'a> {
         Ok(at)
     }
 
-    /// Returns the formula and the predicates of an aggregate over the rows of a model.
     fn aggregate(
         &self,
         at: usize,
@@ -191,7 +185,6 @@ impl<'a> Translator<'a> {
         if let [Ok(at), Ok(other)] = anchors
             && at == other
         {
-            // One filter for both sides.
             let (_, numerator) = self.input(name, &numerator, &[], "numerator")?;
             let (_, denominator) = self.input(name, &denominator, &[], "denominator")?;
             let formula = MeasureFormula::Ratio {
@@ -289,7 +282,7 @@ impl<'a> Translator<'a> {
         Ok(at)
     }
 
-    /// Adds the aggregate of a measure, unless a metric offers just that.
+    /// Adds the aggregate of a measure, unless a metric is identical.
     fn base(
         &mut self,
         parent: &str,
@@ -317,7 +310,6 @@ impl<'a> Translator<'a> {
         Ok((at, name))
     }
 
-    /// Translates an input of a metric, and returns its model and the name of its measure there.
     fn input(
         &mut self,
         parent: &str,
@@ -370,7 +362,7 @@ impl<'a> Translator<'a> {
         Ok((at, name))
     }
 
-    /// Adds the metrics that measures ask for with `create_metric`.
+    /// Adds the metrics that measures request with `create_metric`.
     pub(super) fn implied_metrics(&mut self, left: &mut Vec<SkippedDefinition>) {
         for (at, model) in self.models.iter().enumerate() {
             let implied = model.measures.iter().filter(|measure| measure.is_metric);
@@ -401,7 +393,6 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Returns whether the metric of a name is the measure of that name and nothing else.
     fn offers(&self, name: &str) -> bool {
         let Some(Metric { map, .. }) = self.metrics.get(name) else {
             return false;
@@ -437,7 +428,6 @@ impl<'a> Translator<'a> {
         filters.iter().map(|text| filter(text, scope)).collect()
     }
 
-    /// Returns the reference to a measure of one model from another.
     fn seen_from(&self, at: usize, of: usize, measure: &str) -> Sql {
         let other = self.models.get(of).filter(|_| at != of);
         Sql::measure(other.map(|model| model.name.as_str()), measure)

@@ -1,4 +1,4 @@
-//! Metrics in the form of dbt 1.5 and older, over a model of their own, rewritten as those of today.
+//! Rewrites metrics of dbt 1.5 and older in today's form.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,10 @@ use serde_yaml::{Mapping, Value};
 
 use crate::yaml::{maps, text};
 
-/// The type of an older metric with a window.
 pub(super) const OLDER_WINDOW: &str = "older window";
 
-/// Begins the name of a semantic model that stands for the model of older metrics.
 const MODEL: &str = "older metrics of ";
 
-/// Rewrites the older metrics of a file, and adds the semantic models that they are about.
 pub(super) fn rewritten(mut file: Mapping) -> Mapping {
     let listed = file.get("metrics").and_then(Value::as_sequence).cloned();
     let Some(listed) = listed.filter(|list| list.iter().any(is_older)) else {
@@ -76,7 +73,6 @@ fn metric_of_today(older: &Mapping, models: &mut BTreeMap<String, Mapping>) -> M
     metric
 }
 
-/// Returns the name of the semantic model of a metric, which is added if it is new.
 fn model_of(older: &Mapping, models: &mut BTreeMap<String, Mapping>) -> String {
     let model = text(older, "model").unwrap_or_default();
     let name = format!("{MODEL}{model}");
@@ -99,7 +95,6 @@ fn timestamp(older: &Mapping) -> Value {
     text(older, "timestamp").map_or(Value::Null, Value::from)
 }
 
-/// Returns `field operator value` of a filter.
 fn predicate(filter: &Mapping) -> Option<String> {
     let part = |key: &str| text(filter, key);
     Some(format!(
@@ -110,7 +105,7 @@ fn predicate(filter: &Mapping) -> Option<String> {
     ))
 }
 
-/// Returns the parameters of a derived metric: `{{metric('a')}} / {{metric('b')}}`, by the names alone.
+/// Parses `{{metric('a')}} / {{metric('b')}}`.
 fn derived(expression: &str) -> Value {
     let mut words = Environment::new();
     words.add_function("metric", |name: String| Jinja::from_safe_string(name));

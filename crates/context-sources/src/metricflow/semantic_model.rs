@@ -8,7 +8,6 @@ use crate::facts::TableLocation;
 use crate::names;
 use crate::yaml::{maps, text, texts};
 
-/// A semantic model whose table is known.
 #[derive(Debug)]
 pub(super) struct SemanticModel {
     pub(super) name: String,
@@ -16,7 +15,6 @@ pub(super) struct SemanticModel {
     pub(super) entities: Vec<Entity>,
     pub(super) dimensions: Vec<Dimension>,
     pub(super) measures: Vec<Measure>,
-    /// The usual time dimension of its measures.
     pub(super) time: Option<String>,
 }
 
@@ -49,23 +47,19 @@ pub(super) struct Dimension {
 pub(super) struct Measure {
     pub(super) name: String,
     pub(super) aggregation: Aggregation,
-    /// The time dimension, if it is not the usual one of the model.
     pub(super) time: Option<String>,
     pub(super) description: Option<String>,
     pub(super) spot: SourcePosition,
-    /// Whether a metric of the same name exists without being written.
+    /// Whether the measure implies a metric of the same name.
     pub(super) is_metric: bool,
 }
 
-/// How a measure aggregates its column.
 #[derive(Debug)]
 pub(super) struct Aggregation {
-    /// The aggregate, or why there is none.
     pub(super) sql: Result<Sql, String>,
     pub(super) snapshot: Option<NonAdditive>,
 }
 
-/// A dimension over which a measure may not be added up.
 #[derive(Debug)]
 pub(super) struct NonAdditive {
     pub(super) dimension: String,
@@ -97,7 +91,7 @@ impl SemanticModel {
             })
         });
         let mut entities: Vec<Entity> = entities.collect();
-        // An entity without a column: it only gives the dimensions their prefix.
+        // An entity without a column only provides the prefix of dimensions.
         if let Some(name) = text(map, "primary_entity")
             && !entities.iter().any(|entity| entity.name == name)
         {
@@ -141,7 +135,6 @@ impl SemanticModel {
         })
     }
 
-    /// Parses the semantics beside the columns of a dbt model, the newer spelling.
     pub(super) fn embedded(
         path: &str,
         body: &str,
@@ -162,12 +155,11 @@ impl SemanticModel {
     }
 }
 
-/// What an aggregate adds up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AggregateBasis {
-    /// Rows: without any, it is 0.
+    /// Rows: 0 without rows.
     Rows,
-    /// Values: without any, it is NULL.
+    /// Values: NULL without values.
     Values,
 }
 
@@ -180,8 +172,7 @@ impl Aggregation {
         }
     }
 
-    /// Parses `agg`, `expr`, `agg_params` and `non_additive_dimension`; without `expr`, the column
-    /// has the name of the measure.
+    /// Without `expr`, the column has the name of the measure.
     pub(super) fn parse(map: &Mapping, name: &str) -> Self {
         let snapshot = map
             .get("non_additive_dimension")
@@ -228,7 +219,6 @@ fn aggregate(map: &Mapping, name: &str) -> Result<Sql, String> {
     Ok(value.between(before, behind))
 }
 
-/// Returns whether every row counts.
 fn is_constant(map: &Mapping) -> bool {
     text(map, "expr").is_some_and(|expr| ["1", "*"].contains(&expr.trim()))
 }
@@ -238,7 +228,7 @@ fn either(map: &Mapping, older: &str, newer: &str) -> Option<String> {
 }
 
 fn percentile(map: &Mapping, value: Sql) -> Result<Sql, String> {
-    // The newer spelling has no level between.
+    // The newer spelling omits this level.
     let params = map.get("agg_params").and_then(Value::as_mapping);
     let params = params.unwrap_or(map);
     let share = text(params, "percentile").ok_or("it has no `percentile`")?;
@@ -249,7 +239,6 @@ fn percentile(map: &Mapping, value: Sql) -> Result<Sql, String> {
     Ok(value.between("percentile(", &format!(", {share})")))
 }
 
-/// Returns the SQL of an element: its `expr`, or the column of its name.
 pub(super) fn expression(map: &Mapping, name: &str) -> Sql {
     match text(map, "expr") {
         None => Sql::column(name),
@@ -260,7 +249,6 @@ pub(super) fn expression(map: &Mapping, name: &str) -> Sql {
     }
 }
 
-/// Returns a description without Jinja; `None` if it has some or may be a secret.
 pub(super) fn described(map: &Mapping) -> Option<String> {
     let found = text(map, "description")?;
     let found = found.trim();

@@ -1,5 +1,5 @@
-//! Groups the files of a MetricFlow project into units: those whose semantic models and metrics
-//! depend on each other.
+//! Groups the files of a MetricFlow project into units by the dependencies of their semantic models
+//! and metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,6 @@ its `agg`. A metric refers to measures or other metrics by name, and its filters
 metrics that it could translate: `sl_read_source` of a table shows them. Write none of those again. Describe a \
 conversion metric on a page.";
 
-/// Keys under which metrics name measures and metrics.
 const REFERRING: [&str; 16] = [
     "measure",
     "measures",
@@ -38,14 +37,11 @@ const REFERRING: [&str; 16] = [
 
 #[derive(Default)]
 struct DefinedNames {
-    /// The first semantic model, else the first metric.
     lead: Option<(bool, String)>,
     defined: BTreeSet<String>,
     referred: BTreeSet<String>,
 }
 
-/// Returns the units of a project: one for each group of files that depend on each other, split if
-/// long.
 pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let is_read = |(path, text): &(&String, &String)| {
         holds(path, text, &SUBJECTS) || holds(path, text, &[BESIDE[1]])
@@ -105,7 +101,6 @@ pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     units
 }
 
-/// Returns the representative of an item's group.
 fn root(group: &[usize], mut at: usize) -> usize {
     while group[at] != at {
         at = group[at];
@@ -113,7 +108,6 @@ fn root(group: &[usize], mut at: usize) -> usize {
     at
 }
 
-/// Returns the connected components, each sorted, ordered by their first item.
 fn components(needed: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..needed.len()).collect();
     for (at, others) in needed.iter().enumerate() {
@@ -129,7 +123,6 @@ fn components(needed: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     members.into_values().collect()
 }
 
-/// Returns the names in a file; empty if it cannot be parsed.
 fn names(path: &str, body: &str) -> DefinedNames {
     let mut found = DefinedNames::default();
     let Ok(map) = mapping(path, body) else {
@@ -155,7 +148,6 @@ fn names(path: &str, body: &str) -> DefinedNames {
     found
 }
 
-/// Collects every name under a referring key and in `Metric('name')` of a filter.
 fn refer(map: &Mapping, found: &mut BTreeSet<String>) {
     for (key, value) in map {
         let role = match key.as_str() {
@@ -166,7 +158,6 @@ fn refer(map: &Mapping, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether the texts below a key are names of other objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KeyRole {
     Refers,

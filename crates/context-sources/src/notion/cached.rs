@@ -1,4 +1,4 @@
-//! The text of a page as an earlier run read it, with the time of its last edit.
+//! Cached page texts with the time of their last edit.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use super::PageContent;
 use super::id::PageId;
 use crate::page_cache::PageCache;
 
-/// Notion's edit times have minute precision: a page edited within this many seconds may change
-/// again with the same time, so it is not cached.
+/// Edit times have minute precision: a page edited within this many seconds may change again with
+/// the same time, so it is not cached.
 const FRESH: i64 = 120;
 
 #[derive(Serialize, Deserialize)]
@@ -17,7 +17,6 @@ struct CachedPage {
     read: PageContent,
 }
 
-/// Returns the text of a page if it was last edited at this time.
 pub(super) fn get(cache: &PageCache, id: &PageId, edited: &str) -> Option<PageContent> {
     let text = cache.get(&file(id))?;
     let cached: CachedPage = serde_json::from_str(&text).ok()?;

@@ -15,11 +15,8 @@ use crate::page_cache::PageCache;
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::LeftOut;
 
-/// Reads everything in the scope.
-///
-/// # Errors
-///
-/// [`RestError`] if a root cannot be read, the token is refused, or Notion cannot be reached.
+/// Reads everything in the scope. Fails if a root cannot be read, the token is refused, or Notion
+/// cannot be reached.
 pub async fn read(
     rest: &Rest,
     scope: &NotionScope,
@@ -57,9 +54,7 @@ pub async fn read(
 enum CrawlItem {
     Page {
         id: PageId,
-        /// The page object, if an earlier answer already contained it.
         page: Option<NotionPage>,
-        /// The titles of its ancestors.
         above: Vec<String>,
         is_root: bool,
     },
@@ -79,7 +74,6 @@ struct Crawler<'a> {
     rest: &'a Rest,
     cache: &'a PageCache,
     now: Timestamp,
-    /// Number of pages that may still be read.
     left: usize,
     seen: BTreeSet<PageId>,
     queue: VecDeque<CrawlItem>,
@@ -109,7 +103,6 @@ impl Crawler<'_> {
         self.queue.extend(pages.chain(databases).chain(sources));
     }
 
-    /// Queues everything that is shared with the integration.
     async fn everything(&mut self) -> Result<(), RestError> {
         for kind in ["page", "data_source"] {
             let body = json!({ "filter": { "property": "object", "value": kind } });
@@ -292,8 +285,7 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    /// Looks up the pages of an earlier run that were not found. Only a page in the trash counts as
-    /// deleted: a missing one may have been unshared.
+    /// Only a page in the trash counts as deleted: a missing one may have been unshared.
     async fn look_for(&mut self, earlier: &BTreeSet<String>) -> Result<(), RestError> {
         let mut lost: BTreeMap<PageId, Vec<&String>> = BTreeMap::new();
         for file in earlier {
@@ -322,7 +314,6 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    /// If the first file of a long page is left out, leaves out its other files too.
     fn leave_out_parts(&mut self, earlier: &BTreeSet<String>) {
         let left_out = &mut self.crawl.snapshot.left_out;
         let first: BTreeMap<String, String> = left_out
@@ -350,13 +341,11 @@ fn is_in_trash(value: &Value) -> bool {
         .any(|name| value.get(name).and_then(Value::as_bool) == Some(true))
 }
 
-/// Returns whether an error says that an item does not exist or is not shared.
 pub(super) fn is_missing(error: &RestError) -> bool {
     error.kind == RestErrorKind::NotFound
 }
 
-/// Returns the results of one page of an answer, and the next cursor. A cursor that repeats is an
-/// error, because the list would never end.
+/// A repeated cursor is an error, because the list would never end.
 pub(super) fn part<'a>(
     rest: &Rest,
     answer: &'a Value,

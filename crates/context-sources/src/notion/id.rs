@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a page, a database or a data source: 32 hexadecimal digits in lower case.
+/// 32 hexadecimal digits in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PageId(String);
@@ -15,7 +15,7 @@ impl PageId {
         let text = text.trim_end_matches('/');
         let last = text.rsplit('/').next().unwrap_or(text);
         let digits: String = last.chars().filter(|letter| *letter != '-').collect();
-        // In a URL, the page title comes before the id and may itself end in digits.
+        // In a URL, the page title before the id may end in digits.
         let begin = digits.char_indices().rev().nth(31).map(|(at, _)| at)?;
         let id = digits.get(begin..)?;
         let is_alone = begin == 0 || text.contains('/') || last.len() > digits.len();
@@ -23,7 +23,6 @@ impl PageId {
         (is_id && is_alone).then(|| Self(id.to_ascii_lowercase()))
     }
 
-    /// Returns the 32 digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,4 @@
-//! Renders blocks as Markdown; keeps the meaning of nesting, tables and strikethrough. Omits file
-//! URLs, because they are signed and change with every read.
+//! Renders blocks as Markdown. Omits file URLs, because they are signed and change with every read.
 
 use std::fmt::Write as _;
 
@@ -85,7 +84,7 @@ fn write_block(text: &mut String, block: &MarkdownBlock, number: usize, indent: 
         "bookmark" | "embed" | "link_preview" => (link(block), indent),
         "image" | "video" | "file" | "pdf" | "audio" => (file(block), indent),
         "divider" => ("---".to_owned(), indent),
-        // Containers add no text of their own: columns, synced blocks, tabs, templates.
+        // Containers add no text: columns, synced blocks, tabs, templates.
         _ => (words, indent),
     };
     for line in line.lines() {
@@ -96,7 +95,6 @@ fn write_block(text: &mut String, block: &MarkdownBlock, number: usize, indent: 
     }
 }
 
-/// Renders children: list items tightly, other blocks with blank lines.
 fn write_blocks_below(text: &mut String, block: &MarkdownBlock, indent: &str) {
     if block.children.is_empty() {
         return;
@@ -194,7 +192,7 @@ fn one(text: &Value) -> String {
         let set = text.pointer(&format!("/annotations/{name}"));
         set.and_then(Value::as_bool).unwrap_or(false)
     };
-    // Markdown marks must touch the words, not the surrounding spaces.
+    // Markdown marks must touch the words.
     let begin = words.len() - words.trim_start().len();
     let end = words.trim_end().len();
     let (before, rest) = words.split_at(begin);

@@ -9,16 +9,15 @@ use super::markdown::rich;
 pub(super) struct NotionPage {
     pub(super) id: PageId,
     pub(super) title: String,
-    /// Time of the last edit in Notion's format, to the minute.
+    /// In Notion's format, to the minute.
     pub(super) edited: String,
     pub(super) is_in_trash: bool,
     pub(super) url: Option<String>,
-    /// The properties of a database row, sorted by name; empty for other pages.
+    /// Sorted by name; empty unless the page is a database row.
     pub(super) properties: Vec<(String, String)>,
 }
 
 impl NotionPage {
-    /// Parses a page object; returns `None` for anything else.
     pub(super) fn parse(value: &Value) -> Option<Self> {
         if value.get("object")?.as_str()? != "page" {
             return None;
@@ -52,7 +51,6 @@ impl NotionPage {
     }
 }
 
-/// Returns the plain text of a list of rich texts, as one line.
 pub(super) fn plain(texts: Option<&Value>) -> String {
     let texts = texts.and_then(Value::as_array).into_iter().flatten();
     let words: String = texts
@@ -61,7 +59,7 @@ pub(super) fn plain(texts: Option<&Value>) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the value of a property as text; `None` for empty values and values about people.
+/// Returns `None` for empty values and values about people.
 fn shown(property: &Value) -> Option<String> {
     let kind = property.get("type")?.as_str()?;
     let value = property.get(kind)?;

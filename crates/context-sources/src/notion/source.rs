@@ -58,7 +58,6 @@ impl ContextSource for Notion {
         Ok(vec![material.into_source(connection, warehouse)])
     }
 
-    /// Returns the owner of the token.
     async fn summarize(
         &self,
         connection: &Connection,

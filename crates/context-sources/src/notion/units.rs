@@ -9,7 +9,6 @@ use crate::snapshot::{Snapshot, Unit};
 /// Maximum characters of a file; a longer page gets several.
 const LONGEST: usize = 40_000;
 
-/// Returns the first or only file of a page.
 pub(super) fn file_of(id: &PageId) -> String {
     format!("pages/{id}.md")
 }
@@ -53,7 +52,7 @@ pub(super) fn files(page: &NotionPage, above: &[String], text: &str) -> Vec<(Str
     parts.into_iter().enumerate().map(file).collect()
 }
 
-/// Splits a text into parts that fit, before a heading if possible, else between lines.
+/// Splits before a heading if possible, else between lines.
 fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -77,7 +76,6 @@ fn parts(text: &str) -> Vec<&str> {
     }
 }
 
-/// Returns one unit for each file that has more than a title.
 pub fn units(snapshot: &Snapshot) -> Vec<Unit> {
     let unit = |(path, text): (&String, &String)| {
         let mut lines = text.lines();

@@ -1,4 +1,4 @@
-//! Exchanges a key for a token, which is kept in memory only.
+//! Exchanges a key for a token, which stays in memory.
 
 use ktx_secrets::Secret;
 use reqwest::RequestBuilder;
@@ -26,7 +26,7 @@ impl Login {
         }
     }
 
-    /// Sends a request with the token, and once more with a new token if the server rejects it.
+    /// Requests a new token once if the server rejects the old one.
     pub(super) async fn send(
         &self,
         rest: &Rest,
@@ -48,7 +48,6 @@ impl Login {
         }
     }
 
-    /// Returns the token; requests a new one if there is none or the current one was refused.
     async fn token(
         &self,
         rest: &Rest,
@@ -87,7 +86,7 @@ impl Login {
     }
 }
 
-/// Maps errors at login: they concern the key, never the requested item.
+/// Errors at login concern the key, never the requested item.
 const fn kind_of_login(kind: RestErrorKind) -> RestErrorKind {
     match kind {
         RestErrorKind::Busy | RestErrorKind::Unreachable | RestErrorKind::Config => kind,

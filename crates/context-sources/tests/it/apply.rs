@@ -99,7 +99,6 @@ tables:
     assert_eq!(text(&applied(&now, SAID, Pruning::Remove)), "unchanged");
 }
 
-/// Missing facts remove values only if every file was read and no other source may state them.
 #[test]
 fn absence_is_not_removal_before_it_is_certain() {
     let now = text(&applied(SHARD, SAID, Pruning::Remove));
@@ -117,7 +116,6 @@ fn absence_is_not_removal_before_it_is_certain() {
         removed.contains("user: Ours.") && removed.contains("# the truth"),
         "{removed}"
     );
-    // The other source describes only the table `people`.
     let other = "sources: [{name: crm, tables: [{name: people, description: Whoever.}]}]";
     let other = facts(&snapshot(&[
         ("dbt_project.yml", ""),
@@ -137,7 +135,6 @@ fn absence_is_not_removal_before_it_is_certain() {
     assert_eq!(text(&applied(&now, doubtful, Pruning::Remove)), "unchanged");
 }
 
-/// A model with an unknown schema does not match a table that a source is known to be.
 #[test]
 fn a_name_in_two_schemas_is_resolved_if_the_schema_is_known() {
     let shard = "tables:\n  a:\n    table: raw.orders\n  b:\n    table: marts.orders\n  c:\n    table: x.codes\n  d:\n    table: y.codes\n";
@@ -163,7 +160,6 @@ fn a_name_in_two_schemas_is_resolved_if_the_schema_is_known() {
     );
 }
 
-/// Facts about a model do not apply to a source of the same name, even if that source has no facts.
 #[test]
 fn a_model_does_not_match_a_source_of_the_same_name() {
     let shard = "tables:\n  a:\n    table: raw.orders\n";

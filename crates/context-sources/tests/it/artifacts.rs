@@ -20,12 +20,10 @@ fn named(name: &str) -> (PathBuf, String) {
     (fixture(&format!("artifacts/{name}")), name.to_owned())
 }
 
-/// The project of the fixture, with these artifacts.
 fn project(artifacts: &ArtifactFiles) -> Snapshot {
     read(&fixture(""), artifacts).expect("a project")
 }
 
-/// Renders each table with all that is known about it, and the warnings.
 fn shown(facts: &Facts) -> String {
     let mut text = metricflow::shown(facts).join("\n");
     for table in &facts.tables {
@@ -63,7 +61,6 @@ fn shown(facts: &Facts) -> String {
     text
 }
 
-/// Schemas, aliases, disabled models, rendered texts, packages, tests, tags, owners, freshness and exposures.
 #[test]
 fn a_manifest_says_what_only_dbt_can() {
     let artifacts = ArtifactFiles {
@@ -96,7 +93,6 @@ fn a_manifest_says_what_only_dbt_can() {
     "#);
 }
 
-/// A project whose own folder has the artifacts, one of a given text.
 fn with_manifest(text: &str) -> (Facts, String) {
     let folder = folder(&[
         ("dbt_project.yml", "name: shop\ntarget-path: built\n"),
@@ -116,7 +112,6 @@ fn with_manifest(text: &str) -> (Facts, String) {
     (facts(&snapshot), left.join("\n"))
 }
 
-/// Half a manifest, another version, no version: one line, and what the YAML says stays.
 #[test]
 fn a_manifest_that_cannot_be_read_is_reported_once() {
     let whole = |version: &str| {
@@ -160,7 +155,6 @@ fn a_manifest_that_cannot_be_read_is_reported_once() {
     ");
 }
 
-/// Metrics of dbt 1.5 and older, as a manifest of version 9 and as YAML have them.
 #[test]
 fn older_metrics_are_read_as_those_of_today() {
     let yaml = "metrics:

@@ -1,4 +1,4 @@
-//! Tests what a manifest says about tables of sources: whose schema they have, and which of them it lacks.
+//! Tests facts about sources in a manifest.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,6 @@ use crate::folder;
 
 const METADATA: &str = r#""metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json", "project_name": "shop"}"#;
 
-/// Reads a project with these files and a manifest of these nodes and sources.
 fn read_with(files: &[(&str, &str)], nodes: &[(&str, &str)]) -> Facts {
     let of = |kind: &str| {
         let nodes = nodes.iter().filter(|(id, _)| id.starts_with(kind));
@@ -45,7 +44,6 @@ fn tables(facts: &Facts) -> Vec<String> {
     tables.collect()
 }
 
-/// Facts about a table that no scan has seen never go to another schema's table of its name.
 #[test]
 fn a_source_of_a_package_keeps_its_schema() {
     let source = r#""resource_type": "source", "package_name": "stripe", "source_name": "stripe", "name": "customer", "schema": "stripe", "description": "Who pays at Stripe.", "original_file_path": "models/src.yml""#;
@@ -64,7 +62,6 @@ fn a_source_of_a_package_keeps_its_schema() {
     );
 }
 
-/// One table that the manifest lacks does not hide the others; the schema of a target is one of many.
 #[test]
 fn a_table_that_the_manifest_lacks_hides_no_other() {
     let yaml = "sources:
@@ -120,7 +117,7 @@ fn a_version_in_a_file_of_another_name_is_no_model_that_the_manifest_lacks() {
     );
 }
 
-/// As dbt merges them: `meta` key by key, each limit of `freshness` for itself, the table before its source.
+/// As in dbt: `meta` key by key, each limit of `freshness` separately, the table before its source.
 #[test]
 fn a_table_has_what_its_source_says_unless_it_says_otherwise() {
     let yaml = "sources:

@@ -13,7 +13,6 @@ fn fixture() -> Snapshot {
     read(&models).expect("a project")
 }
 
-/// Renders the definitions, and those that are left out with their reasons.
 fn shown(definitions: &Definitions) -> String {
     let mut text = String::new();
     for model in &definitions.models {
@@ -76,7 +75,6 @@ fn each_member_is_translated_or_has_a_reason() {
     assert_eq!(facts(&fixture()).warnings, Vec::<String>::new());
 }
 
-/// A file that cannot be parsed is named with its place, and the others count.
 #[test]
 fn half_a_file_is_named() {
     let folder = folder(&[

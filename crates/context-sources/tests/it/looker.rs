@@ -1,5 +1,4 @@
-//! Tests that explores, dashboards and looks become files, and that unreadable items are not
-//! treated as deleted.
+//! Tests the files of explores, dashboards and looks.
 
 use ktx_context_sources::looker::{self, LookerCrawl, LookerScope};
 use ktx_context_sources::{PageCache, RestError, Unit};
@@ -355,7 +354,6 @@ fn descriptions_of_plain_columns_are_facts() {
     assert_eq!(elsewhere.tables, []);
 }
 
-/// View counts and the order of lists do not change a file.
 #[test]
 fn looking_at_things_changes_nothing() {
     let mut instance = server();

@@ -1,5 +1,4 @@
-//! Tests large, odd and broken Looker servers: unreadable items are reported, not treated as
-//! deleted.
+//! Tests large, odd and broken Looker servers.
 
 use std::collections::BTreeSet;
 
@@ -81,7 +80,6 @@ fn lists_are_read_to_their_end() {
     assert_eq!(before[14], after[14]);
 }
 
-/// Skips personal and deleted items; counts items that use no mapped connection.
 #[test]
 fn unselected_content_is_not_read() {
     let mut instance = server();
@@ -170,7 +168,6 @@ fn odd_names_break_nothing() {
     looker.warehouse.explore.a%2Eb%3A%3Ac%2Fd.%C3%A9 | explore a.b::c/d.é | explores/a%2Eb%3A%3Ac%2Fd/%C3%A9.yaml
     looker.warehouse.dashboards.a%2Eb%3A%3Ac%2Fd.x%2Ey | dashboards of a.b::c/d.x.y: LookML | dashboards/a%2Eb%3A%3Aboard.yaml |  | explores/a%2Eb%3A%3Ac%2Fd/x%2Ey.yaml
     ");
-    // Each file maps back to its item.
     wanted.earlier = files.into_iter().collect();
     server.change(|all| all.models[0].2.clear());
     let gone = crawl(&server, &wanted).expect("a crawl").snapshot.left_out;
@@ -229,7 +226,6 @@ fn only_deleted_things_are_gone() {
     assert!(!looker::facts(&read, &scope.connections).is_complete);
 }
 
-/// If an item cannot be read, its cached value counts.
 #[test]
 fn a_failure_for_a_moment_changes_nothing() {
     let server = LookerFake::start(server()).expect("a server");
@@ -299,7 +295,6 @@ fn the_address_may_be_that_of_the_api() {
     }
 }
 
-/// A key that may not list connections falls back to those that models name.
 #[test]
 fn connections_are_those_of_models_for_a_small_key() {
     let mut instance = server();

@@ -42,7 +42,6 @@ view: derived { derived_table: { sql: select 1 ;; } dimension: a { description: 
     );
 }
 
-/// A view overrides what it extends, refinements override the view, and cycles end.
 #[test]
 fn extended_and_refined_views_are_read_as_one() {
     let facts = facts(
@@ -119,7 +118,6 @@ fn unreadable_parts_are_reported_with_their_place() {
     );
 }
 
-/// A view belongs to the first model that includes it, with every style of include.
 #[test]
 fn a_model_is_read_with_the_views_that_it_includes() {
     let files = [
@@ -207,7 +205,6 @@ fn models_of_other_connections_write_pages_only() {
     assert_eq!(shown(&facts(&snapshot, None)).len(), 4);
 }
 
-/// If two warehouses have views of the same name, a view extends the one of its own warehouse.
 #[test]
 fn ancestors_are_of_the_same_connection() {
     let base = |words: &str| {
@@ -256,7 +253,6 @@ fn long_models_are_read_in_parts() {
     );
 }
 
-/// In lists, a field may have a name that looks like a SQL key.
 #[test]
 fn fields_in_lists_may_be_called_as_sql_is() {
     let view = r#"view: orders {
@@ -313,7 +309,6 @@ fn odd_files_are_left_out() {
     );
 }
 
-/// Files that include each other are read once, and each circle is one line.
 #[test]
 fn circular_includes_are_reported_once() {
     let view = |name: &str, include: &str| {

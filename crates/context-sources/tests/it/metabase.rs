@@ -33,7 +33,6 @@ fn remembering(
     runtime.block_on(metabase::read(&rest, scope, &PageCache::new(cache.path())))
 }
 
-/// A server with nested collections, one of them personal.
 fn server() -> Analytics {
     Analytics {
         databases: vec![(1, "shop", "postgres"), (2, "crm", "mysql")],
@@ -288,7 +287,6 @@ fn cards_become_files() {
     assert!(!ran, "{asked:?}");
 }
 
-/// View counts and view times are not part of a file.
 #[test]
 fn looking_at_a_card_changes_nothing() {
     let mut server = server();
@@ -302,7 +300,6 @@ fn looking_at_a_card_changes_nothing() {
     assert_eq!(crawl(&server, &scope(&[1])).expect("a crawl"), first);
 }
 
-/// A temporary failure changes no file; a rejected key ends the crawl.
 #[test]
 fn a_failure_for_a_moment_changes_nothing() {
     let mut server = server();
@@ -345,7 +342,6 @@ fn a_selection_includes_everything_below_it() {
     assert_eq!(cards(Mode::Except, &[10], &[]), ["1"]);
 }
 
-/// Only archived and missing cards count as deleted; other failures are reported.
 #[test]
 fn only_archived_and_deleted_cards_are_gone() {
     let mut server = server();

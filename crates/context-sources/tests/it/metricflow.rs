@@ -111,7 +111,6 @@ fn unreadable_parts_are_reported_with_their_place() {
     );
 }
 
-/// Metrics are grouped with what they are computed from, also through other metrics.
 #[test]
 fn what_builds_on_each_other_is_read_together() {
     let model = |name: &str, measure: &str| {

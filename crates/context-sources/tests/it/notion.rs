@@ -60,7 +60,6 @@ fn with_children(id: &str, mut block: Value) -> Value {
     block
 }
 
-/// A page with every meaningful kind of block, a child page, and a database with one row.
 fn workspace() -> Workspace {
     let mut all = Workspace::default();
     let mut paragraph = block("paragraph", "");
@@ -242,7 +241,6 @@ fn a_page_that_was_just_edited_is_read_again() {
     assert_eq!(cached_after("2026-01-02T03:06:00Z"), 3);
 }
 
-/// Only changed pages are read again; roots of the other kind and the search find the same pages.
 #[test]
 fn only_what_changed_is_read_again() {
     let api = NotionFake::start(workspace()).expect("an API");
@@ -327,7 +325,6 @@ fn only_the_trash_is_gone() {
     assert!(!read.snapshot.files.contains_key(&file(BELOW)));
 }
 
-/// If a long page is not read, none of its files counts as deleted.
 #[test]
 fn no_part_of_a_page_that_fails_is_gone() {
     let api = NotionFake::start(workspace()).expect("an API");

@@ -40,7 +40,6 @@ fn said(files: &[(&str, &str)]) -> Facts {
     facts(&snapshot(&all))
 }
 
-/// The SQL of a model decides about its name and whether it is enabled.
 #[test]
 fn the_sql_of_a_model_names_its_table() {
     let yaml = "models:
@@ -186,7 +185,6 @@ fn sources_at_unknown_places_are_left_out() {
     );
 }
 
-/// Only variables of the project count; anchors and other tags of doc blocks are read as in dbt.
 #[test]
 fn words_are_those_of_the_project() {
     let project =
@@ -225,7 +223,6 @@ fn endless_jinja_is_stopped() {
     assert_eq!(facts.warnings.len(), 2, "{:?}", facts.warnings);
 }
 
-/// A file without facts that cannot be read leaves the facts complete.
 #[test]
 fn long_sql_leaves_the_metadata_complete() {
     let long = "x".repeat(1_000_001);
@@ -236,8 +233,7 @@ fn long_sql_leaves_the_metadata_complete() {
     assert!(!facts.is_complete);
 }
 
-/// As in dbt, the last value of a duplicate key wins. The rest of the file counts, removes no
-/// value, and the position is reported.
+/// As in dbt.
 #[test]
 fn a_key_that_is_written_twice_has_its_last_value() {
     let yaml = "models:
@@ -273,7 +269,6 @@ fn a_broken_file_with_a_key_that_is_written_twice_is_left_out() {
     assert_eq!(facts.warnings.len(), 1, "{:?}", facts.warnings);
 }
 
-/// Names are never redacted as secrets, and a null in accepted values is skipped.
 #[test]
 fn names_are_not_secrets_and_null_is_not_a_value() {
     let yaml = "models:

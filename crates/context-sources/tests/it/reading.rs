@@ -117,7 +117,6 @@ fn a_folder_that_is_not_a_project_is_reported_with_a_hint() {
     );
 }
 
-/// Even if the root is the model folder, credentials and dbt's own output are not read.
 #[test]
 fn the_root_may_be_the_folder_of_models() {
     let project = "model-paths: ['.']\ndocs-paths: [words]\ntarget-path: out\n";
@@ -172,7 +171,6 @@ fn a_project_file_that_leads_out_is_not_read() {
     );
 }
 
-/// For a source that is too large, ktx reads the first files and names the others.
 #[test]
 fn a_source_of_200_mb_is_read_in_part() {
     let folder = folder(&[("dbt_project.yml", "name: shop\n")]);

@@ -83,7 +83,6 @@ models:
     );
 }
 
-/// A test that some rows may violate, or whose target is not in the warehouse, yields no fact.
 #[test]
 fn statements_that_are_not_facts_are_not_copied() {
     let schema = "
@@ -145,8 +144,6 @@ fn applied(shard: &str, schema: &str) -> String {
     }
 }
 
-/// References use the entry's own spelling; ambiguous targets are skipped, and untested references
-/// are removed.
 #[test]
 fn references_are_stored_with_the_columns_of_shards() {
     let schema = "

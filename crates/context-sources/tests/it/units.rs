@@ -24,8 +24,6 @@ fn an_empty_project_has_no_units() {
     assert_eq!(units(&snapshot(&[("dbt_project.yml", "")])), []);
 }
 
-/// Every SQL file and every describing YAML file is in a unit; keys are unique, and dependencies
-/// never make a unit too long.
 #[test]
 fn a_large_project_has_a_unit_for_each_yaml_file() {
     let filler = format!("select '{}'", "x".repeat(20_000));
@@ -108,7 +106,6 @@ fn versions_belong_to_their_model() {
     assert_eq!(units[1].files, ["models/other.sql"]);
 }
 
-/// The parts consist of whole lines and together equal the file; shorter units stay unchanged.
 #[test]
 fn a_file_that_is_too_long_is_read_in_parts() {
     let lines: Vec<String> = (0..9_000)
