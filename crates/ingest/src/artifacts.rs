@@ -1,10 +1,9 @@
-//! What units wrote, for the reconciliation.
+//! What units wrote, as input of the reconciliation.
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Artifacts {
     pub(crate) unit: String,
     pub(crate) wiki: Vec<String>,
     pub(crate) sl: Vec<String>,
-    /// Files of the unit that were removed.
     pub(crate) files: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Who wrote a commit, as its message says, and what units wrote.
+//! The writer of a commit, from its message, and the records of units.
 
 use ktx_project_store::{FileError, Store, list, read_optional};
 use ktx_vocabulary::ConnectionId;
@@ -6,30 +6,20 @@ use serde::Serialize;
 
 use crate::ledger::{Entry, UnitOutcome};
 
-/// Who wrote a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Writer {
-    /// A scan of a warehouse.
     Scan { warehouse: String },
-    /// Facts and definitions of a context source, copied without a model.
     Facts { source: String },
-    /// A model that read a unit of a context source.
     Unit { source: String, unit: String },
-    /// A model that decided about candidates of documents.
     Curation { source: String },
-    /// A model that reconciled what the units of a source wrote.
     Reconciliation { source: String },
-    /// A model that read a note.
     Note { noted_by: String },
-    /// The sample project.
     Demo,
-    /// A person, with the title of the commit.
     Person { title: String },
 }
 
 impl Writer {
-    /// Reads the writer from the message of a commit.
     pub fn of(message: &str) -> Self {
         let title = message.lines().next().unwrap_or_default().trim();
         let field = |name: &str| {
@@ -80,29 +70,17 @@ impl Writer {
     }
 }
 
-/// A unit of a context source and what it led to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnitRecord {
-    /// The context source.
     pub source: ConnectionId,
-    /// The key of the unit.
     pub unit: String,
-    /// What the unit led to.
     pub outcome: UnitOutcome,
-    /// The files of the source that it was read from.
     pub files: Vec<String>,
-    /// The pages that it wrote.
     pub pages: Vec<String>,
-    /// The semantic sources that it wrote.
     pub sources: Vec<String>,
 }
 
-/// Returns the units in the ledgers of these context sources on the disk, by source and file. Unreadable
-/// files are left out.
-///
-/// # Errors
-///
-/// If a folder or a file cannot be read.
+/// Returns the units in the ledgers, by source and file. Skips unreadable files.
 pub fn unit_records<'a>(
     store: &Store,
     sources: impl IntoIterator<Item = &'a ConnectionId>,

@@ -1,4 +1,4 @@
-//! The committed files and messages of a project, read from git once a run and then kept up to date.
+//! The committed files and messages of a project, read from git once per run and then updated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use ktx_vocabulary::ConnectionId;
 
 use crate::error::IngestError;
 
-/// The pages of a commit, and the semantic sources of a warehouse.
 #[derive(Debug)]
 pub(crate) struct CommittedFiles {
     commit: String,
@@ -42,7 +41,6 @@ impl CommittedFiles {
         Arc::clone(&self.files)
     }
 
-    /// Reads what has changed up to a newer commit.
     pub(crate) fn update(&mut self, history: &History, commit: &str) -> Result<(), IngestError> {
         if self.commit == commit {
             return Ok(());
@@ -70,11 +68,9 @@ fn folders(warehouse: Option<&ConnectionId>) -> Result<Vec<ProjectPath>, IngestE
     Ok(folders)
 }
 
-/// The commits of ktx on the branch.
 #[derive(Debug, Default)]
 pub(crate) struct CommitIndex {
     ids: BTreeSet<String>,
-    /// The newest commit with a mark, and what it wrote.
     marked: BTreeMap<String, MarkedCommit>,
 }
 
@@ -84,14 +80,12 @@ pub(crate) struct MarkedCommit {
     pub(crate) written: Written,
 }
 
-/// What every commit of ktx has in its message.
 pub(crate) const NAME: &str = "ktx";
 
-/// The marks of work items begin with one of these.
+/// Prefixes of the marks of work items.
 const MARKS: [&str; 2] = ["ktx-unit: ", "ktx-note: "];
 
 impl CommitIndex {
-    /// Indexes commits, the newest first.
     pub(crate) fn new(commits: Vec<LoggedCommit>) -> Self {
         let mut index = Self::default();
         for LoggedCommit { id, message } in commits {
@@ -127,7 +121,7 @@ impl CommitIndex {
     }
 }
 
-/// Returns the marks in a message. Git indents them when it squashes commits.
+/// Git indents the lines of messages when it squashes commits.
 fn marks(message: &str) -> impl Iterator<Item = String> {
     message.lines().filter_map(|line| {
         let mut begins = MARKS.iter().filter_map(|mark| line.find(mark));
@@ -136,7 +130,6 @@ fn marks(message: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Parses what a commit message lists as written.
 fn listed_names(message: &str) -> Written {
     let named = |what: &str| -> Vec<String> {
         let lines = message.lines();

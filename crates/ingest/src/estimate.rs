@@ -1,4 +1,4 @@
-//! What a run would ask of a model: the units with their lengths, before anything is asked.
+//! Estimates what a run would ask of a model.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,9 @@ use crate::prompts;
 use crate::run_store::RunStore;
 use crate::work_item::unit_item;
 
-/// Characters of a token, on average.
+/// Average characters of a token.
 const LETTERS_OF_TOKEN: usize = 4;
 
-/// A unit of a run that has not begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedUnit {
     pub key: String,
@@ -21,20 +20,14 @@ pub struct PlannedUnit {
     pub need: UnitNeed,
 }
 
-/// Whether a model has to read a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitNeed {
-    /// No: this input is known, here or in the ledger.
+    /// The journal or the ledger knows this input.
     Known,
-    /// Yes: about this many tokens at once, with every turn.
+    /// Approximate tokens of the input, which each turn sends.
     Asked { tokens: u64 },
 }
 
-/// Returns the units of a source as a run would treat them now.
-///
-/// # Errors
-///
-/// If the local state or git cannot be read.
 pub fn planned_units(
     source: &Source,
     run_store: &RunStore,

@@ -1,4 +1,4 @@
-//! What a run reports while it works.
+//! Progress events of a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,65 +7,49 @@ use ktx_vocabulary::ConnectionId;
 
 use crate::documents::Lane;
 
-/// A loop of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     Unit {
-        /// Its position among the units of the source, from 1.
+        /// From 1.
         position: usize,
-        /// The number of units.
         count: usize,
         key: String,
-        /// Its display name, or its key.
         name: String,
     },
-    /// A pass over candidates, from 1.
     Curation {
-        /// Its number in this run.
+        /// From 1.
         pass: usize,
     },
     Reconciliation,
 }
 
-/// Progress of a run on one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A document has been triaged.
     Triaged {
-        /// Its position among the documents to triage, from 1.
+        /// From 1.
         position: usize,
-        /// The number of documents to triage.
         count: usize,
-        /// Its display name, or its key.
         name: String,
         lane: Lane,
     },
-    /// A loop begins.
     Started(Task),
-    /// A loop continues one of an earlier run.
     Continued {
         task: Task,
-        /// Assistant turns of the earlier run.
         turns: usize,
     },
-    /// A turn of a loop has ended.
     Turn(Turn),
 }
 
-/// A turn of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     pub task: Task,
-    /// Its number in the loop, from 1.
+    /// From 1.
     pub index: u32,
-    /// Maximum turns of the loop.
     pub budget: u32,
 }
 
-/// Receives the events of a run.
 pub type EventSink = Arc<dyn Fn(&ConnectionId, Event) + Send + Sync>;
 
-/// Reports the events of one source, and counts its turns.
 #[derive(Clone)]
 pub(crate) struct Progress {
     source: ConnectionId,
@@ -86,7 +70,6 @@ impl Progress {
         (self.sink)(&self.source, event);
     }
 
-    /// Returns a callback that reports and counts the turns of a loop.
     pub(crate) fn on_step(&self, task: &Task) -> StepCallback {
         let (progress, task) = (self.clone(), task.clone());
         Arc::new(move |Step { index, budget }| {
@@ -102,7 +85,6 @@ impl Progress {
         })
     }
 
-    /// Returns a callback that reports how many turns of an earlier run a loop continues.
     pub(crate) fn on_continue(&self, task: &Task) -> impl Fn(usize) + Send + Sync + 'static {
         let (progress, task) = (self.clone(), task.clone());
         move |turns| {

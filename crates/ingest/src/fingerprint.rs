@@ -1,4 +1,4 @@
-//! Fingerprints the inputs of a unit, so that ktx does not ask again for an unchanged one.
+//! Hashes the inputs of a unit, so that ktx does not ask again for an unchanged one.
 
 use std::fmt::Write as _;
 
@@ -6,19 +6,17 @@ use ktx_context_sources::{Snapshot, Unit, canonical_text};
 use ktx_vocabulary::ConnectionId;
 use sha2::{Digest as _, Sha256};
 
-/// Increment when a unit means something else to the model; ktx then asks again for all units.
+/// Increment when the prompts change the meaning of a unit; ktx then asks again for all units.
 const PROMPTS: u32 = 1;
 
-/// What a unit is read from, as hashes in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    /// Everything that determines the prompt: the files, their dependencies, and the warehouse whose sources may be
-    /// written. Comments and layout of YAML do not count. Peers do not either, so that a change to one of them does not
-    /// repeat all units.
+    /// Hash of the files, their dependencies, and the warehouse. Ignores comments and layout of
+    /// YAML. Ignores peers, so that a change to one of them does not repeat all units.
     pub(crate) input: String,
-    /// The same as ktx 0.13 computed it: with comments and layout.
+    /// The hash of ktx 0.13, which included comments and layout.
     pub(crate) former_input: String,
-    /// What the files say, whatever their paths and the unit's key are.
+    /// Hash of the files' content, independent of their paths and the unit's key.
     pub(crate) content: String,
 }
 
@@ -60,7 +58,7 @@ impl Fingerprint {
     }
 }
 
-/// A hash of parts, each of which counts with its length.
+/// Hashes each part with its length.
 #[derive(Default)]
 struct PartHash(Sha256);
 
@@ -76,7 +74,7 @@ impl PartHash {
     }
 }
 
-/// Returns the SHA-256 hash of these bytes in hexadecimal digits.
+/// SHA-256.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     digits(&Sha256::digest(bytes))
 }

@@ -1,7 +1,9 @@
-//! Imports: the definitions of a context source as files of the semantic layer, without a model.
+//! Imports: writes the definitions of a context source as files of the semantic layer, without a
+//! model.
 //!
 //! Each file is about one scanned table, `_imports/<source>/<table>.yaml`, and belongs to the
-//! source: each run rewrites it. ktx imports only definitions that compile against the warehouse's sources.
+//! source: each run rewrites it. ktx imports only definitions that compile against the warehouse's
+//! sources.
 
 mod check;
 mod convert;
@@ -25,24 +27,19 @@ use convert::Converter;
 use needs::Names;
 use write::{ImportEntry, ImportFile};
 
-/// What became of the definitions of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
-    /// The number of definitions that mean what they mean in the source.
+    /// Number of definitions that keep their exact meaning.
     pub exact: usize,
-    /// Definitions that lose something.
     pub partly: Vec<PartialImport>,
-    /// Definitions that are not imported.
     pub left: Vec<SkippedDefinition>,
 }
 
-/// A definition that loses something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PartialImport {
     pub kind: DefinitionKind,
     pub name: String,
     pub spot: SourcePosition,
-    /// What is lost, in words.
     pub lost: Vec<String>,
 }
 
@@ -52,24 +49,20 @@ impl ImportReport {
     }
 }
 
-/// The semantic layer of a warehouse that definitions are imported into.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ImportTarget<'a> {
     pub(crate) warehouse: &'a ConnectionId,
     pub(crate) dialect: Dialect,
-    /// The committed files below the project folder.
     pub(crate) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
 }
 
-/// Whether every definition of the source is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coverage {
     Whole,
-    /// A file of the source could not be read: what an import file has stays.
+    /// A file of the source could not be read: its earlier imports stay.
     Partial,
 }
 
-/// Returns the changes that make the import files of a source say what it defines.
 pub(crate) fn import(
     definitions: &Definitions,
     source: &ConnectionId,
@@ -114,7 +107,6 @@ pub(crate) fn import(
     (changes(&imports, &before, &folder, &own), report)
 }
 
-/// Returns the removals of the import files of sources that the project no longer has.
 pub(crate) fn orphans(
     warehouse: &ConnectionId,
     files: &BTreeMap<ProjectPath, Vec<u8>>,
@@ -130,10 +122,8 @@ pub(crate) fn orphans(
     orphans.map(|path| Change::delete(path.clone())).collect()
 }
 
-/// The import files by the name of their scanned table.
 type Imports = BTreeMap<String, ImportFile>;
 
-/// Assigns the definitions to scanned tables, in the words of the semantic layer.
 fn gathered(
     definitions: &Definitions,
     known: &KnownLayer<'_>,
@@ -173,14 +163,11 @@ fn gathered(
     imports
 }
 
-/// The semantic layer without the import files of the source.
 struct KnownLayer<'a> {
     catalog: &'a Catalog,
-    /// The measures that other sources define: the file and the definition, by table and name.
     imported: BTreeMap<(String, String), (String, Measure)>,
 }
 
-/// Returns the measures in the import files of other sources.
 fn imported_elsewhere(others: &[SourceFile]) -> BTreeMap<(String, String), (String, Measure)> {
     let mut imported = BTreeMap::new();
     for file in others
@@ -197,7 +184,7 @@ fn imported_elsewhere(others: &[SourceFile]) -> BTreeMap<(String, String), (Stri
     imported
 }
 
-/// Returns the scanned table at a place, unless there are several or a person's file replaces it.
+/// Returns `None` if several tables match or a person's file replaces the table.
 fn scanned<'c>(catalog: &'c Catalog, place: &TableLocation) -> Option<&'c str> {
     let loosened = || at(catalog, &place.loosened()?);
     at(catalog, place).or_else(loosened)
@@ -212,7 +199,6 @@ fn at<'c>(catalog: &'c Catalog, place: &TableLocation) -> Option<&'c str> {
     Some(source.name.as_str())
 }
 
-/// Quotes a part of a path that has a dot.
 fn quoted(part: &str) -> String {
     if part.contains('.') {
         format!("\"{part}\"")
@@ -252,7 +238,7 @@ fn leave_all(model: &Model, report: &mut ImportReport) {
     }
 }
 
-/// Keeps what the files have and the definitions lack, because some are unknown.
+/// Keeps earlier entries that the definitions lack, because some definitions are unknown.
 fn keep(imports: &mut Imports, before: &BTreeMap<String, &[u8]>, own: &str) {
     for (path, bytes) in before {
         let file = SourceFile::new(path.clone(), bytes.to_vec());
@@ -299,7 +285,6 @@ fn changes(
     changes
 }
 
-/// Why a definition is left, as part of the report.
 fn leave(entry: &ImportEntry, why: WhyLeft, reason: String, report: &mut ImportReport) {
     if entry.purpose == Purpose::Offered {
         report.left.push(SkippedDefinition {

@@ -1,7 +1,5 @@
-//! The journal of a connection in the project's local state: what a run has to know of earlier ones.
-//!
-//! Rows are typed. A row that cannot be read, such as one of an older ktx, counts as absent: ktx does
-//! its work again.
+//! The journal of a connection in the project's local state. A row that cannot be read, such as one
+//! of an older ktx, counts as absent: ktx does its work again.
 
 use std::collections::BTreeSet;
 
@@ -17,35 +15,28 @@ use crate::artifacts::Artifacts;
 use crate::curate::Decision;
 use crate::documents::{Candidate, Verdict};
 
-/// A kind of row.
 pub(crate) trait Record: Serialize + DeserializeOwned {
-    /// Its name in the database.
     const KIND: &'static str;
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Row<R> {
-    /// The unit or other subject.
     pub(crate) key: String,
-    /// The hash of the model input that led to the record; empty if there is none, or if the model
-    /// has to be asked again.
+    /// The hash of the model input; empty if there is none, or if the model has to be asked again.
     pub(crate) input: String,
     pub(crate) record: R,
 }
 
-/// What a work item wrote in all runs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ItemResult {
     pub(crate) wiki: BTreeSet<String>,
     pub(crate) sl: BTreeSet<String>,
     pub(crate) xrefs: BTreeSet<String>,
-    /// The source files that it was written from.
     pub(crate) files: Vec<String>,
     pub(crate) commit: Option<String>,
-    /// Whether some changes of the newest result wait for a person.
     pub(crate) is_withheld: bool,
-    /// The number of runs that failed since the last one that did not.
+    /// Number of failed runs since the last success.
     pub(crate) failures: u32,
 }
 
@@ -76,7 +67,7 @@ impl Record for NoteResult {
     const KIND: &'static str = "note";
 }
 
-/// The lane of a document, which is stored after the candidates of a light reading.
+/// Stored after the candidates of a light reading.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct DocumentLane(pub(crate) Verdict);
@@ -94,14 +85,11 @@ impl Record for PendingLane {
     const KIND: &'static str = "document-triaged";
 }
 
-/// A candidate of a light reading, under the key of its unit and a number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct FoundCandidate {
     pub(crate) candidate: Candidate,
     pub(crate) words: String,
-    /// The file that it was found in.
     pub(crate) file: String,
-    /// The curator's decision, once there is one.
     pub(crate) decision: Option<Decision>,
 }
 
@@ -110,14 +98,12 @@ impl Record for FoundCandidate {
 }
 
 impl Row<FoundCandidate> {
-    /// Returns the key of the unit that the candidate comes from.
     pub(crate) fn unit(&self) -> &str {
         let key = self.key.as_str();
         key.split_once('#').map_or(key, |(unit, _)| unit)
     }
 }
 
-/// The facts of a source about a warehouse, under the warehouse's id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct KnownFacts(pub(crate) Facts);
@@ -126,7 +112,6 @@ impl Record for KnownFacts {
     const KIND: &'static str = "facts";
 }
 
-/// What a unit has written since the last reconciliation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct UnreconciledUnit(UnitArtifacts);
@@ -135,7 +120,7 @@ impl Record for UnreconciledUnit {
     const KIND: &'static str = "unit-written";
 }
 
-/// Files that have disappeared since the last reconciliation, with what was written from them.
+/// Files that have disappeared since the last reconciliation, and what was written from them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct DisappearedUnit(UnitArtifacts);
@@ -169,14 +154,12 @@ impl UnitArtifacts {
     }
 }
 
-/// The pending reconciliation of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub(crate) written: Vec<Artifacts>,
     pub(crate) gone: Vec<Artifacts>,
 }
 
-/// The rows of one connection.
 pub(crate) struct Journal<'a> {
     pub(crate) state: &'a StateDatabase,
     pub(crate) connection: &'a ConnectionId,
@@ -195,7 +178,6 @@ impl Journal<'_> {
         Ok(rows.filter_map(typed).collect())
     }
 
-    /// Stores a row, replacing the one of the same kind and key.
     pub(crate) fn put<R: Record>(&self, row: &Row<R>) -> Result<(), StateError> {
         let row = StageRow {
             table_key: row.key.clone(),
@@ -212,7 +194,6 @@ impl Journal<'_> {
         self.state.remove_stage(self.connection, key, R::KIND)
     }
 
-    /// Records what a unit has written, before it is committed.
     pub(crate) fn add_written(&self, unit: &str, changes: &Changeset) -> Result<(), StateError> {
         if changes.changes.is_empty() {
             return Ok(());
@@ -227,8 +208,7 @@ impl Journal<'_> {
         self.put(&row)
     }
 
-    /// Finds the disappeared files of units. An existing file that could not be read does not
-    /// count.
+    /// Records the missing files of units. An existing file that could not be read is not missing.
     pub(crate) fn look_for_gone(&self, snapshot: &Snapshot) -> Result<(), StateError> {
         let left_out = |path: &str| {
             let covers = |left: &str| path == left || path.starts_with(&format!("{left}/"));
@@ -252,7 +232,7 @@ impl Journal<'_> {
                 });
                 self.put(&row)?;
             }
-            // A recorded file is not recorded again.
+            // Records a missing file only once.
             if there.is_empty() {
                 self.remove::<UnitResult>(&unit.key)?;
             } else {
@@ -272,12 +252,10 @@ impl Journal<'_> {
         })
     }
 
-    /// Forgets what a unit wrote whose files are gone.
     pub(crate) fn forget_gone(&self, unit: &str) -> Result<(), StateError> {
         self.remove::<DisappearedUnit>(unit)
     }
 
-    /// Remembers only this of what a unit wrote whose files are gone.
     pub(crate) fn keep_gone(&self, gone: &Artifacts) -> Result<(), StateError> {
         let mut row = Row {
             key: gone.unit.clone(),
@@ -316,11 +294,6 @@ fn typed<R: Record>(row: StageRow) -> Option<Row<R>> {
     })
 }
 
-/// Returns the files of a connection that its units were written from.
-///
-/// # Errors
-///
-/// If the local state cannot be read.
 pub fn known_files(
     state: &StateDatabase,
     connection: &ConnectionId,

@@ -1,5 +1,5 @@
-//! The ledger of a context source: one small committed file for each unit, so that a clone asks no model again, whatever
-//! the units led to, and two branches conflict only where both changed one unit.
+//! The ledger of a context source: one small committed file for each unit, so that a clone need not
+//! ask a model again and branches rarely conflict.
 
 use ktx_project_store::{Change, Content, ProjectPath, UnsafePath};
 use ktx_vocabulary::ConnectionId;
@@ -10,29 +10,23 @@ use crate::fingerprint::digest;
 use crate::journal::ItemResult;
 use crate::work_item::{Truncation, WorkItem};
 
-/// Maximum length of a unit's key as the name of a file.
 const LONGEST_NAME: usize = 100;
 
-/// What a unit led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnitOutcome {
-    /// Pages or sources.
     Written,
-    /// The model found nothing worth writing.
     Nothing,
     /// The model was stopped; the next run asks again.
     Partial,
-    /// Some changes wait for a person, on a branch of their own.
+    /// Some changes wait for a person, on their own branch.
     Withheld,
-    /// The triage has sorted the document out.
     Skipped,
-    /// The model or the unit failed; the next run asks again.
+    /// The next run asks again.
     Failed,
 }
 
 impl UnitOutcome {
-    /// Returns whether the model is done with this input.
     pub(crate) const fn is_final(self) -> bool {
         matches!(
             self,
@@ -41,29 +35,25 @@ impl UnitOutcome {
     }
 }
 
-/// One unit in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
-    /// The key of the unit.
     pub(crate) unit: String,
     pub(crate) outcome: UnitOutcome,
-    /// The hash of everything that the model read.
+    /// The hash of the model input.
     pub(crate) input: String,
-    /// The hash of what the files say: it stays when they move.
+    /// The hash of the files' content, without their paths.
     pub(crate) content: String,
-    /// The files of the source.
     pub(crate) files: Vec<String>,
-    /// The keys of the pages that the unit wrote, in all runs.
+    /// Keys of pages from all runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) pages: Vec<String>,
-    /// The names of the semantic sources that the unit wrote, in all runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) sources: Vec<String>,
-    /// What the triage says, if the unit is a document.
+    /// For documents only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) triage: Option<Verdict>,
-    /// The number of runs that failed since the last one that did not.
+    /// Number of failed runs since the last success.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) failures: u32,
 }
@@ -74,7 +64,6 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl Entry {
-    /// Returns the entry of a unit that the model has read.
     pub(crate) fn of(item: &WorkItem, result: &ItemResult, truncation: Option<Truncation>) -> Self {
         let outcome = if truncation.is_some() {
             UnitOutcome::Partial
@@ -104,17 +93,11 @@ impl Entry {
         Ok(Change::write(path(source, &self.unit)?, text))
     }
 
-    /// Reads an entry.
-    ///
-    /// # Errors
-    ///
-    /// Why the bytes are none, with line and column.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(bytes)
     }
 }
 
-/// Returns the change that removes the entry of a unit.
 pub(crate) fn removal(source: &ConnectionId, unit: &str) -> Result<Change, UnsafePath> {
     Ok(Change {
         path: path(source, unit)?,
@@ -131,7 +114,7 @@ fn path(source: &ConnectionId, unit: &str) -> Result<ProjectPath, UnsafePath> {
     ProjectPath::parse(&format!("{folder}/{}.json", name(unit)))
 }
 
-/// A key as the name of a file. Keys with other letters get a hash, which keeps them apart.
+/// Keys with special characters get a hash, which keeps them apart.
 fn name(unit: &str) -> String {
     let is_plain = |letter: char| matches!(letter, 'a'..='z' | '0'..='9' | '-' | '_');
     if !unit.is_empty() && unit.len() <= LONGEST_NAME && unit.chars().all(is_plain) {

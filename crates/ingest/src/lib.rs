@@ -1,10 +1,7 @@
-//! Ingest of context sources and notes: a model reads the files of a source unit by unit, writes down what
-//! they mean, and then reconciles what the units wrote.
-//!
-//! A run has six stages: the caller plans it and reads the sources, then come facts, triage, units,
-//! curation and reconciliation. Every loop of a model works on a draft of the committed files with
-//! the checked tools of a capture; its result is one commit and one row of the journal. This crate
-//! must never know backends or the terminal, nor which kinds of context sources there are.
+//! Ingest of context sources and notes: a model reads the files of a source unit by unit, writes
+//! down what they mean, and then reconciles what the units wrote. Every model loop works on a draft
+//! of the committed files; its result is one commit and one row of the journal. This crate must
+//! never know backends, the terminal, or which kinds of context sources there are.
 
 mod artifacts;
 mod authorship;

@@ -1,5 +1,5 @@
-//! Merges what a loop wrote with what others have committed since it began: file by file, and in a semantic source
-//! measure by measure. A page that both changed is not merged: its loop has to see the other text.
+//! Merges the result of a loop with later commits: by file, and in a semantic source by measure. A
+//! page that both changed is not merged, because its loop must see the other text.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,9 @@ use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
 use serde_yaml::{Mapping, Value};
 
-/// The committed files at one time.
 type Files = BTreeMap<ProjectPath, Vec<u8>>;
 
-/// Returns the changes as changes of the files `now`; `None` if both sides changed the same thing.
+/// Rebases the changes onto the files `now`; `None` if both sides changed the same thing.
 pub(crate) fn merged(
     made: &Changeset,
     before: &Files,
@@ -37,7 +36,7 @@ pub(crate) fn merged(
     is_sound(now, &merged.changes, warehouse).then_some(merged)
 }
 
-/// Merges a semantic source; `None` if both sides changed the same entry.
+/// Returns `None` if both sides changed the same entry.
 fn source(before: &[u8], own: &[u8], now: &[u8]) -> Option<String> {
     let read = |bytes: &[u8]| -> Option<Mapping> {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -84,7 +83,6 @@ fn mapping(before: &Mapping, own: &Mapping, now: &Mapping) -> Option<Mapping> {
     Some(merged)
 }
 
-/// Merges lists of named entries, such as measures.
 fn list(before: &[Value], own: &[Value], now: &[Value]) -> Option<Vec<Value>> {
     let find = |list: &[Value], name: &Value| -> Option<Value> {
         let mut found = list.iter().filter(|entry| entry.get("name") == Some(name));

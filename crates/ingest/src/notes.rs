@@ -1,4 +1,4 @@
-//! Captures notes one after another: each becomes one commit before the next one begins.
+//! Captures notes one after another, one commit each.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,10 +17,8 @@ use crate::run_store::{Committed, RunStore};
 use crate::transcripts::TranscriptFile;
 use crate::work_item::{Truncation, WorkItem, WorkKind};
 
-/// The owner of notes that are about no warehouse.
 const NO_WAREHOUSE: &str = "notes";
 
-/// A text that a person or agent submits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub label: String,
@@ -28,13 +26,12 @@ pub struct Note {
 }
 
 impl Note {
-    /// Returns the label as one line of a commit message.
     pub fn subject(&self) -> String {
         one_line(&self.label)
     }
 
     /// Returns whether the text cannot teach anything: it has no letters, or only a few words such
-    /// as thanks. A model would be asked for nothing.
+    /// as thanks.
     pub fn is_worthless(&self) -> bool {
         let words = self.text.split(|letter: char| !letter.is_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -47,69 +44,46 @@ impl Note {
     }
 }
 
-/// Words that say nothing about data.
 const EMPTY_WORDS: &[&str] = &[
     "danke", "done", "fine", "gut", "hallo", "hello", "hey", "hi", "ja", "moin", "nein", "no",
     "ok", "okay", "please", "sure", "test", "testing", "thanks", "thank", "thx", "yes", "you",
 ];
 
-/// Longer notes may say something, whatever their words are.
 const FEW_WORDS: usize = 4;
 
-/// What becomes of the remaining notes after a failed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// They are captured, unless the failure ends the run.
     Continue,
-    /// They are not tried.
     Stop,
 }
 
-/// Progress of one note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteEvent {
-    /// Its position among the notes, from 1.
+    /// From 1.
     pub position: usize,
-    /// The number of notes.
     pub count: usize,
-    /// Its display name.
     pub label: String,
-    /// What has happened.
     pub progress: NoteProgress,
 }
 
-/// What has happened to a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteProgress {
-    /// Its capture begins.
     Started,
-    /// Its capture continues after this many turns of an earlier run.
     Continued(usize),
-    /// A turn has ended.
-    Turn {
-        /// Its number in the loop, from 1.
-        index: u32,
-        /// Maximum turns of the loop.
-        budget: u32,
-    },
+    Turn { index: u32, budget: u32 },
 }
 
-/// What all notes of a run share.
 pub struct NotesRequest<'a> {
     pub run_store: &'a RunStore,
     pub context: Arc<dyn ProjectContext>,
     pub runtime: Arc<dyn LlmRuntime>,
-    /// The backend and model, in one text: a capture is continued with the same text only.
+    /// The backend and model. An interrupted capture continues only with the same text.
     pub model_name: String,
-    /// The warehouse that the notes are about; without one, only pages are written.
+    /// Without a warehouse, the notes can only write pages.
     pub connection: Option<(ConnectionId, Dialect)>,
-    /// Who submits the notes.
     pub author: String,
-    /// The run that model calls belong to.
     pub run_id: RunId,
-    /// Receives progress.
     pub events: Arc<dyn Fn(NoteEvent) + Send + Sync>,
-    /// What follows a failed note.
     pub after_failure: AfterFailure,
     pub cancel: CancellationToken,
 }
@@ -125,12 +99,7 @@ impl std::fmt::Debug for NotesRequest<'_> {
 }
 
 /// Captures notes on one runtime, under the project's lock. Notes after the last result were not
-/// tried. The model is probed before the first note that needs it: notes that an earlier run has
-/// captured need none.
-///
-/// # Errors
-///
-/// If the model cannot be used; the remaining notes change nothing.
+/// tried. Probes the model before the first note that an earlier run has not captured.
 pub async fn capture_notes(
     request: &NotesRequest<'_>,
     notes: &[Note],
@@ -189,7 +158,6 @@ async fn require_usable(request: &NotesRequest<'_>) -> Result<(), IngestError> {
     probed.map(|_| ()).map_err(IngestError::Probe)
 }
 
-/// Captures a note. `started` is its first event.
 async fn capture_one(
     request: &NotesRequest<'_>,
     note: &Note,
@@ -241,7 +209,6 @@ async fn capture_one(
     Ok(committed)
 }
 
-/// Converts a note and its connection into a work item.
 fn work_item(request: &NotesRequest<'_>, note: &Note) -> Result<WorkItem, IngestError> {
     let warehouse = request.connection.as_ref().map(|(id, _)| id.clone());
     let mut hash = Sha256::new();
@@ -268,7 +235,6 @@ fn work_item(request: &NotesRequest<'_>, note: &Note) -> Result<WorkItem, Ingest
     })
 }
 
-/// Removes line breaks and other control characters.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })

@@ -10,12 +10,11 @@ use ktx_vocabulary::ConnectionId;
 
 use crate::fingerprint::digest;
 
-/// Hash digits that distinguish two texts of one file.
 const DIGITS: usize = 16;
 
 const MARK: &str = "ktx-wrote: ";
 
-/// Returns the commit message line that lets a later run recognize that a source wrote these bytes.
+/// Returns the commit message line that records who wrote these bytes.
 pub(crate) fn mark(source: &ConnectionId, path: &ProjectPath, bytes: &[u8]) -> String {
     format!("{MARK}{source} {} {path}", short(bytes))
 }
@@ -34,11 +33,10 @@ pub(crate) fn marks(source: &ConnectionId, changes: &[Change]) -> Vec<String> {
     written.collect()
 }
 
-/// Returns whether a source wrote a file in its current form. `messages` are the messages of the
-/// commits that changed the file, newest first.
-///
-/// The newest commit must carry the mark. Older versions of ktx wrote no marks; without one, every
-/// commit of the file must come from this source.
+/// Returns whether a source wrote the current version of a file. `messages` are those of the
+/// commits that changed the file, newest first. The newest commit must carry the mark. Older
+/// versions of ktx wrote no marks; without one, every commit of the file must come from this
+/// source.
 pub(crate) fn is_own(
     source: &ConnectionId,
     path: &ProjectPath,
@@ -53,8 +51,6 @@ pub(crate) fn is_own(
     is_marked || messages.iter().all(|message| is_older(source, message))
 }
 
-/// Returns whether a commit without marks is from a unit, a reconciliation or a curation of the
-/// source.
 fn is_older(source: &ConnectionId, message: &str) -> bool {
     let title = message.lines().next().unwrap_or_default();
     let Some(what) = title.strip_prefix(&format!("ktx ingest: {source} ")) else {
@@ -65,17 +61,13 @@ fn is_older(source: &ConnectionId, message: &str) -> bool {
     !has(MARK) && (is_whole || has("ktx-unit: "))
 }
 
-/// Changes, split by who decides about them.
 #[derive(Debug, Default)]
 pub(crate) struct ReviewSplit {
-    /// Changes that can be committed.
     pub(crate) landing: Changeset,
-    /// Changes that a person has to review.
     pub(crate) kept_back: Vec<Change>,
 }
 
-/// Splits changes into committable and withheld ones. If the committable part would be invalid
-/// without the other part, withholds all of them.
+/// Withholds all changes if the committable part alone would be invalid.
 pub(crate) fn divide(
     made: &Changeset,
     foreign: &BTreeSet<ProjectPath>,

@@ -1,4 +1,4 @@
-//! The plan of a run: which warehouses and context sources, and what they need a model for.
+//! The plan of a run: its warehouses and context sources, and where it needs a model.
 
 use ktx_config::{Connection, DriverKind, Project};
 use ktx_context_sources::{Contents, ContextSource, KINDS, kind_of};
@@ -6,14 +6,13 @@ use ktx_context_tools::{Reader, find_warehouse};
 use ktx_diagnostics::{Code, Failure};
 use ktx_vocabulary::{ConnectionId, ModelRole};
 
-/// The roles for the probe, for descriptions and units, and for the reconciliation.
+/// Used for the probe, for descriptions and units, and for the reconciliation.
 pub const ROLES: [ModelRole; 3] = [
     ModelRole::Default,
     ModelRole::CandidateExtraction,
     ModelRole::Reconcile,
 ];
 
-/// The roles if documents are read too.
 const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
     ModelRole::Default,
     ModelRole::CandidateExtraction,
@@ -22,32 +21,22 @@ const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
     ModelRole::Curator,
 ];
 
-/// The connections of a run, in the order in which they are ingested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan<'a> {
-    /// The warehouses, by id. They come first: the meaning of sources is written about their tables.
+    /// By id. Warehouses come first: units describe their tables.
     pub warehouses: Vec<&'a Connection>,
-    /// The context sources, by id.
     pub sources: Vec<&'a Connection>,
 }
 
-/// What a run needs a model for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelNeed {
-    /// For everything.
     Always,
-    /// For everything but the facts of its context sources.
     BeyondFacts,
-    /// For nothing.
     Nothing,
 }
 
 impl<'a> Plan<'a> {
     /// Plans a run for the connection with this id, or for all of them.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such connection, or no connection at all.
     pub fn new(id: Option<&str>, config: &'a Project) -> Result<Self, Failure> {
         if let Some(id) = id {
             let named = config.connection(id);
@@ -77,11 +66,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Returns the plan for the facts of its context sources alone, without the warehouses.
-    ///
-    /// # Errors
-    ///
-    /// If none of its sources has facts.
+    /// Fails if no source has facts.
     pub fn facts_only(mut self) -> Result<Self, Failure> {
         self.warehouses.clear();
         self.sources
@@ -99,7 +84,7 @@ impl<'a> Plan<'a> {
         Ok(self)
     }
 
-    /// Returns what its connections need a model for. Documents have no facts without one.
+    /// Documents have no facts without a model.
     pub fn need(&self) -> ModelNeed {
         if self
             .contents()
@@ -111,7 +96,6 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the roles of the model that it uses.
     pub fn roles(&self) -> &'static [ModelRole] {
         let is_document = |contents| contents == Contents::Documents;
         if self.contents().any(is_document) {
@@ -134,7 +118,6 @@ fn contents(source: &Connection) -> Option<Contents> {
     kind_of(source).map(|kind| kind.kind().contents)
 }
 
-/// Lists the products whose context sources have facts.
 fn products_with_facts() -> String {
     let kinds = KINDS.into_iter().map(ContextSource::kind);
     let kinds = kinds.filter(|kind| kind.contents == Contents::Facts);

@@ -1,4 +1,4 @@
-//! Which changes of a model wait for a person, and why: those to files of others, those that change a number, and texts
+//! Decides which changes of a model wait for a person: to files of others, of numbers, and texts
 //! that are not about data.
 
 mod basis;
@@ -9,22 +9,18 @@ use ktx_semantic_layer::authored::{self, Authored, Measure};
 
 pub use basis::changes_basis;
 
-/// Why a change waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyHeld {
     /// A person or another source wrote the file, or a person has changed it since.
     Foreign,
-    /// A unit would remove a page or a source.
     Removal,
-    /// A measure that exists gets another formula.
     Number,
-    /// The rows, a computed column, a join or a segment of a source becomes another one.
+    /// The rows, a computed column, a join or a segment of a source changes.
     Basis,
-    /// The text shows an image of another server, which tells that server who reads it.
+    /// An image on another server tells that server who reads the text.
     Image,
-    /// The text tells its readers what to do.
     Instruction,
-    /// It is only right together with another change that waits.
+    /// It is only valid together with another withheld change.
     NeedsOthers,
 }
 
@@ -42,7 +38,7 @@ impl WhyHeld {
     }
 }
 
-/// Words of texts that speak to a model instead of about data, in lower case.
+/// Phrases that address a model, in lower case.
 const COMMANDS: [&str; 14] = [
     "ignore previous",
     "ignore all previous",
@@ -60,7 +56,7 @@ const COMMANDS: [&str; 14] = [
     "new instructions:",
 ];
 
-/// Returns why a change of an own or new file waits; `None` if it may land.
+/// Returns why a change to an own or new file waits; `None` if it may be committed.
 pub(crate) fn why_held(change: &Change, before: Option<&[u8]>) -> Option<WhyHeld> {
     let Content::Write(after) = &change.content else {
         return Some(WhyHeld::Removal);
@@ -87,7 +83,6 @@ pub(crate) fn why_held(change: &Change, before: Option<&[u8]>) -> Option<WhyHeld
         .then_some(WhyHeld::Instruction)
 }
 
-/// Returns whether a measure of the file before is another one, or none, in the file after.
 fn changes_number(path: &str, before: &[u8], after: &[u8]) -> bool {
     let (before, after) = (measures(path, before).1, measures(path, after).1);
     let formula = |measure: &Measure| {
@@ -104,7 +99,6 @@ fn changes_number(path: &str, before: &[u8], after: &[u8]) -> bool {
     })
 }
 
-/// Returns the name and the measures of a source file; nothing if it cannot be read.
 pub fn measures(path: &str, bytes: &[u8]) -> (String, Vec<Measure>) {
     match read(path, bytes) {
         Some(Authored::Standalone(source)) => (source.name, source.measures),
@@ -115,14 +109,12 @@ pub fn measures(path: &str, bytes: &[u8]) -> (String, Vec<Measure>) {
     }
 }
 
-/// Reads a source file of a project.
 fn read(path: &str, bytes: &[u8]) -> Option<Authored> {
     let inner = path.strip_prefix("semantic-layer/").unwrap_or(path);
     let inner = inner.split_once('/').map_or(inner, |(_, file)| file);
     authored::read(&SourceFile::new(inner, bytes.to_vec())).ok()
 }
 
-/// Returns the addresses of images of other servers, in Markdown and in HTML.
 fn images(text: &str) -> impl Iterator<Item = &str> {
     let in_markdown = text.split("![").skip(1).filter_map(|rest| {
         let (_, address) = rest.split_once("](")?;
@@ -137,7 +129,6 @@ fn images(text: &str) -> impl Iterator<Item = &str> {
     in_markdown.chain(in_html).filter(is_foreign)
 }
 
-/// Returns a text in lower case with single spaces.
 fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase()

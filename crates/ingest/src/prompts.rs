@@ -13,7 +13,6 @@ pub(crate) const RECONCILE: &str = include_str!("prompts/reconcile.system.md");
 
 const LISTED: usize = 200;
 
-/// Builds the prompt of a unit: known pages and sources, then its files.
 pub(crate) fn unit(known: &str, source: &str, unit: &Unit, snapshot: &Snapshot) -> String {
     let mut text = format!(
         "{known}\nUnit {} of the source {source}.\n",
@@ -43,7 +42,6 @@ pub(crate) fn unit(known: &str, source: &str, unit: &Unit, snapshot: &Snapshot) 
     text
 }
 
-/// Builds the prompt of the reconciliation: known pages and sources, then written and removed ones.
 pub(crate) fn reconcile(
     known: &str,
     source: &str,

@@ -1,4 +1,4 @@
-//! What a proposal says about itself: its commit's message, and the difference of its files.
+//! The text of a proposal: its commit message, and the diff of its files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,21 +16,18 @@ const WORK: &str = "Work: ";
 const HELD: &str = "Held: ";
 const EVIDENCE: &str = "Evidence: ";
 
-/// Maximum length of a work item's name in the name of a proposal.
 const LONGEST_NAME: usize = 60;
 
-/// Digits that distinguish the proposals of a piece of work.
+/// Hash digits that distinguish proposals of one work item.
 pub(crate) const DIGITS: usize = 8;
 
-/// What the message of a proposal says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProposalMessage {
     pub(crate) source: ConnectionId,
-    /// The unit, or another work item of the source.
     pub(crate) work: String,
-    /// Why each file waits, as (path, reason).
+    /// As (path, reason).
     pub(crate) held: Vec<(String, String)>,
-    /// Lines of the source that the proposal is built on: `file:line: text`.
+    /// Supporting lines of the source: `file:line: text`.
     pub(crate) evidence: Vec<String>,
 }
 
@@ -67,7 +64,6 @@ impl ProposalMessage {
     }
 }
 
-/// Returns why each of the changes waits.
 pub(crate) fn reasons(
     changes: &[Change],
     held: &BTreeMap<ProjectPath, WhyHeld>,
@@ -80,12 +76,10 @@ pub(crate) fn reasons(
     each.collect()
 }
 
-/// Returns the beginning of the names of all proposals of a work item.
 pub(crate) fn proposal_name(source: &ConnectionId, work: &str) -> String {
     format!("{source}/{}.", work_name(work))
 }
 
-/// Returns the name of a work item as a part of a path and of a branch.
 pub(crate) fn work_name(work: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     let mut name: String = work
@@ -102,8 +96,8 @@ pub(crate) fn work_name(work: &str) -> String {
     name
 }
 
-/// Returns the id of a proposal: a hash of the work, what it changes, and what it makes of which bytes. The same result
-/// over other files is another decision.
+/// Returns a hash of the work, the old and the new bytes. The same result over other files is
+/// another decision.
 pub(crate) fn proposal_id(
     source: &ConnectionId,
     work: &str,
@@ -119,7 +113,6 @@ pub(crate) fn proposal_id(
     })
 }
 
-/// Returns the id that ktx 0.13 gave the same proposal, whatever it changed.
 pub(crate) fn former_id(source: &ConnectionId, work: &str, changes: &[Change]) -> String {
     id_of(source, work, changes, |_| String::new())
 }
@@ -143,7 +136,7 @@ fn id_of(
     id
 }
 
-/// Returns the difference of a file as `git apply` reads it.
+/// Returns the diff of a file in the format of `git apply`.
 pub(crate) fn difference(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
     let (old, new) = (old.map(text_of), new.map(text_of));
     lines_of_difference(path, old.as_deref(), new.as_deref())
@@ -168,7 +161,6 @@ fn lines_of_difference(path: &str, old: Option<&str>, new: Option<&str>) -> Stri
     text
 }
 
-/// Quotes a path as git does if it has characters that would be misread.
 fn quoted(path: &str) -> String {
     if path
         .chars()

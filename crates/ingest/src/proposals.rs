@@ -1,4 +1,4 @@
-//! The changes that wait for a person, as commits beside the branch.
+//! Proposals: changes that wait for a person, as commits beside the branch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,43 +18,35 @@ use crate::proposal::{
     ProposalMessage, difference, former_id, proposal_id, proposal_name, reasons,
 };
 
-/// The work that an eviction is known by.
 pub(crate) const EVICTION: &str = "eviction";
 
-/// The work that a reconciliation is known by.
 pub(crate) const RECONCILIATION: &str = "reconciliation";
 
-/// The kinds of work that are repeated about other subjects; their earlier proposals stay.
+/// Work that repeats for other subjects; its earlier proposals stay.
 const REPEATED: [&str; 3] = ["curation", EVICTION, RECONCILIATION];
 
-/// The folders with files that a proposal may change: no branch that was fetched changes others.
+/// Folders that a proposal may change. A fetched branch must not change others.
 const FOLDERS: [&str; 2] = ["wiki/", "semantic-layer/"];
 
-/// Maximum lines of a source that a proposal names.
 const MOST_EVIDENCE: usize = 8;
 
-/// Letters of the shortest word that a line of a source is looked up by.
 const SHORTEST_WORD: usize = 4;
 
-/// Work of a context source, and the files that it saw.
 pub(crate) struct Author<'a> {
     pub(crate) source: &'a ConnectionId,
     pub(crate) warehouse: Option<&'a (ConnectionId, Dialect)>,
-    /// The unit, or another piece of work.
     pub(crate) work: &'a str,
     pub(crate) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
-    /// The files of the source that it read.
     pub(crate) read: &'a BTreeMap<String, String>,
 }
 
 impl Author<'_> {
-    /// Returns whether this work may remove what its source wrote: it knows all of the source, or that files are gone.
+    /// The work must know the whole source, or that files are gone.
     pub(crate) fn removes_own(&self) -> bool {
         [EVICTION, RECONCILIATION].contains(&self.work)
     }
 }
 
-/// Returns the files of a source that a unit reads; nothing for other work.
 pub(crate) fn files_of(
     units: &[Unit],
     work: &str,
@@ -66,11 +58,10 @@ pub(crate) fn files_of(
     files.collect()
 }
 
-/// Whether a proposal can still be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProposalState {
     Open,
-    /// A file has changed since on the branch: what it was made for is gone.
+    /// A file has changed on the branch since.
     Expired,
 }
 
@@ -83,30 +74,23 @@ impl ProposalState {
     }
 }
 
-/// A proposal that waits for a decision.
 #[derive(Debug, Clone)]
 pub struct WaitingProposal {
-    /// The id by which commands name it.
     pub id: String,
     pub source: ConnectionId,
-    /// The unit, or another piece of work.
     pub work: String,
     pub state: ProposalState,
-    /// The branch that has it.
     pub branch: String,
-    /// The files that it changes.
     pub paths: Vec<String>,
-    /// Why each file waits, as (path, reason).
+    /// As (path, reason).
     pub held: Vec<(String, String)>,
-    /// Lines of the source that it is built on: `file:line: text`.
+    /// Supporting lines of the source: `file:line: text`.
     pub evidence: Vec<String>,
-    /// The files with their bytes.
     pub files: BTreeMap<ProjectPath, ProposedFile>,
     commit: ProposedCommit,
 }
 
 impl WaitingProposal {
-    /// Returns the differences of its files.
     pub fn difference(&self) -> String {
         let files = self.files.iter().map(|(path, file)| {
             difference(path.as_str(), file.before.as_deref(), file.after.as_deref())
@@ -114,7 +98,6 @@ impl WaitingProposal {
         files.collect()
     }
 
-    /// Returns the changes that it proposes.
     pub fn changes(&self) -> Vec<Change> {
         let files = self.files.iter();
         let changes = files.map(|(path, file)| Change {
@@ -124,28 +107,24 @@ impl WaitingProposal {
         changes.collect()
     }
 
-    /// Returns whether a unit of its source made it.
     pub(crate) fn is_of_a_unit(&self) -> bool {
         !REPEATED.contains(&self.work.as_str())
     }
 
-    /// Returns the other repository that has it, if it is not a branch of this one.
+    /// Returns the remote that has the proposal; `None` if it is a local branch.
     pub fn remote(&self) -> Option<&str> {
         self.commit.remote.as_deref()
     }
 }
 
-/// The git of a project for proposals.
 pub(crate) struct ProposalGit<'a> {
     pub(crate) publisher: &'a Publisher,
     pub(crate) history: &'a History,
-    /// The proposals from before the run.
     pub(crate) earlier: &'a [ProposedCommit],
     pub(crate) at: Timestamp,
 }
 
-/// Writes the proposal of a piece of work, replacing its earlier one. Returns whether a person has rejected the same
-/// before: it is not proposed again.
+/// Writes a proposal in place of an earlier one, unless a person has rejected it.
 pub(crate) fn replace(
     author: &Author<'_>,
     withheld: &[Change],
@@ -198,14 +177,12 @@ pub(crate) fn replace(
     Ok(is_rejected)
 }
 
-/// Whether a person has rejected the same proposal before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IsRejected {
     Yes,
     No,
 }
 
-/// Returns the lines of the source that say what the changes name: those with most of the new words.
 fn evidence(withheld: &[Change], author: &Author<'_>) -> Vec<String> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     for change in withheld {
@@ -240,11 +217,7 @@ fn words_of(text: &str) -> BTreeSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Returns the proposals that wait for a decision, by name. A project without git has none.
-///
-/// # Errors
-///
-/// If git or a file cannot be read.
+/// Returns the proposals that wait for a decision, by name; none without git.
 pub fn waiting_proposals(store: &Store) -> Result<Vec<WaitingProposal>, IngestError> {
     let history = match store.history() {
         Ok(history) => history,
@@ -291,7 +264,6 @@ pub fn waiting_proposals(store: &Store) -> Result<Vec<WaitingProposal>, IngestEr
     Ok(waiting)
 }
 
-/// Returns whether the files already are as proposed.
 fn is_taken(
     files: &BTreeMap<ProjectPath, ProposedFile>,
     store: &Store,
@@ -305,11 +277,8 @@ fn is_taken(
     Ok(true)
 }
 
-/// Commits what a proposal says, as the person who accepts it, and removes it.
-///
-/// # Errors
-///
-/// If git fails, or if a file has changed on the branch.
+/// Commits a proposal with the accepting person as author, and removes it. Fails if a file has
+/// changed on the branch.
 pub fn accept(
     proposal: &WaitingProposal,
     store: &Store,
@@ -331,16 +300,11 @@ pub fn accept(
     Ok(published)
 }
 
-/// Removes a proposal for good: what is the same is not proposed again here.
-///
-/// # Errors
-///
-/// If git fails.
+/// Rejects a proposal: ktx does not make it again in this clone.
 pub fn reject(proposal: &WaitingProposal, store: &Store) -> Result<(), IngestError> {
     Ok(store.publisher()?.decide(&proposal.commit)?)
 }
 
-/// Returns the proposals of a source in this repository that cannot be accepted any more.
 pub(crate) fn expired(
     source: &ConnectionId,
     store: &Store,
@@ -353,7 +317,6 @@ pub(crate) fn expired(
     Ok(waiting)
 }
 
-/// Removes a proposal that cannot be accepted any more, and returns a line about it.
 pub(crate) fn drop_expired(
     proposal: &WaitingProposal,
     publisher: &Publisher,

@@ -1,4 +1,4 @@
-//! Reconciliation: resolves duplicates and contradictions between what the units of a source wrote.
+//! Reconciliation: resolves duplicates and contradictions between the results of a source's units.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,20 +14,13 @@ use crate::error::IngestError;
 use crate::prompts;
 use crate::unit::{LoopContext, LoopResult, worked};
 
-/// Maximum assistant turns for one reconciliation.
 pub(crate) const RECONCILE_STEPS: u32 = 60;
 
-/// The input of a reconciliation.
 pub(crate) struct ReconcileRequest<'a> {
-    /// What units wrote since the last reconciliation.
     pub(crate) written: &'a [Artifacts],
-    /// What units wrote from files that have since been removed.
     pub(crate) gone: &'a [Artifacts],
-    /// The committed project files that may be changed.
     pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
-    /// Called after every turn.
     pub(crate) on_step: Option<StepCallback>,
-    /// Stores the turns until the reconciliation is done.
     pub(crate) kept: Option<KeptLoop>,
 }
 
@@ -40,11 +33,6 @@ impl std::fmt::Debug for ReconcileRequest<'_> {
     }
 }
 
-/// Lets a model find duplicates, contradictions and content from removed files.
-///
-/// # Errors
-///
-/// [`IngestError`]; no change was made.
 pub(crate) async fn reconcile(
     run: &LoopContext,
     request: ReconcileRequest<'_>,

@@ -21,47 +21,35 @@ use crate::unit::LoopContext;
 use ktx_context_sources::{PageQuota, Source};
 use ktx_memory::Quota;
 
-/// The model that reads units and documents.
 #[derive(Debug, Clone)]
 pub enum Model {
-    /// None is configured.
     Absent,
-    /// The user wants none of it.
     Unwanted,
-    /// The caller could not make a runtime.
     Unavailable(UnavailableModel),
-    /// It may be usable: its first call will show.
+    /// Possibly usable: its first call decides.
     Usable(UsableModel),
 }
 
-/// Why there is no runtime.
 #[derive(Debug, Clone)]
 pub struct UnavailableModel {
-    /// The failure to make it.
     pub failure: Failure,
-    /// Why no further source is tried; `None` if each is to report the failure.
+    /// `None` if each source reports the failure.
     pub stop: Option<Stop>,
 }
 
-/// Whether the sources of a run are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// They are.
     Tried,
-    /// An earlier part of the command has stopped the run: they are only reported.
+    /// An earlier part of the command has stopped the run: sources are only reported.
     Stopped,
 }
 
-/// What all sources of a run share.
 pub struct IngestRequest<'a> {
     pub run_store: &'a RunStore,
     pub context: Arc<dyn ProjectContext>,
     pub model: Model,
-    /// The run that model calls belong to.
     pub run_id: RunId,
-    /// Receives progress.
     pub events: EventSink,
-    /// Whether sources are tried.
     pub start: Start,
     pub cancel: CancellationToken,
 }
@@ -77,13 +65,8 @@ impl std::fmt::Debug for IngestRequest<'_> {
 }
 
 /// Lets the model read the units of sources one after another, under the project's lock. `sources`
-/// come with the results of [`crate::copy_facts`]. A failed source does not stop the others; a model
-/// that cannot be used or that stops midway stops all. Each source has a report, even if it was not
-/// tried.
-///
-/// # Errors
-///
-/// If the proposals of the project cannot be read.
+/// come with the results of [`crate::copy_facts`]. A failed source does not stop the others; a
+/// model that cannot be used or that stops midway stops all. Each source has a report.
 pub async fn ingest(
     request: IngestRequest<'_>,
     sources: Vec<(Source, Result<FactsReport, Failed>)>,
@@ -121,7 +104,6 @@ pub async fn ingest(
 
 struct Engine<'a> {
     request: IngestRequest<'a>,
-    /// Whether a probe of this run has succeeded.
     is_usable: Cell<bool>,
 }
 
@@ -178,7 +160,7 @@ async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<()
     let judgements = triage::judge(run).await?;
     report.units = units::read(run, judgements).await;
     if report.stop().is_none() {
-        // Not earlier: a unit may continue a page that came from a file that is gone.
+        // Not earlier: a unit may continue a page from a removed file.
         report.eviction = eviction::evict(run)?;
     }
     if report.stop().is_none() {

@@ -1,5 +1,5 @@
-//! Stores the results of work items: in the project's git, one commit each, and in the journal, so
-//! that they are not requested again.
+//! Stores the results of work items in git, one commit each, and in the journal, so that later runs
+//! do not ask again.
 
 mod review;
 
@@ -23,33 +23,25 @@ use crate::ledger::Entry;
 use crate::ownership::marks;
 use crate::work_item::{Truncation, WorkItem, WorkKind};
 
-/// The run that produced a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     ThisRun,
-    /// An earlier one, here or in the repository that this one was cloned from.
+    /// An earlier run, here or in the repository that this one was cloned from.
     EarlierRun,
 }
 
-/// The committed result of a work item.
 #[derive(Debug, Clone)]
 pub struct Committed {
-    /// The pages and sources.
     pub written: Written,
-    /// The commit; `None` if there was nothing to commit.
     pub commit: Option<String>,
-    /// The run that produced it.
     pub origin: Origin,
-    /// Why it may be incomplete; the next run continues.
     pub truncation: Option<Truncation>,
     /// Files whose version on the disk was left unchanged.
     pub skipped: Vec<Skipped>,
-    /// Files whose changes wait for the user's review.
     pub withheld: Vec<String>,
 }
 
 impl Committed {
-    /// The result of an item that has nothing to say.
     pub(crate) fn nothing() -> Self {
         Self {
             origin: Origin::ThisRun,
@@ -69,14 +61,11 @@ impl Committed {
     }
 }
 
-/// The changes of a context source, split by who decides about them.
 pub(crate) struct ReviewedChanges {
     pub(crate) changes: Changeset,
-    /// Files that the user has to decide about first.
     pub(crate) withheld: Vec<String>,
 }
 
-/// The git and the local state of a project during a run.
 #[derive(Debug)]
 pub struct RunStore {
     store: Store,
@@ -84,23 +73,14 @@ pub struct RunStore {
     state: StateDatabase,
     now: Timestamp,
     history: OnceCell<History>,
-    /// The proposals from before the run; read when the first is needed.
     earlier: OnceCell<Vec<ProposedCommit>>,
-    /// The files of the newest commit that a loop has begun with.
     files: RefCell<Option<CommittedFiles>>,
-    /// The commits of ktx; `None` until they are needed.
     commits: RefCell<Option<CommitIndex>>,
 }
 
-/// The committed files that a model's loop begins with.
 pub(crate) type BaseFiles = Arc<BTreeMap<ProjectPath, Vec<u8>>>;
 
 impl RunStore {
-    /// Opens the git and the local state of a project. Commits carry the time `now`.
-    ///
-    /// # Errors
-    ///
-    /// If one of them cannot be used.
     pub fn open(store: &Store, now: Timestamp) -> Result<Self, IngestError> {
         Ok(Self {
             publisher: store.publisher()?,
@@ -130,12 +110,12 @@ impl RunStore {
         }
     }
 
-    /// Records the current position of the branch.
     pub(crate) fn begin(&self) -> Result<Base, IngestError> {
         Ok(self.publisher.begin()?)
     }
 
-    /// Returns an earlier position of the branch; none if another branch is checked out, or if git has lost the commit.
+    /// Returns an earlier position of the branch; `None` if another branch is checked out, or if
+    /// git has lost the commit.
     pub(crate) fn base_at(&self, branch: &str, commit: &str) -> Result<Option<Base>, IngestError> {
         let now = self.begin()?;
         let is_there = now.branch == branch && self.history()?.commit(commit).is_ok();
@@ -145,7 +125,6 @@ impl RunStore {
         }))
     }
 
-    /// Returns the committed pages, and the semantic sources of a warehouse.
     pub(crate) fn files(
         &self,
         base: &Base,
@@ -182,7 +161,7 @@ impl RunStore {
         }
     }
 
-    /// Returns the newest commit of a unit with this input, if it is on the branch.
+    /// Searches the current branch.
     pub(crate) fn marked_commit(&self, input: &str) -> Result<Option<String>, IngestError> {
         let mark = format!("{}: {input}", WorkKind::Unit.mark());
         let marked = |commits: &CommitIndex| commits.marked(&mark).map(|commit| commit.id.clone());
@@ -203,7 +182,7 @@ impl RunStore {
             .collect())
     }
 
-    /// Commits and remembers the result of an item. A truncated item is asked again.
+    /// Commits an item and records its result. A truncated item is asked again.
     pub(crate) fn commit_item(
         &self,
         item: &WorkItem,
@@ -225,8 +204,8 @@ impl RunStore {
         Ok(committed)
     }
 
-    /// As [`Self::commit_item`], for a unit of a context source, with its entry in the ledger. A clone asks again for
-    /// the part that was withheld.
+    /// Like [`Self::commit_item`], for a unit, with its ledger entry. A clone asks again for the
+    /// withheld part.
     pub(crate) fn commit_unit(
         &self,
         item: &WorkItem,
@@ -239,7 +218,7 @@ impl RunStore {
         if truncation.is_none() && reviewed.withheld.is_empty() {
             lines.push(item.mark());
         }
-        // The entries of units that wrote nothing are committed together, at the end of the run.
+        // Entries of units that wrote nothing are committed together at the end of the run.
         if !reviewed.changes.changes.is_empty() {
             let written = written(&reviewed.changes);
             let result = self.result(item, &written, !reviewed.withheld.is_empty())?;
@@ -251,7 +230,6 @@ impl RunStore {
         Ok(committed)
     }
 
-    /// Commits the changes under this title, and remembers nothing.
     pub(crate) fn commit_reviewed(
         &self,
         base: &Base,
@@ -306,7 +284,6 @@ impl RunStore {
         Ok(self.publisher.publish(base, &request)?)
     }
 
-    /// Remembers the result of an item together with its earlier results.
     pub(crate) fn remember(
         &self,
         item: &WorkItem,
@@ -322,7 +299,6 @@ impl RunStore {
         self.put(item, input, result)
     }
 
-    /// Remembers that an item failed; the next run asks again.
     pub(crate) fn remember_failure(&self, item: &WorkItem) -> Result<(), IngestError> {
         let mut result = self.row(item)?.map(|row| row.record).unwrap_or_default();
         result.failures = result.failures.saturating_add(1);
@@ -330,7 +306,6 @@ impl RunStore {
         self.put(item, String::new(), result)
     }
 
-    /// Adds what an item has written to its earlier results.
     fn result(
         &self,
         item: &WorkItem,
@@ -382,8 +357,8 @@ impl RunStore {
         })
     }
 
-    /// Returns the result of the same item in an earlier run, here or in the repository that this
-    /// one was cloned from, if its commit is on the branch.
+    /// Finds the result of an earlier run, here or in the original of this clone, if its commit is
+    /// on the branch.
     pub(crate) fn find_committed(&self, item: &WorkItem) -> Result<Option<Committed>, IngestError> {
         let row = self.row(item)?;
         let row = row.filter(|row| item.inputs().any(|input| *input == row.input));
@@ -396,7 +371,7 @@ impl RunStore {
                 let names = record.names();
                 let commit = record.commit.clone();
                 if input != item.input {
-                    // From now on under the current hash, which comments do not change.
+                    // From now on under the current hash, which ignores comments.
                     self.put(item, item.input.clone(), record)?;
                 }
                 return Ok(Some(Committed::earlier(names, commit)));
@@ -442,7 +417,6 @@ fn written(changes: &Changeset) -> Written {
     }
 }
 
-/// Builds a commit message: a title, what was written, and closing lines.
 fn message(title: &str, changes: &Changeset, lines: &[String]) -> String {
     let mut message = format!("{title}\n\n");
     for (what, names) in [("pages", &changes.wiki), ("sources", &changes.sl)] {

@@ -1,4 +1,4 @@
-//! The run of one source: its state, and what its loops share.
+//! The run of one source: its state, and the shared parts of its loops.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -19,16 +19,12 @@ use crate::unit::{LoopContext, LoopResult};
 use crate::work_item::{Truncation, WorkItem};
 use ktx_context_sources::Source;
 
-/// A runtime and its settings.
 #[derive(Clone)]
 pub struct UsableModel {
     pub runtime: Arc<dyn LlmRuntime>,
-    /// Returns the backend and model of a role, in one text: a loop is continued with the same text
-    /// only.
+    /// The backend and model. An interrupted loop continues only with the same text.
     pub name: Arc<dyn Fn(ModelRole) -> String + Send + Sync>,
-    /// Maximum assistant turns for one unit; at least 1.
     pub step_budget: u32,
-    /// Maximum loops of units at the same time.
     pub concurrency: u32,
 }
 
@@ -40,18 +36,14 @@ impl std::fmt::Debug for UsableModel {
     }
 }
 
-/// One source with the state of its run.
 pub(crate) struct SourceRun<'a> {
     pub(crate) source: &'a Source,
     pub(crate) model: &'a UsableModel,
     pub(crate) run_store: &'a RunStore,
     pub(crate) context: LoopContext,
     pub(crate) progress: Progress,
-    /// The remaining page quota for documents.
     pub(crate) quota: Option<Quota>,
-    /// Whether a probe of this command has succeeded.
     pub(crate) is_usable: &'a Cell<bool>,
-    /// The units as work items, by key; their files are hashed once.
     pub(crate) items: OnceCell<BTreeMap<String, WorkItem>>,
 }
 
@@ -67,15 +59,15 @@ impl<'a> SourceRun<'a> {
         }
     }
 
-    /// Returns whether pages may still be written. Documents rarely lead to changes alone, so work
-    /// continues without new pages only if none were ever allowed.
+    /// Documents rarely lead only to updates, so work without new pages continues only if the quota
+    /// never allowed any.
     pub(crate) fn has_room(&self) -> bool {
         let creates_none = self.source.documents.is_some_and(|most| most.creates == 0);
         self.quota
             .is_none_or(|left| left.creates > 0 || (creates_none && left.updates > 0))
     }
 
-    /// Probes the model, if no call of this run has done so: without a usable one nothing changes.
+    /// Probes the model before the first change, unless a call has succeeded.
     pub(crate) async fn require_usable(&self) -> Result<(), IngestError> {
         if !self.is_usable.get() {
             let request = ProbeRequest::of(&self.context.run_id).patient();
@@ -96,7 +88,6 @@ impl<'a> SourceRun<'a> {
         self.transcript_from(work, task, role, None)
     }
 
-    /// As [`Self::transcript`], of a loop that began there.
     pub(crate) fn transcript_from(
         &self,
         work: &str,
@@ -112,7 +103,6 @@ impl<'a> SourceRun<'a> {
         Ok((file, kept))
     }
 
-    /// Selects the changes of a loop that need no review.
     pub(crate) fn review(
         &self,
         work: &str,
@@ -131,12 +121,11 @@ impl<'a> SourceRun<'a> {
             .review(&author, &workspace.base, &worked.made)
     }
 
-    /// Reads the committed files that a loop may change.
     pub(crate) fn workspace(&self) -> Result<Workspace, IngestError> {
         self.workspace_at(self.run_store.begin()?)
     }
 
-    /// Reads the files that an interrupted loop of a work item began with, if its input is still the same.
+    /// Reads the files that an interrupted loop began with, if its input is unchanged.
     pub(crate) fn earlier_workspace(
         &self,
         work: &str,
@@ -157,13 +146,11 @@ impl<'a> SourceRun<'a> {
     }
 }
 
-/// The committed files that a loop begins with.
 pub(crate) struct Workspace {
     pub(crate) base: Base,
     pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
 }
 
-/// Returns why the result of a loop with this turn limit may be incomplete.
 pub(crate) fn truncation(worked: &LoopResult, steps: u32) -> Option<Truncation> {
     if worked.truncated {
         return Some(Truncation::Turns(steps));

@@ -1,5 +1,5 @@
-//! The stages of a run, in order: facts, eviction, triage, units, curation, reconciliation. Each result is
-//! committed or stored before the next step begins.
+//! The stages of a run, in order: facts, triage, units, eviction, curation, reconciliation. Each
+//! result is committed or stored before the next step begins.
 
 pub(crate) mod curation;
 pub(crate) mod eviction;

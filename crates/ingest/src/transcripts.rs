@@ -1,5 +1,5 @@
-//! The transcript of a work item as a file in the project's local state, so that the next run
-//! continues after a budget, a limit, Ctrl-C or a kill.
+//! The transcript of a work item as a file in the local state, so that the next run continues after
+//! a budget, a limit, Ctrl-C or a kill.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,27 +13,23 @@ use serde::{Deserialize, Serialize};
 use crate::error::IngestError;
 use crate::proposal::work_name;
 
-/// Called with the number of turns of an earlier run that a loop continues.
 type OnContinue = Box<dyn Fn(usize) + Send + Sync>;
 
-/// Where a loop began. What others commit while it runs does not change what it has read.
+/// The start of a loop; later commits do not change what it has read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LoopBegin {
     pub(crate) branch: String,
-    /// The commit whose files it has read.
     pub(crate) commit: String,
-    /// The hash of what else it has read.
     pub(crate) input: String,
 }
 
-/// The first line of a file whose loop has a beginning of its own.
+/// The first line, if the loop has its own start.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
     begin: LoopBegin,
 }
 
-/// The file of one work item.
 pub(crate) struct TranscriptFile {
     path: PathBuf,
     begin: Option<LoopBegin>,
@@ -49,8 +45,7 @@ impl std::fmt::Debug for TranscriptFile {
 }
 
 impl TranscriptFile {
-    /// Opens the transcript of a work item of a connection, for a loop that may begin elsewhere than at the newest
-    /// commit. `on_continue` is called with the number of turns of an earlier run that a loop continues.
+    /// Opens the transcript of a loop that may start at an older commit.
     pub(crate) fn open(
         store: &Store,
         connection: &ConnectionId,
@@ -65,7 +60,6 @@ impl TranscriptFile {
         }))
     }
 
-    /// Returns where the interrupted loop of a work item began, if its transcript says so.
     pub(crate) fn begin(
         store: &Store,
         connection: &ConnectionId,
@@ -81,7 +75,6 @@ impl TranscriptFile {
             .map(|header| header.begin))
     }
 
-    /// Returns what a loop of this model needs to store its turns here.
     pub(crate) fn kept_loop(self: &Arc<Self>, model: String, backend: BackendInfo) -> KeptLoop {
         let store: Arc<dyn TranscriptStore> = Arc::clone(self) as _;
         KeptLoop {

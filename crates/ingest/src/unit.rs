@@ -1,4 +1,4 @@
-//! Runs one work unit: a model reads some files of a source and writes on a draft.
+//! Runs one work unit: a model reads some files of a source and writes to a draft.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,16 +18,13 @@ use crate::prompts;
 use crate::raw::read_raw_file;
 use ktx_context_sources::LONGEST_UNIT;
 
-/// The context that all units of a source share.
 #[derive(Clone)]
 pub(crate) struct LoopContext {
     pub(crate) source: ConnectionId,
-    /// The warehouse whose semantic sources may be written; without one, only pages can be.
+    /// Without a warehouse, only pages can be written.
     pub(crate) warehouse: Option<(ConnectionId, Dialect)>,
-    /// The project that the tools read.
     pub(crate) context: Arc<dyn ProjectContext>,
     pub(crate) runtime: Arc<dyn LlmRuntime>,
-    /// The run that the calls belong to.
     pub(crate) run_id: RunId,
     pub(crate) cancel: CancellationToken,
 }
@@ -42,7 +39,6 @@ impl std::fmt::Debug for LoopContext {
 }
 
 impl LoopContext {
-    /// Opens a workspace. Without a warehouse, only pages can be written.
     pub(crate) async fn workspace(
         &self,
         warehouse: Option<(ConnectionId, Dialect)>,
@@ -62,19 +58,13 @@ impl LoopContext {
     }
 }
 
-/// The input of one unit.
 pub(crate) struct UnitRequest<'a> {
     pub(crate) unit: &'a Unit,
     pub(crate) snapshot: &'a Arc<Snapshot>,
-    /// The committed project files that the unit may change.
     pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
-    /// Maximum assistant turns; at least 1.
     pub(crate) step_budget: u32,
-    /// The page quota; `None` for no limit.
     pub(crate) quota: Option<Quota>,
-    /// Called after every turn.
     pub(crate) on_step: Option<StepCallback>,
-    /// Stores the turns until the unit is done.
     pub(crate) kept: Option<KeptLoop>,
 }
 
@@ -87,24 +77,17 @@ impl std::fmt::Debug for UnitRequest<'_> {
     }
 }
 
-/// The result of a model's loop.
 #[derive(Debug)]
 pub(crate) struct LoopResult {
     pub(crate) made: Changeset,
-    /// Whether the model was stopped at its turn limit: it may have had more to write.
+    /// The model reached its turn limit and may have had more to write.
     pub(crate) truncated: bool,
-    /// Whether a write was refused because the page quota was used up.
     pub(crate) quota_reached: bool,
-    /// The number of pages created and updated.
     pub(crate) used: Quota,
 }
 
-/// Lets a model read one unit and write down what it means. The runtime handles waits for the
-/// account's limits.
-///
-/// # Errors
-///
-/// [`IngestError`]; no change was made.
+/// Lets a model read one unit. The runtime waits for the account's limits. An error means that
+/// nothing has changed.
 pub(crate) async fn work_unit(
     run: &LoopContext,
     request: UnitRequest<'_>,

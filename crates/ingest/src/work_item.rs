@@ -1,16 +1,13 @@
-//! Work whose result is committed and remembered: a unit or a note.
+//! Work items: units and notes, whose results are committed and recorded.
 
 use ktx_context_sources::{Source, Unit};
 use ktx_vocabulary::ConnectionId;
 
 use crate::fingerprint::Fingerprint;
 
-/// The kind of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkKind {
-    /// A unit of a context source.
     Unit,
-    /// A note.
     Note,
 }
 
@@ -23,31 +20,23 @@ impl WorkKind {
     }
 }
 
-/// Work whose result is committed and remembered.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkItem {
-    /// The connection that it is remembered under.
     pub(crate) owner: ConnectionId,
-    /// Its name among the items of its kind.
     pub(crate) key: String,
-    /// Its kind.
     pub(crate) kind: WorkKind,
-    /// The hash of all model input, in hexadecimal digits.
     pub(crate) input: String,
-    /// The hash of the same input as ktx 0.13 computed it, if it differs.
+    /// The input hash of ktx 0.13, if it differs.
     pub(crate) former_input: Option<String>,
-    /// The hash of what its files say, wherever they are; empty for a note.
+    /// The hash of the files' content without their paths; empty for a note.
     pub(crate) content: String,
-    /// The title of its commit.
     pub(crate) title: String,
-    /// Further lines of the commit message.
     pub(crate) closing: Vec<String>,
-    /// The source files that it is written from.
     pub(crate) files: Vec<String>,
 }
 
 impl WorkItem {
-    /// Returns the line of the commit message that identifies the item in a clone.
+    /// Returns the commit message line that identifies the item in a clone.
     pub(crate) fn mark(&self) -> String {
         self.mark_of(&self.input)
     }
@@ -56,13 +45,11 @@ impl WorkItem {
         format!("{}: {input}", self.kind.mark())
     }
 
-    /// Returns the hashes under which the item may be remembered, the current one first.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.input).chain(&self.former_input)
     }
 }
 
-/// Returns a unit of a source as a work item.
 pub(crate) fn unit_item(source: &Source, unit: &Unit) -> WorkItem {
     let warehouse = source.warehouse.as_ref().map(|(id, _)| id);
     let Fingerprint {
@@ -83,11 +70,8 @@ pub(crate) fn unit_item(source: &Source, unit: &Unit) -> WorkItem {
     }
 }
 
-/// Why a result may be incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truncation {
-    /// The model was stopped after this many turns.
     Turns(u32),
-    /// The page quota of a run was used up.
     PageQuota,
 }

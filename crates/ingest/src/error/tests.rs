@@ -22,7 +22,6 @@ fn only_failures_that_would_repeat_stop_a_run() {
     assert_eq!(Failed::from(probe).stop, Some(Stop::Model));
 }
 
-/// A scan reports failures of the model as failures with a code.
 #[test]
 fn the_code_of_a_failure_says_whether_it_ends_a_run() {
     for (code, stop) in [

@@ -1,4 +1,4 @@
-//! Checks imports against the sources of the warehouse: what does not compile is left.
+//! Checks imports against the sources of the warehouse, and removes what does not compile.
 
 use ktx_context_sources::WhyLeft;
 use ktx_semantic_layer::sql::sql_text::identifier;
@@ -10,13 +10,11 @@ use ktx_sql::Dialect;
 use super::write::{EntryOrigin, Item};
 use super::{ImportReport, Imports, leave};
 
-/// The units by which a measure over periods is tried; some windows need the finer one.
+/// Time units for test queries of measures over periods; some windows need the finer one.
 const UNITS: [&str; 2] = ["day", "month"];
 
-/// The most time columns of a table that are tried.
 const MOST_TIMES: usize = 3;
 
-/// Removes what cannot be asked, until the rest can.
 pub(super) fn settle(
     imports: &mut Imports,
     own: &str,
@@ -64,7 +62,6 @@ fn with(imports: &Imports, own: &str, others: &[SourceFile], dialect: Dialect) -
     Catalog::load(files, dialect)
 }
 
-/// Returns why an item cannot be asked.
 fn problem(catalog: &Catalog, table: &str, item: &Item) -> Option<String> {
     let name = |own: &str| {
         let dialect = catalog.dialect();
@@ -147,7 +144,6 @@ fn dimension(field: String, unit: Option<&str>) -> DimensionRequest {
     }
 }
 
-/// Returns why a query is refused; `None` if it has an answer.
 fn refusal(catalog: &Catalog, query: &Query) -> Option<(ErrorKind, String)> {
     let error = compile(catalog, query, catalog.dialect()).err()?;
     Some((error.kind, error.message))

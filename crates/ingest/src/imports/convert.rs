@@ -1,4 +1,4 @@
-//! Definitions in the words of the semantic layer: names of sources, columns and measures.
+//! Converts definitions into names and SQL of the semantic layer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,24 +19,19 @@ use super::needs::{DefinitionId, needs, parts};
 use super::write::{EntryOrigin, ImportEntry, Item};
 use super::{ImportReport, leave};
 
-/// Converts the definitions of models whose tables are scanned.
 pub(super) struct Converter<'a> {
     pub(super) catalog: &'a Catalog,
-    /// The scanned table of each model.
     pub(super) tables: BTreeMap<&'a str, &'a str>,
-    /// The name of the tool in source files.
     pub(super) writer: &'static str,
 }
 
 impl Converter<'_> {
-    /// Returns the usual time dimension of a model.
     pub(super) fn time(&self, model: &Model, table: &str) -> Option<Meta> {
         let name = self.actual(table, model.time.as_deref()?);
         let pair = (Meta::from(self.writer), Meta::from(name));
         Some(Meta::Mapping(serde_yaml::Mapping::from_iter([pair])))
     }
 
-    /// Converts what a model defines; reports what cannot be.
     pub(super) fn entries(
         &self,
         model: &Model,
@@ -205,7 +200,6 @@ impl Converter<'_> {
         }))
     }
 
-    /// Writes SQL as the source of `table` reads it.
     fn sql(&self, sql: &Sql, table: &str) -> Result<String, String> {
         let mut text = String::new();
         for fragment in &sql.0 {
@@ -225,7 +219,6 @@ impl Converter<'_> {
         Ok(text)
     }
 
-    /// Writes the source of a reference, if it is not the own one, and returns it.
     fn prefix<'t>(
         &'t self,
         model: Option<&str>,
@@ -252,7 +245,7 @@ impl Converter<'_> {
         identifier(self.catalog.dialect(), name)
     }
 
-    /// Returns the name of a column in the case of the scan.
+    /// Returns the column name in the case of the scan.
     fn actual(&self, table: &str, name: &str) -> String {
         let columns = self
             .catalog
@@ -270,7 +263,6 @@ impl Converter<'_> {
             .to_owned()
     }
 
-    /// Returns a column that a join compares, as SQL.
     fn column_sql(&self, table: &str, name: &str) -> Result<String, String> {
         let actual = self.actual(table, name);
         let source = self.catalog.source(table);
@@ -300,7 +292,6 @@ fn entry(kind: DefinitionKind, name: &str, spot: &SourcePosition) -> ImportEntry
     }
 }
 
-/// Returns the entry with the name that the source gives it.
 fn of(entry: ImportEntry, model: &Model) -> ImportEntry {
     ImportEntry {
         id: DefinitionId::new(&model.name, entry.kind, &entry.name),

@@ -1,4 +1,5 @@
-//! What definitions are built on. One whose part is left must not take the namesake of that part instead.
+//! Dependencies between definitions: without a part, its dependents must not use another definition
+//! of the same name.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,6 @@ use super::convert::Converter;
 use super::write::{ImportEntry, Item};
 use super::{ImportReport, Imports, leave};
 
-/// A definition as its source names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DefinitionId {
     model: String,
@@ -35,14 +35,12 @@ impl DefinitionId {
     }
 }
 
-/// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Added,
     Left,
 }
 
-/// Which definitions of a source have their names in the semantic layer.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     added: BTreeSet<DefinitionId>,
@@ -57,7 +55,6 @@ impl Names {
         };
     }
 
-    /// Leaves the entries that are built on a definition whose name means something else in the semantic layer.
     pub(super) fn leave_dependents(
         mut self,
         imports: &mut Imports,
@@ -88,7 +85,6 @@ impl Names {
         }
     }
 
-    /// Returns what an entry is built on that its name would not lead to.
     fn wrong_need<'e>(
         &self,
         entry: &'e ImportEntry,
@@ -114,7 +110,6 @@ impl Names {
     }
 }
 
-/// Returns the names that imports write, by table.
 fn named(imports: &Imports) -> BTreeSet<DefinitionId> {
     let mut names = BTreeSet::new();
     for import in imports.values() {
@@ -127,7 +122,6 @@ fn named(imports: &Imports) -> BTreeSet<DefinitionId> {
     names
 }
 
-/// Returns whether the semantic layer without the imports of the source has a name.
 fn is_in_layer(converter: &Converter<'_>, table: &str, id: &DefinitionId) -> bool {
     let Some(source) = converter.catalog.source(table) else {
         return false;
@@ -140,7 +134,6 @@ fn is_in_layer(converter: &Converter<'_>, table: &str, id: &DefinitionId) -> boo
     }
 }
 
-/// Returns the SQL of a measure.
 pub(super) fn parts(measure: &MeasureDefinition) -> Vec<&Sql> {
     let mut parts: Vec<&Sql> = match &measure.formula {
         MeasureFormula::Expression(sql) => vec![sql],
@@ -157,7 +150,6 @@ pub(super) fn parts(measure: &MeasureDefinition) -> Vec<&Sql> {
     parts
 }
 
-/// Returns the measures and columns that SQL of a model names.
 pub(super) fn needs<'s>(
     model: &Model,
     parts: impl IntoIterator<Item = &'s Sql>,

@@ -1,4 +1,4 @@
-//! One import file: what a source defines over one scanned table.
+//! One import file: the definitions of a source over one scanned table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::needs::{DefinitionId, Fate};
 use super::{ImportReport, KnownLayer, PartialImport, leave};
 
-/// One definition in the words of the semantic layer.
 #[derive(Debug, Clone)]
 pub(super) struct ImportEntry {
     pub(super) kind: DefinitionKind,
@@ -20,33 +19,27 @@ pub(super) struct ImportEntry {
     pub(super) lost: Vec<String>,
     pub(super) item: Item,
     pub(super) standing: EntryOrigin,
-    /// What the source calls it.
     pub(super) id: DefinitionId,
-    /// The definitions of the source that it is built on.
     pub(super) needs: BTreeSet<DefinitionId>,
 }
 
-/// What an entry writes.
 #[derive(Debug, Clone)]
 pub(super) enum Item {
     Column(Box<Column>),
     Join(Join),
     Measure(Box<Measure>),
     Segment(Segment),
-    /// Nothing: the semantic layer says the same already.
+    /// The semantic layer already has it.
     Known,
 }
 
-/// Where an entry is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryOrigin {
-    /// The source defines it in this run.
     Defined,
-    /// An earlier run wrote it, and a part of the source could not be read.
+    /// From an earlier run; a part of the source could not be read.
     Kept,
 }
 
-/// The import file of a table.
 #[derive(Debug, Clone)]
 pub(super) struct ImportFile {
     table: String,
@@ -86,12 +79,11 @@ impl ImportFile {
         self.time.is_none() && !self.entries.iter().any(ImportEntry::is_written)
     }
 
-    /// Sets the usual time dimension; the first one counts.
     pub(super) fn set_time(&mut self, time: Option<Meta>) {
         self.time = self.time.take().or(time);
     }
 
-    /// Adds an entry, unless a person or another definition has its name.
+    /// Skips the entry if a person or another definition uses its name.
     pub(super) fn add(
         &mut self,
         mut entry: ImportEntry,
@@ -117,7 +109,6 @@ impl ImportFile {
             .find(|known| known.kind == entry.kind && known.name.eq_ignore_ascii_case(&entry.name))
     }
 
-    /// Keeps what an earlier file has and this one lacks.
     pub(super) fn keep(&mut self, earlier: Overlay) {
         self.set_time(earlier.default_time_dimension);
         let columns = earlier
@@ -191,7 +182,6 @@ impl ImportFile {
         serde_yaml::to_string(&wire).unwrap_or_default()
     }
 
-    /// Removes the measures that only stood for others, once nothing names them.
     pub(super) fn drop_unused_inputs(&mut self) {
         let texts: BTreeMap<String, String> = self
             .entries
@@ -271,7 +261,6 @@ impl Item {
         }
     }
 
-    /// Returns whether the file can have only one of the two.
     fn conflicts_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Column(own), Self::Column(other)) => own.name.eq_ignore_ascii_case(&other.name),
@@ -289,7 +278,7 @@ impl Item {
     }
 }
 
-/// Returns why the semantic layer has no room for an entry. A join that it has already becomes known.
+/// Returns why the semantic layer cannot take an entry. Marks an existing join as known.
 fn why_taken(table: &str, entry: &mut ImportEntry, known: &KnownLayer<'_>) -> Option<String> {
     let catalog = known.catalog;
     if let Item::Measure(own) = &entry.item
@@ -332,7 +321,6 @@ fn why_taken(table: &str, entry: &mut ImportEntry, known: &KnownLayer<'_>) -> Op
     }
 }
 
-/// Returns the text of a measure without its description.
 fn formula(measure: &Measure) -> Option<String> {
     let bare = Measure {
         description: None,
@@ -341,11 +329,9 @@ fn formula(measure: &Measure) -> Option<String> {
     serde_yaml::to_string(&bare).ok()
 }
 
-/// What the semantic layer says about a join.
 enum JoinComparison {
     New,
     Same,
-    /// It has another cardinality.
     Other(&'static str),
 }
 
@@ -396,7 +382,7 @@ fn known_join(table: &str, join: &Join, catalog: &Catalog) -> JoinComparison {
         Some((relationship, JoinOrigin::Declared)) if relationship.is_safe() => {
             JoinComparison::Same
         }
-        // What a scan takes for a key on both sides may only not repeat yet.
+        // A scan can infer a key from values that only do not repeat yet.
         Some((Relationship::OneToOne, origin)) if origin.is_inferred() => JoinComparison::New,
         Some((relationship, _)) => JoinComparison::Other(relationship.name()),
     }

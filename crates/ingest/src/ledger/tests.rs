@@ -67,7 +67,6 @@ fn keys_that_differ_have_files_that_differ() {
     );
 }
 
-/// A committed conflict is an error with its place.
 #[test]
 fn a_conflict_is_no_entry() {
     let text = "{\n  \"unit\": \"a\",\n<<<<<<< HEAD\n";

@@ -1,4 +1,4 @@
-//! Tests merging what two loops wrote.
+//! Tests merging the results of two loops.
 
 use serde_yaml::Value;
 
@@ -12,7 +12,6 @@ fn orders(measures: &[&str]) -> String {
     )
 }
 
-/// Returns the value of the merged file, which keeps its comment.
 fn merge(before: &[&str], own: &[&str], now: &[&str]) -> Option<Value> {
     let text = |measures: &[&str]| orders(measures).into_bytes();
     let merged = source(&text(before), &text(own), &text(now))?;

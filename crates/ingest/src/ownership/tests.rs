@@ -17,7 +17,6 @@ fn own(messages: &[&str]) -> bool {
     is_own(&source("shop-dbt"), &path, PAGE, &messages)
 }
 
-/// The newest commit decides: its mark must match the current bytes.
 #[test]
 fn a_file_belongs_to_the_source_whose_mark_the_newest_commit_bears() {
     let path = ProjectPath::parse("wiki/global/revenue.md").unwrap();
@@ -46,7 +45,6 @@ fn a_file_belongs_to_the_source_whose_mark_the_newest_commit_bears() {
     }
 }
 
-/// Commits of versions without marks count if no person ever changed the file.
 #[test]
 fn a_file_of_older_commits_belongs_to_the_source_that_alone_wrote_it() {
     let unit = "ktx ingest: shop-dbt dbt-all\n\npages: revenue\nktx-unit: 00ff";

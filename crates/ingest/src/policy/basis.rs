@@ -1,4 +1,4 @@
-//! What the measures of a source are computed from: its rows, computed columns, joins and segments.
+//! The basis of a source's measures: its rows, computed columns, joins and segments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,15 @@ use ktx_semantic_layer::authored::{Authored, Column, Meta, OverlayJoin, Segment}
 
 use super::read;
 
-/// What the measures of a source are computed from. Descriptions do not belong to it.
+/// Excludes descriptions.
 #[derive(Debug, Default)]
 struct Basis {
-    /// Where its rows come from, what each of them is, and what is switched off.
     rows: BTreeSet<String>,
-    /// The columns that the warehouse has.
     columns: BTreeSet<String>,
-    /// Computed columns, joins and segments: what each says, by kind and name.
     parts: BTreeMap<String, String>,
 }
 
-/// Returns whether the rows, a computed column, a join or a segment of a source is another one, or gone, in the file
-/// after. What is added changes no number.
+/// Returns whether the basis changes or loses a part; additions change no number.
 pub fn changes_basis(path: &str, before: &[u8], after: &[u8]) -> bool {
     let Some(before) = basis(path, before) else {
         return false;
@@ -33,7 +29,6 @@ pub fn changes_basis(path: &str, before: &[u8], after: &[u8]) -> bool {
         || columns.any(|name| after.parts.contains_key(name))
 }
 
-/// Returns the basis of a source file; none if it cannot be read.
 fn basis(path: &str, bytes: &[u8]) -> Option<Basis> {
     let mut basis = Basis::default();
     match read(path, bytes)? {

@@ -56,7 +56,6 @@ fn a_number_that_changes_waits() {
     }
 }
 
-/// What measures are computed from changes their numbers, too; what is added does not.
 #[test]
 fn what_measures_are_computed_from_waits() {
     let overlay = "name: orders

@@ -13,8 +13,8 @@ use crate::policy::{WhyHeld, why_held};
 use crate::proposals::{self, Author, IsRejected, ProposalGit, WaitingProposal};
 
 impl RunStore {
-    /// Selects the changes of a context source that need no review. The others are written as a
-    /// proposal first, so that an interrupted command repeats it.
+    /// Returns the changes that need no review. Writes the others as a proposal first, so that an
+    /// interrupted command repeats it.
     pub(crate) fn review(
         &self,
         author: &Author<'_>,
@@ -67,7 +67,6 @@ impl RunStore {
         })
     }
 
-    /// Returns the proposals of a source that cannot be accepted any more.
     pub(crate) fn expired(
         &self,
         source: &ConnectionId,
@@ -75,7 +74,6 @@ impl RunStore {
         proposals::expired(source, &self.store)
     }
 
-    /// Removes a proposal that cannot be accepted any more, and returns a line about it.
     pub(crate) fn drop_expired(&self, proposal: &WaitingProposal) -> Result<String, IngestError> {
         proposals::drop_expired(proposal, &self.publisher)
     }

@@ -21,12 +21,10 @@ use crate::run_store::Committed;
 use crate::source_run::{SourceRun, saturated, truncation};
 use crate::work_item::Truncation;
 
-/// Maximum number of passes in one run.
 const PASSES: usize = 8;
 
 type Decisions = BTreeMap<String, Decision>;
 
-/// Lets a model decide about the candidates of a source, if there are any.
 pub(crate) async fn curate_all(
     run: &mut SourceRun<'_>,
 ) -> Result<Option<CurationReport>, IngestError> {
@@ -72,7 +70,7 @@ async fn pass(
     run.require_usable().await?;
     let task = Task::Curation { pass: number };
     run.progress.report(Event::Started(task.clone()));
-    // Passes have one transcript: what is open after a cut is the next run's first pass.
+    // Passes share one transcript: after an interruption, the next run's first pass continues it.
     let (transcript, kept) = run.transcript("curation", &task, ModelRole::Curator)?;
     let workspace = run.workspace()?;
     let open: Vec<OpenCandidate> = batch.iter().map(open_candidate).collect();
@@ -111,7 +109,6 @@ async fn pass(
     Ok((committed, decisions))
 }
 
-/// Returns the documents whose candidates are all decided after this pass.
 fn decided_units<'a>(
     run: &SourceRun<'a>,
     batch: &[Row<FoundCandidate>],
@@ -135,7 +132,6 @@ fn decided_units<'a>(
     Ok(decided.collect())
 }
 
-/// Remembers which page was written for which document.
 fn remember_pages(
     run: &SourceRun<'_>,
     batch: &[Row<FoundCandidate>],
@@ -162,7 +158,6 @@ fn remember_pages(
                 wiki: if is_withheld { Vec::new() } else { vec![page] },
                 ..Written::default()
             },
-            // The document is asked about again as long as one of its candidates is open.
             truncation: (!is_decided).then_some(Truncation::Turns(CURATE_STEPS)),
             ..committed.clone()
         };
@@ -171,7 +166,7 @@ fn remember_pages(
     Ok(())
 }
 
-/// Returns the undecided candidates: grouped by subject, the best first.
+/// Groups by subject, best first.
 fn open_candidates(run: &SourceRun<'_>) -> Result<Vec<Row<FoundCandidate>>, IngestError> {
     let mut open = run.journal().all::<FoundCandidate>()?;
     open.retain(|row| row.record.decision.is_none());

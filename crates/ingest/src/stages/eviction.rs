@@ -1,5 +1,5 @@
-//! Eviction: what was read from files that are confirmed to be gone goes without a model, if the unit alone owned it.
-//! What other units own too is left to the reconciliation.
+//! Eviction: removes, without a model, results from removed files that only one unit owned. Shared
+//! results are left to the reconciliation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,6 @@ use crate::run_store::Committed;
 use crate::source_run::{SourceRun, Workspace};
 use crate::unit::LoopResult;
 
-/// Evicts what units whose files are all gone have written.
 pub(crate) fn evict(run: &SourceRun<'_>) -> Result<Option<LoopReport>, IngestError> {
     let mut gone = run.journal().pending()?.gone;
     if let Some(scope) = &run.source.scope {
@@ -25,7 +24,8 @@ pub(crate) fn evict(run: &SourceRun<'_>) -> Result<Option<LoopReport>, IngestErr
     let units = run.journal().all::<UnitResult>()?;
     // A unit that still has files goes to a model, which decides what remains true.
     gone.retain(|gone| units.iter().all(|unit| unit.key != gone.unit));
-    // A source without any known file is more likely to be the wrong folder: a model has to look at it.
+    // A source without any known file is more likely to be the wrong folder: a model has to look at
+    // it.
     if gone.is_empty() || units.is_empty() {
         return Ok(None);
     }
@@ -55,7 +55,6 @@ pub(crate) fn evict(run: &SourceRun<'_>) -> Result<Option<LoopReport>, IngestErr
     Ok(Some(LoopReport { steps: 0, result }))
 }
 
-/// Pages and sources of units that are still there.
 #[derive(Default)]
 struct Owned {
     pages: BTreeSet<String>,
@@ -63,7 +62,6 @@ struct Owned {
 }
 
 impl Owned {
-    /// Returns what a unit shares with others.
     fn shared(&self, unit: &Artifacts) -> Artifacts {
         let kept = |names: &[String], owned: &BTreeSet<String>| {
             let names = names.iter().filter(|name| owned.contains(*name));
@@ -78,7 +76,6 @@ impl Owned {
     }
 }
 
-/// The files of pages and sources by their names.
 struct FilesOfThings {
     pages: BTreeMap<String, ProjectPath>,
     sources: BTreeMap<String, ProjectPath>,
@@ -105,7 +102,6 @@ fn files_of_things(workspace: &Workspace) -> FilesOfThings {
     found
 }
 
-/// What goes.
 #[derive(Default)]
 struct Evicted {
     pages: BTreeSet<String>,
@@ -130,8 +126,8 @@ impl Evicted {
     }
 }
 
-/// Commits the removals; those of files that a person has changed become a proposal. `None` if pages that stay link to
-/// what would go: a model has to change them.
+/// Removals of files that a person has changed become a proposal. `None` if remaining pages link to
+/// removed ones: a model has to change them.
 fn remove(
     run: &SourceRun<'_>,
     workspace: &Workspace,
@@ -166,7 +162,6 @@ fn remove(
     Ok(Some(committed))
 }
 
-/// Leaves to the reconciliation what units share, and forgets the rest.
 fn close(run: &SourceRun<'_>, gone: &[Artifacts], owned: &Owned) -> Result<(), IngestError> {
     for unit in gone {
         let shared = owned.shared(unit);

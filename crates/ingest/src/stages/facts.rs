@@ -1,4 +1,4 @@
-//! Facts about tables from the metadata of sources, copied without a model.
+//! Copies facts about tables from the metadata of sources, without a model.
 
 use std::collections::BTreeSet;
 
@@ -12,28 +12,23 @@ use crate::report::FactsReport;
 use crate::run_store::RunStore;
 use crate::stages::manifest::{self, ManifestState};
 
-/// A source with the other connections of its kind, which write under the same key.
 #[derive(Debug, Clone, Copy)]
 pub struct FactsSource<'a> {
     pub source: &'a Source,
-    /// The other connections of its kind.
     pub siblings: &'a [ConnectionId],
 }
 
-/// The results for the facts of sources, in their order.
 pub type FactsReports = Vec<Result<FactsReport, Failed>>;
 
-/// Whether the definitions of sources are imported together with their facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Imports {
-    /// A scan follows, which may find the tables that they are about.
+    /// A following scan may find the missing tables.
     AfterScan,
-    /// All tables are known.
     Now,
 }
 
-/// Copies the facts of all sources, each in its own commit. `unread` are the connections that could
-/// not be read; `earlier` are the results of an earlier call in the same run, whose commits are
+/// Copies the facts of sources, each in its own commit. `unread` are the connections that could not
+/// be read; `earlier` are the results of an earlier call in the same run, whose commits are
 /// reported.
 pub fn copy_facts(
     sources: &[FactsSource<'_>],
@@ -54,10 +49,6 @@ pub fn copy_facts(
 }
 
 /// Removes the imports of sources that the project no longer has, in one commit for each warehouse.
-///
-/// # Errors
-///
-/// If git fails.
 pub fn remove_orphans(
     warehouses: &[&ConnectionId],
     known: &[&ConnectionId],
@@ -121,7 +112,7 @@ fn copy(
     let changes = [applied.changes, imported, note].concat();
     let title = format!("ktx ingest: what {} says about tables", source.id);
     let published = run_store.publish(&base, &changes, &title)?;
-    // For runs that read other sources of its kind alone.
+    // For runs that read only other sources of this kind.
     run_store.journal(&source.id).put(&Row {
         key: warehouse.to_string(),
         input: String::new(),
@@ -139,8 +130,7 @@ fn copy(
     })
 }
 
-/// Returns the facts of the siblings of a source about a warehouse. They were read in this run or
-/// are known from an earlier one; `None` if those of one sibling are unknown.
+/// From this run or an earlier one; `None` if the facts of one sibling are unknown.
 fn others(
     siblings: &[ConnectionId],
     warehouse: &ConnectionId,

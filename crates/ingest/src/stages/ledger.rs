@@ -1,4 +1,4 @@
-//! The ledger of a source: read when its run begins, brought up to date when it ends.
+//! Reads the ledger of a source when its run begins, and updates it when the run ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,13 @@ use crate::ledger::{Entry, UnitOutcome, folder, removal};
 use crate::source_run::SourceRun;
 use crate::work_item::WorkItem;
 
-/// The committed entries of a source.
 struct Committed {
     base: Base,
     entries: BTreeMap<String, Entry>,
-    /// Why files of the ledger cannot be read, with their places.
     warnings: Vec<String>,
 }
 
-/// Takes over what other clones of the project know about the units of a source, and returns what is wrong with its
-/// ledger: the units of unreadable entries are read again.
+/// Returns warnings: units of unreadable entries are read again.
 pub(crate) fn take_over(run: &SourceRun<'_>) -> Result<Vec<String>, IngestError> {
     let committed = committed(run)?;
     let journal = run.journal();
@@ -44,7 +41,7 @@ pub(crate) fn take_over(run: &SourceRun<'_>) -> Result<Vec<String>, IngestError>
         }
     }
     if !committed.entries.is_empty() {
-        // Another clone has dealt with the disappearance of these.
+        // Another clone has already handled these missing units.
         for unit in rows.keys() {
             let is_listed = committed.entries.contains_key(unit) || items.contains_key(unit);
             if is_own(run, unit) && !is_listed {
@@ -77,8 +74,7 @@ pub(crate) fn take_over(run: &SourceRun<'_>) -> Result<Vec<String>, IngestError>
     Ok(committed.warnings)
 }
 
-/// Drops the proposals of a source that cannot be accepted any more, and returns a line about each. What they proposed
-/// is lost, so that their units are read again.
+/// Returns a line about each. Their units are read again, because the proposed changes are lost.
 pub(crate) fn drop_expired(run: &SourceRun<'_>) -> Result<Vec<String>, IngestError> {
     let mut expired = run.run_store.expired(&run.source.id)?;
     expired.retain(|proposal| !proposal.is_of_a_unit() || is_own(run, &proposal.work));
@@ -91,7 +87,6 @@ pub(crate) fn drop_expired(run: &SourceRun<'_>) -> Result<Vec<String>, IngestErr
         .collect()
 }
 
-/// Forgets for which input these units were read, here and in the ledger.
 fn ask_again(run: &SourceRun<'_>, units: &BTreeSet<&str>) -> Result<(), IngestError> {
     if units.is_empty() {
         return Ok(());
@@ -124,7 +119,6 @@ fn ask_again(run: &SourceRun<'_>, units: &BTreeSet<&str>) -> Result<(), IngestEr
     Ok(())
 }
 
-/// Puts an entry into the journal.
 fn take(run: &SourceRun<'_>, entry: &Entry) -> Result<(), IngestError> {
     let journal = run.journal();
     let input = if entry.outcome.is_final() {
@@ -155,7 +149,6 @@ fn take(run: &SourceRun<'_>, entry: &Entry) -> Result<(), IngestError> {
     Ok(())
 }
 
-/// Commits what this run has learned about the units of a source, unless the ledger says so already.
 pub(crate) fn bring_up_to_date(run: &SourceRun<'_>) -> Result<(), IngestError> {
     let Committed { base, entries, .. } = committed(run)?;
     if base.commit.is_none() {
@@ -189,8 +182,7 @@ pub(crate) fn bring_up_to_date(run: &SourceRun<'_>) -> Result<(), IngestError> {
     Ok(())
 }
 
-/// Returns the entry of a unit whose result in the journal is about its present files; none if the model was not asked
-/// about them.
+/// Returns `None` if the model was not asked about the present files.
 fn learned(run: &SourceRun<'_>, unit: &Unit) -> Result<Option<Entry>, IngestError> {
     let item = work_item(run, unit);
     let journal = run.journal();
@@ -221,7 +213,7 @@ fn learned(run: &SourceRun<'_>, unit: &Unit) -> Result<Option<Entry>, IngestErro
     Ok(is_about_it.then(|| Entry::of(&item, &result, None)))
 }
 
-/// Returns the entry of a document that is not read as a unit; none while a candidate of it is undecided.
+/// Returns `None` while a candidate is undecided.
 fn sorted_out(run: &SourceRun<'_>, item: &WorkItem) -> Result<Option<Entry>, IngestError> {
     let mut pages: BTreeSet<String> = BTreeSet::new();
     for row in run.journal().all::<FoundCandidate>()? {
@@ -248,7 +240,6 @@ fn sorted_out(run: &SourceRun<'_>, item: &WorkItem) -> Result<Option<Entry>, Ing
     }))
 }
 
-/// Returns whether a unit of the connection belongs to this source of it.
 fn is_own(run: &SourceRun<'_>, unit: &str) -> bool {
     unit.starts_with(run.source.scope.as_deref().unwrap_or_default())
 }

@@ -1,5 +1,5 @@
-//! Whether the last reading of a source had a manifest. A committed file says so: without the manifest, a reading here or
-//! in a clone knows less, and what came from it stays.
+//! Records in a committed file that a source had a manifest: a reading without it knows less and
+//! must remove nothing that came from it.
 
 use ktx_context_sources::Source;
 use ktx_project_store::{Base, Change, ProjectPath};
@@ -10,16 +10,12 @@ use crate::run_store::RunStore;
 
 #[derive(Serialize, Deserialize)]
 struct ReadManifest {
-    /// Its path as the source shows it.
     manifest: String,
 }
 
-/// How the manifest of a source compares with that of its last reading.
 #[derive(Debug, Default)]
 pub(crate) struct ManifestState {
-    /// The change that notes a manifest.
     pub(crate) note: Option<Change>,
-    /// What the user should know about one that is missing.
     pub(crate) missing: Option<String>,
 }
 
@@ -46,7 +42,7 @@ pub(crate) fn compare(
             })
         }
         (None, Some(before)) => {
-            // A damaged note still says that there was one.
+            // A damaged record still says that there was a manifest.
             let read = serde_json::from_slice::<ReadManifest>(&before);
             let name = read.map_or_else(|_| "manifest.json".to_owned(), |read| read.manifest);
             let mut left_out = source.snapshot.left_out.iter();

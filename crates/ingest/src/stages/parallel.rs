@@ -1,5 +1,5 @@
-//! Units whose loops run at the same time over one state of the project. Each result is merged with what the others have
-//! committed since; a loop whose result cannot be merged runs again, and sees it.
+//! Units whose loops run concurrently over one state of the project. A result that cannot be merged
+//! with later commits makes its loop run again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -23,13 +23,12 @@ use crate::source_run::{SourceRun, Workspace, truncation};
 use crate::transcripts::{LoopBegin, TranscriptFile};
 use crate::unit::{LoopResult, UnitRequest, work_unit};
 
-/// How often a loop runs beside others before it runs alone.
+/// Concurrent attempts of a loop before it runs alone.
 const TRIES_BESIDE: u32 = 2;
 
-/// How often a loop runs at all: alone, only commits from outside of the run can be in its way.
+/// Maximum attempts: when a loop runs alone, only commits from outside the run can conflict.
 const TRIES: u32 = 5;
 
-/// A unit in its turn.
 #[derive(Clone, Copy)]
 struct Turn<'u> {
     index: usize,
@@ -38,27 +37,22 @@ struct Turn<'u> {
 }
 
 impl Turn<'_> {
-    /// Returns whether its loop has to run while no other one does.
     const fn is_alone(self) -> bool {
         self.tries > TRIES_BESIDE
     }
 }
 
-/// What a loop has made, and where it began.
 struct FinishedLoop {
     workspace: Workspace,
     result: LoopResult,
     transcript: Arc<TranscriptFile>,
 }
 
-/// What became of the result of a loop.
 enum Landing {
     Done(Committed),
-    /// Others have changed the same thing since.
     Again,
 }
 
-/// Reads the units with at most `concurrency` loops at a time, until a failure stops the run.
 pub(crate) async fn read(run: &SourceRun<'_>) -> Vec<UnitReport> {
     let mut results: BTreeMap<usize, LoopReport> = BTreeMap::new();
     let mut open: VecDeque<Turn<'_>> = VecDeque::new();
@@ -89,7 +83,7 @@ pub(crate) async fn read(run: &SourceRun<'_>) -> Vec<UnitReport> {
             let Some(turn) = open.pop_front_if(is_next) else {
                 break;
             };
-            // The loops that begin together begin with one state.
+            // Loops that begin together begin with one state.
             running.push(begin(run, turn, workspace(run, turn.unit)));
             if turn.is_alone() {
                 break;
@@ -119,7 +113,7 @@ pub(crate) async fn read(run: &SourceRun<'_>) -> Vec<UnitReport> {
         if let Err(failed) = &result {
             is_stopped |= failed.stop.is_some();
             if failed.stop.is_none() {
-                // What cannot be remembered counts as not tried.
+                // A unit whose failure cannot be recorded counts as not tried.
                 drop(run.run_store.remember_failure(&work_item(run, turn.unit)));
             }
         }
@@ -135,8 +129,7 @@ pub(crate) async fn read(run: &SourceRun<'_>) -> Vec<UnitReport> {
     reports.collect()
 }
 
-/// Returns the files that the loop of a unit begins with: those that an interrupted loop of it has read, whatever others
-/// have committed since.
+/// Returns the files of the interrupted loop if there is one, whatever others have committed since.
 fn workspace(run: &SourceRun<'_>, unit: &Unit) -> Result<Workspace, IngestError> {
     match run.earlier_workspace(&unit.key, &input(run, unit))? {
         Some(workspace) => Ok(workspace),
@@ -144,13 +137,11 @@ fn workspace(run: &SourceRun<'_>, unit: &Unit) -> Result<Workspace, IngestError>
     }
 }
 
-/// Returns a text that differs if the unit or the model does.
 fn input(run: &SourceRun<'_>, unit: &Unit) -> String {
     let model = (run.model.name)(ModelRole::CandidateExtraction);
     format!("{} {model}", work_item(run, unit).input)
 }
 
-/// Runs the loop of one unit. Returns its turn, the number of its steps and what it made.
 async fn begin<'u>(
     run: &SourceRun<'_>,
     turn: Turn<'u>,
@@ -208,7 +199,6 @@ async fn work(
     })
 }
 
-/// Commits the result of a loop on top of what others have committed since it began.
 fn land(
     run: &SourceRun<'_>,
     turn: Turn<'_>,

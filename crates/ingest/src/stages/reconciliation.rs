@@ -1,5 +1,4 @@
-//! Reconciliation of what the units of a source wrote, if several did or files of some have
-//! disappeared.
+//! Reconciles the units of a source, if several wrote something or files of some have disappeared.
 
 use std::sync::Arc;
 
@@ -16,15 +15,14 @@ use crate::report::LoopReport;
 use crate::run_store::Committed;
 use crate::source_run::{SourceRun, saturated, truncation};
 
-/// Whether all units of this run were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Units {
     Read,
-    /// What the failed ones write later must be reconciled with the rest.
+    /// Later results of failed units must be reconciled with the rest.
     SomeFailed,
 }
 
-/// Reconciles what was written since the last reconciliation. A single result needs none.
+/// A single result needs no reconciliation.
 pub(crate) async fn reconcile_pending(
     run: &SourceRun<'_>,
     units: Units,

@@ -15,14 +15,12 @@ use crate::report::Judgement;
 use crate::run_store::Origin;
 use crate::source_run::SourceRun;
 
-/// Number of documents judged concurrently.
 const CONCURRENCY: usize = 2;
 
-/// After this many consecutive failures the documents are not the cause.
+/// After this many consecutive failures, the documents are not the cause.
 const MOST_FAILURES: usize = 5;
 
-/// Triages the new and changed documents of a source. Each answer is stored immediately, also those
-/// of calls that are running when another one fails for good.
+/// Stores each answer immediately, also answers that arrive after a failure that ends the run.
 pub(crate) async fn judge(run: &SourceRun<'_>) -> Result<Judgements, IngestError> {
     let mut judged = Judgements::new();
     if run.source.documents.is_none() {
@@ -93,8 +91,6 @@ async fn judge_new(run: &SourceRun<'_>, left: Vec<&Unit>, judged: &mut Judgement
     }
 }
 
-/// Judges one document: its lane, and its candidates if it is read lightly. A light reading that was
-/// cut off is repeated alone.
 async fn judge_one(run: &SourceRun<'_>, unit: &Unit) -> Result<Judgement, IngestError> {
     let journal = run.journal();
     let input = input(run, unit);
@@ -154,7 +150,6 @@ fn remember(
     Ok(journal.remove::<PendingLane>(&unit.key)?)
 }
 
-/// Returns the result of an earlier run for an unchanged document.
 fn known_judgement(
     run: &SourceRun<'_>,
     unit: &Unit,
@@ -180,7 +175,6 @@ fn known_judgement(
     }))
 }
 
-/// Removes candidates of documents that have changed or disappeared.
 fn remove_stale_candidates(run: &SourceRun<'_>) -> Result<(), IngestError> {
     let units = run.source.units.iter();
     let inputs: BTreeSet<String> = units.map(|unit| input(run, unit)).collect();

@@ -1,4 +1,4 @@
-//! Units: a model reads one after another, so that each sees what earlier ones wrote.
+//! Units: a model reads one after another, so that each sees the results of earlier ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,10 +17,9 @@ use crate::source_run::{SourceRun, saturated, truncation};
 use crate::unit::{UnitRequest, work_unit};
 use crate::work_item::{WorkItem, unit_item};
 
-/// Triage results by the key of their unit.
 pub(crate) type Judgements = BTreeMap<String, Result<Judgement, Failed>>;
 
-/// Probes the model, if a unit needs it. The model triages documents first.
+/// Probes the model if a unit needs it. Documents need no probe: the model triages them first.
 pub(crate) async fn require_model(run: &SourceRun<'_>) -> Result<(), IngestError> {
     if run.source.documents.is_some() {
         return Ok(());
@@ -37,8 +36,6 @@ pub(crate) async fn require_model(run: &SourceRun<'_>) -> Result<(), IngestError
     Ok(())
 }
 
-/// Reads the units, up to one whose failure stops the run; the reports of the others say that they
-/// were not tried.
 pub(crate) async fn read(run: &mut SourceRun<'_>, mut judgements: Judgements) -> Vec<UnitReport> {
     // Documents share a quota of pages, so each has to know what the earlier ones wrote.
     if run.model.concurrency > 1 && run.source.documents.is_none() {
@@ -60,7 +57,6 @@ pub(crate) async fn read(run: &mut SourceRun<'_>, mut judgements: Judgements) ->
                 Some(result)
             }
             Some(Err(failed)) => Some(Err(failed)),
-            // It was not judged, or its pages would exceed the quota.
             None if run.source.documents.is_some() => None,
             _ if is_stopped => None,
             found => {
@@ -76,7 +72,7 @@ pub(crate) async fn read(run: &mut SourceRun<'_>, mut judgements: Judgements) ->
                 if let Some(Err(failed)) = &result
                     && !stops(failed)
                 {
-                    // What cannot be remembered counts as not tried.
+                    // A unit whose failure cannot be recorded counts as not tried.
                     drop(run.run_store.remember_failure(&work_item(run, unit)));
                 }
                 result
@@ -96,7 +92,7 @@ pub(crate) async fn read(run: &mut SourceRun<'_>, mut judgements: Judgements) ->
     reports
 }
 
-/// Reads one unit; returns `None` if the quota is used up.
+/// Returns `None` if the quota is used up.
 async fn read_one(
     run: &mut SourceRun<'_>,
     unit: &Unit,
@@ -135,7 +131,6 @@ async fn read_one(
     Ok(Some(committed))
 }
 
-/// Returns the result of a document that is not read as a separate unit.
 fn read_lightly(
     run: &SourceRun<'_>,
     unit: &Unit,
@@ -154,7 +149,6 @@ fn read_lightly(
     })
 }
 
-/// Returns the units as work items, by key.
 pub(crate) fn items<'r>(run: &'r SourceRun<'_>) -> &'r BTreeMap<String, WorkItem> {
     run.items.get_or_init(|| {
         let units = run.source.units.iter();
@@ -164,13 +158,11 @@ pub(crate) fn items<'r>(run: &'r SourceRun<'_>) -> &'r BTreeMap<String, WorkItem
     })
 }
 
-/// Returns a unit as a work item.
 pub(crate) fn work_item(run: &SourceRun<'_>, unit: &Unit) -> WorkItem {
     let known = items(run).get(&unit.key).cloned();
     known.unwrap_or_else(|| unit_item(run.source, unit))
 }
 
-/// Returns the hash of everything that a unit is read from.
 pub(crate) fn input(run: &SourceRun<'_>, unit: &Unit) -> String {
     work_item(run, unit).input
 }

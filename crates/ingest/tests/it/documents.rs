@@ -33,7 +33,6 @@ fn is_curation(prompt: &str) -> bool {
     prompt.contains("\nCandidates of the source shop-dbt:\n")
 }
 
-/// A model that reads the documents by their names, and writes a page for each full one.
 fn reads(prompt: &str) -> Option<Reply> {
     if let Some(unit) = unit_of(prompt) {
         return Some(calls([page(&unit)]));
@@ -60,7 +59,6 @@ async fn documents_are_read_by_their_lane_and_candidates_are_curated() {
         is_curation(prompt).then(pass).or_else(|| reads(prompt))
     };
     let ran = world.run(documents(&keys, 10), curates).await;
-    // The reconciliation of two results is not in the script.
     assert_eq!(ran.report.failures().count(), 1);
     let lanes = ran
         .report

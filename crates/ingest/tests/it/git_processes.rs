@@ -1,4 +1,4 @@
-//! How often a run starts git.
+//! Counts the git processes of a run.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,10 +8,8 @@ use ktx_config::Environment;
 
 use crate::world::{World, a_page_each, source};
 
-/// Most processes for one unit with one new page.
 const MOST_PER_UNIT: usize = 15;
 
-/// Puts a git before the real one that notes its arguments, and returns the path.
 fn noting(folder: &Path) -> String {
     let path = Environment::from_process()
         .get("PATH")
@@ -33,7 +31,6 @@ fn noting(folder: &Path) -> String {
     format!("{}:{path}", bin.display())
 }
 
-/// Runs a source of so many units, and counts the commands of git.
 async fn commands(units: usize) -> BTreeMap<String, usize> {
     let world = World::with_path(noting);
     std::fs::write(world.path("log"), "").expect("a file");
@@ -63,8 +60,7 @@ async fn commands(units: usize) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The history and the committed pages are read once a run. Each further unit costs the same few
-/// processes, however many pages and commits there are.
+/// Each further unit costs the same few processes, however many pages and commits there are.
 #[tokio::test]
 async fn a_run_reads_pages_and_history_once() {
     let (few, many) = (commands(2).await, commands(6).await);

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::world::{World, a_page_each, id, now, source};
 
-/// A row of another form is absent: its work is done again.
 #[tokio::test]
 async fn rows_of_another_form_are_absent() {
     let world = World::new();

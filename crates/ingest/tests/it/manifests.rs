@@ -16,7 +16,6 @@ const MANIFEST: &str = r#"{"metadata": {"dbt_schema_version": "https://schemas.g
   "sources": {"source.stripe.stripe.customer": {"resource_type": "source", "package_name": "stripe", "source_name": "stripe", "name": "customer", "schema": "stripe", "description": "Who pays.", "original_file_path": "models/src.yml", "config": {}}}}"#;
 
 impl World {
-    /// Reads the dbt project in `dbt`.
     fn project(&self) -> Source {
         let snapshot = read(&self.path("dbt"), &ArtifactFiles::default()).expect("a project");
         Source {
@@ -94,7 +93,7 @@ fn a_missing_manifest_leaves_what_came_from_it() {
         ]
     );
     assert_eq!((without.commit, world.shard()), (None, written.clone()));
-    // One that cannot be read is reported by the reading itself.
+    // The reading itself reports an unreadable manifest.
     put(&world, &BTreeMap::from([("target/manifest.json", "{")]));
     let broken = world.copy(&world.project());
     assert_eq!((broken.warnings.len(), world.shard()), (0, written.clone()));

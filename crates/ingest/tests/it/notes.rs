@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, calls, page};
 
-/// What a run did.
 struct Ran {
     results: Vec<Result<Committed, Failed>>,
     prompts: Vec<String>,
@@ -56,7 +55,6 @@ fn note(label: &str, text: &str) -> Note {
     }
 }
 
-/// A model that writes a page about the word of a note.
 fn a_page_about(words: &'static [&str]) -> impl Fn(&str) -> Option<Reply> {
     move |prompt| {
         let is_subject = |word: &&&str| prompt.contains(&format!("About {word}."));
@@ -121,7 +119,7 @@ async fn an_empty_note_stops_the_others_only_if_the_user_wants_that() {
     }
 }
 
-/// Thanks teach nothing; a note of one telling word may.
+/// Thanks teach nothing; a note of one meaningful word can.
 #[tokio::test]
 async fn a_note_that_says_nothing_asks_no_model() {
     let world = World::new();

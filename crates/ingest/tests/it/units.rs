@@ -9,7 +9,6 @@ fn fails(kind: LlmErrorKind) -> Reply {
     Reply::Error(LlmError::new(kind, "no"))
 }
 
-/// The units that a run asked the model about.
 fn asked(prompts: &[String]) -> Vec<String> {
     prompts
         .iter()
@@ -68,7 +67,6 @@ async fn a_unit_sees_what_earlier_ones_wrote() {
     assert_eq!(listed("three"), ["one: one", "two: two"]);
 }
 
-/// Loops at the same time begin with one state, and all results land; two that write one page run one after the other.
 #[tokio::test]
 async fn loops_at_the_same_time_land_all() {
     let mut world = World::new();
@@ -103,13 +101,12 @@ async fn loops_that_write_one_page_run_again() {
         })
         .await;
     assert!(ran.report.is_whole(), "{:?}", ran.report);
-    // The second one runs again, unless it began when the page of the first one was there.
+    // The second one runs again, unless it began after the first page.
     let tries = asked(&ran.prompts).len();
     assert!((2..=3).contains(&tries), "{tries}");
     assert!(world.has_page("shared"));
 }
 
-/// Units that write one page whatever they see never write over each other: in the end each runs alone.
 #[tokio::test]
 async fn loops_that_always_write_one_page_run_alone_in_the_end() {
     let mut world = World::new();
@@ -124,7 +121,7 @@ async fn loops_that_always_write_one_page_run_alone_in_the_end() {
         .await;
     assert!(ran.report.is_whole(), "{:?}", ran.report);
     assert!(world.has_page("shared"));
-    // One lands at once; the others run again, at most once beside others and once alone.
+    // One lands at once; the others run again, at most once concurrently and once alone.
     let tries = asked(&ran.prompts);
     for unit in ["one", "two", "three"] {
         let count = tries.iter().filter(|asked| *asked == unit).count();
@@ -136,7 +133,6 @@ async fn loops_that_always_write_one_page_run_alone_in_the_end() {
     assert_eq!(again.prompts, Vec::<String>::new());
 }
 
-/// A failure that stops the run lets the other loops end, and the next run asks only for the rest.
 #[tokio::test]
 async fn loops_beside_a_used_up_budget_end_and_count() {
     let mut world = World::new();
@@ -167,7 +163,6 @@ async fn loops_beside_a_used_up_budget_end_and_count() {
     assert_eq!(tried, left);
 }
 
-/// A poison unit fails alone, whatever runs beside it.
 #[tokio::test]
 async fn a_poison_unit_fails_alone() {
     let mut world = World::new();
@@ -294,7 +289,6 @@ async fn files_that_disappear_are_reconciled() {
     assert_eq!(again.prompts, Vec::<String>::new());
 }
 
-/// What was read from a file that is gone stays until the units are read: a stopped run takes nothing away.
 #[tokio::test]
 async fn a_stopped_run_evicts_nothing() {
     let world = World::new();
@@ -316,7 +310,6 @@ async fn a_stopped_run_evicts_nothing() {
     assert!(!world.has_page("one") && world.has_page("three"));
 }
 
-/// A page that a new unit continues is not removed in between.
 #[tokio::test]
 async fn a_page_that_a_new_unit_goes_on_with_stays() {
     let world = World::new();
@@ -343,7 +336,6 @@ async fn a_page_that_a_new_unit_goes_on_with_stays() {
     );
 }
 
-/// A loop that was cut off continues where it was, even if loops that ran beside it have committed since.
 #[tokio::test]
 async fn a_cut_off_loop_goes_on_whatever_others_have_committed() {
     let mut world = World::new();

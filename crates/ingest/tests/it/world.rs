@@ -24,11 +24,9 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct World {
     folder: tempfile::TempDir,
     pub(crate) store: Store,
-    /// Maximum loops at the same time.
     pub(crate) concurrency: u32,
 }
 
-/// What a run did.
 pub(crate) struct Ran {
     pub(crate) report: SourceReport,
     pub(crate) prompts: Vec<String>,
@@ -44,7 +42,6 @@ impl World {
         Self::with_path(|_| path)
     }
 
-    /// Creates a project whose git is found on the path that is made for its folder.
     pub(crate) fn with_path(path: impl FnOnce(&std::path::Path) -> String) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let home = folder.path().join("home");
@@ -85,7 +82,6 @@ impl World {
         self.store.history().expect("a history")
     }
 
-    /// Returns the titles of the commits of ktx, the newest first.
     pub(crate) fn titles(&self) -> Vec<String> {
         let commits = self.history().commits_with("HEAD", "ktx ingest:");
         let commits = commits.expect("the log").into_iter();
@@ -100,7 +96,6 @@ impl World {
             .exists()
     }
 
-    /// Runs a source with a model that answers by prompt.
     pub(crate) async fn run(
         &self,
         source: Source,
@@ -109,7 +104,7 @@ impl World {
         self.run_until(source, answer, |_| false).await
     }
 
-    /// As [`Self::run`]; the user interrupts the run after the first event that satisfies `is_end`.
+    /// Like [`Self::run`]; the user interrupts after the first event that satisfies `is_end`.
     pub(crate) async fn run_until(
         &self,
         source: Source,
@@ -191,7 +186,6 @@ pub(crate) fn id(text: &str) -> ConnectionId {
     ConnectionId::parse(text).expect("an id")
 }
 
-/// A source of these units, each with one file.
 pub(crate) fn source(keys: &[&str]) -> Source {
     let file = |key: &&str| (format!("{key}.yml"), format!("What {key} means."));
     let files: BTreeMap<String, String> = keys.iter().map(file).collect();
@@ -220,7 +214,6 @@ pub(crate) fn source(keys: &[&str]) -> Source {
     }
 }
 
-/// A source of these documents, which may create so many pages in one run.
 pub(crate) fn documents(keys: &[&str], creates: usize) -> Source {
     Source {
         documents: Some(PageQuota {
@@ -232,7 +225,6 @@ pub(crate) fn documents(keys: &[&str], creates: usize) -> Source {
     }
 }
 
-/// Writes a page.
 pub(crate) fn page(key: &str) -> (String, Value) {
     let input = json!({ "key": key, "summary": key, "content": format!("About {key}.") });
     ("wiki_write".to_owned(), input)
@@ -245,7 +237,6 @@ pub(crate) fn calls(calls: impl IntoIterator<Item = (String, Value)>) -> Reply {
     }
 }
 
-/// A model that writes a page for each unit, and changes nothing in the reconciliation.
 pub(crate) fn a_page_each(prompt: &str) -> Option<Reply> {
     match unit_of(prompt) {
         Some(unit) => Some(calls([page(&unit)])),
@@ -253,7 +244,6 @@ pub(crate) fn a_page_each(prompt: &str) -> Option<Reply> {
     }
 }
 
-/// Returns the unit that a prompt is about.
 pub(crate) fn unit_of(prompt: &str) -> Option<String> {
     let line = prompt.lines().find_map(|line| line.strip_prefix("Unit "))?;
     let (unit, _) = line.split_once(" of the source")?;
