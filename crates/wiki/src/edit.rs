@@ -30,10 +30,8 @@ impl FieldValue {
 pub enum EditError {
     #[error("the front matter has no end")]
     Unterminated,
-    /// The front matter is not valid YAML, so the edit could not be verified.
     #[error("the front matter cannot be read as YAML: {reason}")]
     Unreadable { reason: String },
-    /// The edited text would not read back as intended.
     #[error("`{field}` cannot be edited in place: it is written in an unusual way")]
     NotInPlace { field: String },
 }
@@ -70,7 +68,6 @@ pub fn set_field(text: &str, name: &str, value: &FieldValue) -> Result<String, E
     Ok(edited)
 }
 
-/// Removes one field of the front matter; does nothing if the field is missing.
 pub fn remove_field(text: &str, name: &str) -> Result<String, EditError> {
     let FrontMatterLayout::With { yaml, .. } = layout(text) else {
         return Ok(text.to_owned());
@@ -84,7 +81,6 @@ pub fn remove_field(text: &str, name: &str) -> Result<String, EditError> {
     Ok(edited)
 }
 
-/// Replaces the body and preserves the front matter byte for byte.
 pub fn replace_body(text: &str, body: &str) -> Result<String, EditError> {
     let newline = newline_of(text);
     match layout(text) {
@@ -141,7 +137,6 @@ fn newline_of(text: &str) -> &'static str {
     }
 }
 
-/// Checks that both texts parse and that only this field differs.
 fn verify(before: &str, after: &str, name: &str, value: Option<Value>) -> Result<(), EditError> {
     let read = |text: &str| {
         let block = match layout(text) {

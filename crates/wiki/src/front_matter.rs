@@ -11,69 +11,55 @@ use serde_json::{Map, Value};
 use self::entries::entries;
 pub(crate) use self::entries::item_offset;
 
-/// The limit in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// When an agent gets a page without requesting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageMode {
     Always,
-    /// When it matches the question.
     Auto,
-    /// Only when requested by key.
     Never,
 }
 
-/// Values of the wrong type are reported and left out.
+/// Values of the wrong type are reported and skipped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrontMatter {
     /// One line for lists.
     pub summary: Option<String>,
     pub tags: Vec<String>,
-    /// Keys of related pages.
     pub refs: Vec<String>,
-    /// Semantic sources, measures, columns and segments that the page is about.
+    /// Semantic sources, measures, columns and segments.
     pub sl_refs: Vec<String>,
     pub usage_mode: Option<UsageMode>,
-    /// The sort position in page lists.
     pub sort_order: Option<i64>,
     /// The origin of the knowledge, such as `historic-sql`.
     pub source: Option<String>,
-    /// The question that the page answers.
     pub intent: Option<String>,
-    /// Dotted names of the physical tables that the page is about.
     pub tables: Vec<String>,
-    /// A query that illustrates the subject.
     pub representative_sql: Option<String>,
-    /// Ids of query templates that led to the page.
+    /// Ids of its query templates.
     pub fingerprints: Vec<String>,
     /// The time at which the evidence for the page disappeared.
     pub stale_since: Option<String>,
-    /// The time at which the page was archived.
     pub archived_since: Option<String>,
-    /// All other keys in file order, such as `usage`.
+    /// In file order, such as `usage`.
     pub other: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FrontMatterLayout {
-    /// The text does not begin with `---`.
     Without {
-        /// Start of the body, after a byte order mark.
         body: usize,
     },
-    /// `---` is never closed.
     Unterminated,
-    /// Front matter between two fences.
     With {
-        /// The YAML between the two fences, in whole lines.
         yaml: Range<usize>,
         /// The first byte after the line of the closing fence.
         body: usize,
     },
 }
 
-/// Finds the fences; accepts `\r\n` and a byte order mark.
+/// Accepts `\r\n` and a byte order mark.
 pub(crate) fn layout(text: &str) -> FrontMatterLayout {
     let start = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
@@ -99,7 +85,6 @@ pub(crate) fn layout(text: &str) -> FrontMatterLayout {
     FrontMatterLayout::Unterminated
 }
 
-/// Reads the front matter of a page. Diagnostics point to positions in `file`.
 pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
     let at = |offset: usize| Location {
         file: file.to_owned(),
@@ -282,7 +267,6 @@ impl FieldReader<'_> {
     }
 }
 
-/// Returns every top-level key of a YAML block with its value, to compare before and after an edit.
 pub(crate) fn values(yaml: &str) -> Result<Map<String, Value>, String> {
     yaml::read(yaml).map_err(|error| error.message)
 }

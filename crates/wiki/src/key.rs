@@ -3,12 +3,10 @@
 use ktx_diagnostics::{Hint, Hints};
 use ktx_vocabulary::WikiKey;
 
-/// The error for a text that is not a page key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe wiki key `{text}`: keys are flat, of letters, digits, `_` and `-`")]
 pub struct KeyError {
     pub text: String,
-    /// A flat key to suggest, if the text has usable letters.
     pub proposal: Option<WikiKey>,
 }
 
@@ -21,7 +19,7 @@ impl Hints for KeyError {
     }
 }
 
-/// Parses a key. The error for a text with folders proposes the dashed form.
+/// The error for a text with folders proposes the dashed form.
 pub fn parse_key(text: &str) -> Result<WikiKey, KeyError> {
     WikiKey::parse(text).map_err(|_| KeyError {
         text: text.to_owned(),
@@ -29,7 +27,6 @@ pub fn parse_key(text: &str) -> Result<WikiKey, KeyError> {
     })
 }
 
-/// Replaces folders, spaces and other characters that keys cannot contain with dashes.
 fn flattened(text: &str) -> Option<WikiKey> {
     let text = text.trim();
     let text = text.strip_suffix(".md").unwrap_or(text);

@@ -1,8 +1,8 @@
 //! Wiki pages: keys, front matter, links, byte-preserving edits.
 //!
-//! A page is one Markdown file with YAML front matter. The functions take text and return values
-//! and diagnostics; an edit of one field preserves every other byte of the file. This crate must
-//! never know search, LLMs or the file system.
+//! The functions take text and return values and diagnostics. This crate must never know search,
+//! LLMs
+//! or the file system.
 
 mod edit;
 mod front_matter;

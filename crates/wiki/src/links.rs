@@ -7,39 +7,28 @@ use crate::markdown::{MarkdownSegment, segments};
 /// A `[[key]]` or `[[key|label]]` in the body of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The target key as written.
     pub target: String,
-    /// The text shown instead of the key.
     pub label: Option<String>,
-    /// The byte range of the whole link in the searched text.
+    /// The byte range in the searched text.
     pub span: Range<usize>,
 }
 
-/// The target of an inline code reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferenceTarget {
-    /// `source:name`: a semantic source.
     Source(String),
-    /// `table:ref`: a physical table, dotted.
     Table(String),
-    /// `name.entity`: probably a measure, column or segment of a semantic source. Only a caller
-    /// that knows the sources can tell it from other dotted words.
+    /// `name.entity`: probably a measure, column or segment. Only a caller that knows the sources can
+    /// tell it from other dotted words.
     Dotted {
-        /// The part before the first dot.
         source: String,
-        /// The part after the first dot.
         entity: String,
     },
 }
 
-/// Inline code that has the shape of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeReference {
-    /// The connection before `/`, if given.
     pub connection: Option<String>,
-    /// The referenced object.
     pub target: ReferenceTarget,
-    /// The byte range of the code between its backticks.
     pub span: Range<usize>,
 }
 
@@ -47,16 +36,14 @@ pub struct CodeReference {
 /// `connection/source.entity`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlReference {
-    /// The part before `/`.
     pub connection: Option<String>,
-    /// The source, or the connection in the older spelling `connection.source`.
+    /// In the older spelling `connection.source`, the connection.
     pub source: String,
-    /// The part after the first dot.
     pub entity: Option<String>,
 }
 
 impl SlReference {
-    /// Splits an entry. Never fails: the caller checks whether the parts exist.
+    /// Never fails: the caller checks whether the parts exist.
     pub fn parse(text: &str) -> Self {
         let (connection, rest) = match text.split_once('/') {
             Some((connection, rest)) => (Some(connection.to_owned()), rest),
@@ -73,8 +60,7 @@ impl SlReference {
         }
     }
 
-    /// Reads the entry in the older spelling, `connection.source` or `connection.source.entity`.
-    /// Returns `None` if that reading is impossible.
+    /// Reads `connection.source` or `connection.source.entity`; `None` if that is impossible.
     #[must_use]
     pub fn older(&self) -> Option<Self> {
         let rest = self.entity.as_deref()?;
@@ -87,7 +73,7 @@ impl SlReference {
     }
 }
 
-/// Returns the links of a Markdown text in order, except those in code.
+/// Returns the links in order, except those in code.
 pub fn links(text: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for segment in segments(text) {
@@ -124,7 +110,6 @@ pub fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// Returns the inline code spans that look like references, in order.
 pub fn code_references(text: &str) -> Vec<CodeReference> {
     let mut found = Vec::new();
     for segment in segments(text) {

@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-/// A byte range of a text outside fenced code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MarkdownSegment {
     Prose(Range<usize>),
-    /// The inside of an inline code span.
     Code(Range<usize>),
 }
 
-/// Splits a text into prose and inline code; omits fenced code.
+/// Omits fenced code.
 pub(crate) fn segments(text: &str) -> Vec<MarkdownSegment> {
     let mut found = Vec::new();
     for range in unfenced(text) {
@@ -19,7 +17,6 @@ pub(crate) fn segments(text: &str) -> Vec<MarkdownSegment> {
     found
 }
 
-/// A heading: a line that begins with up to six `#`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heading<'t> {
     pub(crate) level: usize,
@@ -27,7 +24,6 @@ pub(crate) struct Heading<'t> {
     pub(crate) line: Range<usize>,
 }
 
-/// Returns the headings of a text; omits fenced code.
 pub(crate) fn headings(text: &str) -> Vec<Heading<'_>> {
     let mut found = Vec::new();
     for range in unfenced(text) {
@@ -50,7 +46,6 @@ pub(crate) fn headings(text: &str) -> Vec<Heading<'_>> {
     found
 }
 
-/// Returns the ranges of whole lines outside fences.
 fn unfenced(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut open: Option<(char, usize)> = None;
@@ -87,7 +82,6 @@ enum FenceTail {
     Text,
 }
 
-/// Returns the fence character, its run length and the rest, if the line is a fence.
 fn fence(line: &str) -> Option<(char, usize, FenceTail)> {
     let inner = line.trim_start_matches(' ');
     if line.len() - inner.len() > 3 {
@@ -131,7 +125,6 @@ fn split_inline(text: &str, range: Range<usize>, found: &mut Vec<MarkdownSegment
     }
 }
 
-/// Finds the next run of backticks.
 fn run_of_backticks(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let part = text.get(range.clone())?;
     let start = part.find('`')?;

@@ -13,7 +13,6 @@ use crate::path::{PagePath, Scope, UserId};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     pub path: PagePath,
-    /// The typed view of its front matter.
     pub front_matter: FrontMatter,
     text: String,
     body: usize,
@@ -21,19 +20,19 @@ pub struct Page {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedPage {
-    /// The page; its front matter is empty if it could not be parsed.
+    /// Its front matter is empty if it could not be parsed.
     pub page: Page,
     pub diagnostics: Vec<Diagnostic>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageSection<'p> {
-    /// The headings above it, outermost first, without the title of the page.
+    /// Outermost first, without the title of the page.
     pub headings: Vec<&'p str>,
     pub text: &'p str,
 }
 
-/// Parses a page. A page with broken front matter can still be listed and searched.
+/// A page with broken front matter can still be listed and searched.
 pub fn parse(path: PagePath, text: &str) -> ParsedPage {
     let (front_matter, diagnostics) = front_matter::read(text, &path.to_string());
     let start = match layout(text) {
@@ -59,12 +58,10 @@ impl Page {
         &self.path.scope
     }
 
-    /// Empty if the page has none.
     pub fn summary(&self) -> &str {
         self.front_matter.summary.as_deref().unwrap_or_default()
     }
 
-    /// The body without leading blank lines.
     pub fn body(&self) -> &str {
         self.text.get(self.body..).unwrap_or_default()
     }
@@ -73,8 +70,7 @@ impl Page {
         &self.text
     }
 
-    /// Where the front matter lists `item` under `field`: the offset in the text of the page. `None` if the field
-    /// has no such item.
+    /// Returns the offset in the page text.
     pub fn item_offset(&self, field: &str, item: &str) -> Option<usize> {
         let FrontMatterLayout::With { yaml, .. } = layout(&self.text) else {
             return None;
@@ -91,8 +87,8 @@ impl Page {
         })
     }
 
-    /// The parts of the body that have text, in their order. A first heading of the first level is the
-    /// title of the page and names no part.
+    /// Returns the nonempty parts of the body, in order. A first heading of level one is the title
+    /// of the page, not a part.
     pub fn sections(&self) -> Vec<PageSection<'_>> {
         let body = self.body();
         let found = headings(body);
@@ -133,8 +129,7 @@ impl Page {
     }
 }
 
-/// Returns the pages that `user` sees, one per key and ordered by key: the user's own pages shadow
-/// global ones, and pages of other users are left out.
+/// Returns one page per key, ordered by key: the user's own pages shadow global ones.
 pub fn visible_to(pages: impl IntoIterator<Item = Page>, user: &UserId) -> Vec<Page> {
     let mut seen: BTreeMap<WikiKey, Page> = BTreeMap::new();
     for page in pages {

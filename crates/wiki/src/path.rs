@@ -40,7 +40,7 @@ impl std::fmt::Display for UserId {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     Global,
-    /// One user; shadows the global page of the same key.
+    /// Shadows the global page of the same key.
     User(UserId),
 }
 
@@ -69,11 +69,9 @@ pub enum PathError {
     User { text: String },
 }
 
-/// The path of one page inside a project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PagePath {
     pub key: WikiKey,
-    /// The scope, from the folder.
     pub scope: Scope,
 }
 
@@ -85,7 +83,6 @@ impl PagePath {
         }
     }
 
-    /// Parses a path relative to the project; accepts `\` as a separator, too.
     pub fn parse(path: &str) -> Result<Self, PathError> {
         let normal = path.replace('\\', "/");
         let parts: Vec<&str> = normal.split('/').collect();
@@ -111,7 +108,6 @@ impl PagePath {
     }
 }
 
-/// Formats the path relative to the project, with `/`.
 impl std::fmt::Display for PagePath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.scope {

@@ -4,8 +4,8 @@ use ktx_yaml::{double_quoted, is_special, is_word_of_another_type};
 
 use crate::edit::FieldValue;
 
-/// Formats the lines of one entry. `old` is the replaced text after the colon: a flow list stays a
-/// flow list, and the comment of a single-line entry is kept.
+/// Formats an entry. `old` is the replaced text after the colon: a flow list stays one, and a
+/// single-line entry keeps its comment.
 pub(super) fn entry_text(
     key: &str,
     value: &FieldValue,
@@ -40,7 +40,6 @@ pub(super) fn entry_text(
     }
 }
 
-/// Returns the trailing comment of a single-line value, including the spaces before it.
 fn comment(old: &str) -> &str {
     let line = old.trim_end_matches(['\n', '\r']);
     if line.contains('\n') {
@@ -66,7 +65,6 @@ fn comment(old: &str) -> &str {
     ""
 }
 
-/// Formats a text of several plain lines as a literal block (`|`).
 fn literal_block(text: &str, newline: &str) -> Option<String> {
     let (content, chomp) = match text.strip_suffix('\n') {
         Some(content) => (content, ""),
@@ -97,7 +95,6 @@ fn literal_block(text: &str, newline: &str) -> Option<String> {
     Some(format!("|{chomp}{newline}{}", lines.join(newline)))
 }
 
-/// Formats one scalar: plain where no reader of YAML 1.1 or 1.2 could misread it, else quoted.
 fn scalar(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()

@@ -102,7 +102,6 @@ fn refuses_what_it_could_not_check() {
     );
 }
 
-/// An edit of one field that would change the value of another one is refused.
 #[test]
 fn refuses_an_edit_that_changes_another_field() {
     let before = "---\na: &x 1\nb: &x 2\nc: *x\n---\n";

@@ -6,16 +6,13 @@ use ktx_yaml::{Content, Style, scalar_text, tree};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FieldEntry {
-    /// The key without quotes.
     pub(crate) name: String,
     /// Whole lines from the key to the last line of the value.
     pub(crate) range: Range<usize>,
-    /// The offset after the colon.
     pub(crate) value: usize,
 }
 
-/// Lists the entries of a block in order. Comments and blank lines between two entries belong to
-/// neither.
+/// Comments and blank lines between two entries belong to neither.
 pub(crate) fn entries(yaml: &str) -> Vec<FieldEntry> {
     let root = tree(yaml).map(|root| root.content);
     let Some(Content::Mapping {
@@ -40,7 +37,6 @@ pub(crate) fn entries(yaml: &str) -> Vec<FieldEntry> {
     entries.into_iter().filter_map(entry).collect()
 }
 
-/// Where a field lists an item, or has it as its only one.
 pub(crate) fn item_offset(yaml: &str, field: &str, item: &str) -> Option<usize> {
     let Content::Mapping { entries, .. } = tree(yaml)?.content else {
         return None;

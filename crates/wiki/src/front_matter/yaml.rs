@@ -3,16 +3,13 @@
 use serde_json::{Map, Number, Value};
 use serde_yaml::Value as Yaml;
 
-/// The error for a YAML block that is not a mapping.
 #[derive(Debug)]
 pub(super) struct YamlError {
-    /// The message without the position.
     pub(super) message: String,
-    /// The byte offset in the block, if known.
     pub(super) offset: Option<usize>,
 }
 
-/// Parses a block as a mapping; an empty block is an empty mapping.
+/// An empty block is an empty mapping.
 pub(super) fn read(yaml: &str) -> Result<Map<String, Value>, YamlError> {
     let value: Yaml = serde_yaml::from_str(yaml).map_err(|error| {
         let text = error.to_string();

@@ -57,7 +57,7 @@ fn leaves_code_alone() {
         "a\n```sql\nselect '[[no]]'\n``\n[[no]]\n```\n[[yes]]\n~~~\n[[open]]",
         &[("yes", None, "[[yes]]")],
     );
-    // A fence may be indented by three blanks; four make it text.
+    // A fence can be indented by three blanks; four make it text.
     check_links(
         "   ~~~\n[[no]]\n   ~~~\n[[yes]]",
         &[("yes", None, "[[yes]]")],
