@@ -17,7 +17,6 @@ use crate::transcript::{KeptLoop, begin_loop};
 use crate::workspace::{Changeset, DraftWorkspace};
 use crate::{length, prompts};
 
-/// The model role of a capture.
 pub const ROLE: ModelRole = ModelRole::CandidateExtraction;
 
 pub const STEPS: u32 = 30;
@@ -25,15 +24,12 @@ pub const STEPS: u32 = 30;
 pub struct CaptureRequest {
     pub label: String,
     pub note: String,
-    /// The warehouse that the note is about; without one, only pages are written.
     pub connection: Option<(ConnectionId, Dialect)>,
-    /// The committed files below `wiki/global` and the connection's `semantic-layer` folder.
     pub files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     pub context: Arc<dyn ProjectContext>,
     pub runtime: Arc<dyn LlmRuntime>,
     pub run_id: RunId,
     pub on_step: Option<StepCallback>,
-    /// Stores the turns until the note is captured.
     pub kept: Option<KeptLoop>,
     pub cancel: CancellationToken,
 }
@@ -50,35 +46,30 @@ impl std::fmt::Debug for CaptureRequest {
 #[derive(Debug)]
 pub struct CaptureResult {
     pub made: Changeset,
-    /// Whether the model was stopped at [`STEPS`] turns.
     pub truncated: bool,
     pub words: Option<String>,
 }
 
-/// Why a note was not captured. No change was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     #[error("the note is empty")]
     Empty,
-    /// The note is too long for one capture.
     #[error("{}", length::too_long(*length))]
     TooLong { length: usize },
     #[error("the project cannot be read")]
     Project(#[source] Failure),
     #[error("the model failed")]
     Model(#[source] LlmError),
-    /// A fault of the program.
     #[error("the tools of the capture cannot be built")]
     Tools(#[source] ktx_tool_descriptors::ToolSetError),
 }
 
-/// Lets a model capture one note. The runtime handles waits for the account's limits.
+/// The runtime waits for the account's limits.
 pub async fn capture(request: CaptureRequest) -> Result<CaptureResult, CaptureError> {
     captured(request, None).await
 }
 
-/// Lets a model capture one note as pages that only one user sees. The files and the context of the request are those of
-/// the user.
+/// Writes pages of one user. The files and the context of the request are those of the user.
 pub async fn capture_for_user(
     request: CaptureRequest,
     user: UserId,

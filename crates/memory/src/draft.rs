@@ -9,10 +9,9 @@ use ktx_wiki::{Page, PagePath, Scope};
 
 #[derive(Debug)]
 pub(crate) struct Draft {
-    /// Whose pages are changed.
     scope: Scope,
     base: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
-    /// The new text of a file; `None` if the file was removed.
+    /// `None` if the file was removed.
     changed: BTreeMap<ProjectPath, Option<String>>,
 }
 
@@ -42,7 +41,6 @@ impl Draft {
         &self.scope
     }
 
-    /// The path of a page, whether it exists or not.
     pub(crate) fn page_path(&self, key: &str) -> String {
         format!("{}/{key}.md", self.page_folder())
     }
@@ -54,7 +52,6 @@ impl Draft {
         }
     }
 
-    /// `None` if there is no such file.
     pub(crate) fn text(&self, path: &ProjectPath) -> Result<Option<&str>, NotText> {
         if let Some(changed) = self.changed.get(path) {
             return Ok(changed.as_deref());
@@ -87,7 +84,7 @@ impl Draft {
         self.base.keys().any(|known| known.as_str() == path)
     }
 
-    /// Files are ordered by path.
+    /// Ordered by path.
     pub(crate) fn below(&self, folder: &str) -> Vec<(&ProjectPath, &[u8])> {
         let prefix = format!("{folder}/");
         let paths: BTreeSet<&ProjectPath> = self.base.keys().chain(self.changed.keys()).collect();
@@ -125,7 +122,6 @@ impl Draft {
             .collect()
     }
 
-    /// Returns the changes whose bytes differ from the committed files.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let differing = self.changed.iter().filter(|(path, text)| {
             let now = text.as_deref().map(str::as_bytes);

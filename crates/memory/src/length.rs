@@ -2,7 +2,6 @@
 
 pub const LONGEST_NOTE: usize = 200_000;
 
-/// In characters; `None` if the note is short enough.
 pub(crate) fn beyond_limit(note: &str) -> Option<usize> {
     Some(note.chars().count()).filter(|length| *length > LONGEST_NOTE)
 }

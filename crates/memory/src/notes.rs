@@ -1,11 +1,10 @@
-//! What is handed in as notes: conversations in pieces, and texts that teach nothing.
+//! Prepares notes: splits conversations, and detects texts that teach nothing.
 
 use serde_json::Value;
 
 /// Maximum characters of a piece of a conversation.
 const LONGEST_PIECE: usize = 40_000;
 
-/// Words that say nothing about data.
 const COURTESIES: &[&str] = &[
     "a", "again", "all", "alright", "and", "are", "bitte", "bonjour", "bye", "cheers", "ciao",
     "cool", "danke", "dank", "dir", "done", "evening", "everyone", "fine", "for", "good",
@@ -16,21 +15,17 @@ const COURTESIES: &[&str] = &[
     "very", "vielen", "welcome", "well", "works", "yep", "yes", "you", "your",
 ];
 
-/// Courtesies that answer a question in a conversation.
 const ANSWERS: &[&str] = &["ja", "nein", "no", "ok", "okay", "sure", "yep", "yes"];
 
-/// Longer texts may say something, whatever their words are.
 const MOST_COURTEOUS: usize = 12;
 
-/// Words of a line from which on it is prose, if it has no signs of code.
 const WORDS_OF_PROSE: usize = 3;
 
-/// Why a text cannot teach anything, so that no model has to be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worthless {
     NoWords,
     Courtesy,
-    /// Code of a program without a comment. SQL and YAML speak of tables and measures.
+    /// Program code without a comment. SQL and YAML are about tables and measures.
     Code,
 }
 
@@ -44,7 +39,6 @@ impl Worthless {
     }
 }
 
-/// Returns why a text cannot teach anything; `None` if it may.
 pub fn worthless(text: &str) -> Option<Worthless> {
     if !text.chars().any(char::is_alphabetic) {
         return Some(Worthless::NoWords);
@@ -117,24 +111,20 @@ fn is_line_of_code(line: &str) -> bool {
     (ends || begins || has_sign || is_bracket) && !is_sentence
 }
 
-/// What was read of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
-    /// The conversation in pieces for one capture each, in order.
     pub pieces: Vec<String>,
-    /// Messages with words.
     pub messages: usize,
-    /// Lines that are no JSON.
     pub unreadable: usize,
 }
 
-/// A text without any message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the transcript has no message of a user or an assistant")]
 pub struct NoMessages;
 
-/// Reads a conversation: JSON lines with messages, as Claude Code stores them, or plain text. Results of tools,
-/// reasoning, side conversations and courtesies are left out.
+/// Reads a conversation: JSON lines with messages, as Claude Code stores them, or plain text. Skips
+/// tool results,
+/// reasoning, side conversations and courtesies.
 ///
 /// # Errors
 ///
@@ -170,7 +160,6 @@ pub fn read_conversation(text: &str) -> Result<Conversation, NoMessages> {
     })
 }
 
-/// Returns one message as text; `None` if it says nothing.
 fn message(line: &Value) -> Option<String> {
     let is_set = |key: &str| line.get(key) == Some(&Value::Bool(true));
     if is_set("isMeta") || is_set("isSidechain") {
@@ -199,7 +188,7 @@ fn message(line: &Value) -> Option<String> {
         _ => return None,
     };
     let text = text.trim();
-    // Commands of the program itself, and what it adds to messages.
+    // Commands of the program itself, and its additions to messages.
     let is_foreign = [
         "<command-",
         "<local-command",
@@ -241,7 +230,7 @@ fn pieces(parts: Vec<String>) -> Vec<String> {
     pieces
 }
 
-/// Cuts a long part, at the end of a line if there is one in its second half.
+/// Cuts at the end of a line if there is one in the second half.
 fn cut(part: &str) -> Vec<String> {
     let mut rest = part;
     let mut cut = Vec::new();

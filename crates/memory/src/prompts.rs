@@ -7,7 +7,7 @@ use ktx_secrets::Redactor;
 
 pub(crate) const SYSTEM: &str = include_str!("prompts/capture.system.md");
 
-/// Maximum pages and sources listed in a prompt; the model finds the others with tools.
+/// The model finds the others with tools.
 pub(crate) const LISTED: usize = 300;
 
 pub(crate) type Sources = [(String, Vec<String>)];
@@ -15,17 +15,15 @@ pub(crate) type Sources = [(String, Vec<String>)];
 pub(crate) struct KnownNames<'a> {
     pub(crate) pages: &'a [(String, String)],
     pub(crate) sources: Option<(&'a str, &'a Sources)>,
-    /// The most that are listed of each.
     pub(crate) most: usize,
 }
 
-/// Maximum names that a prompt about a text lists.
 pub(crate) const NEAREST: usize = 30;
 
-/// Letters of the shortest word that counts.
 const SHORTEST_WORD: usize = 3;
 
-/// Returns the names that share the most words with a text, the nearest first; in their order if they are few.
+/// Returns the names that share the most words with a text, nearest first. Few names keep their
+/// order.
 pub(crate) fn nearest<T>(names: Vec<T>, text: &str, words: impl Fn(&T) -> String) -> Vec<T> {
     if names.len() <= NEAREST {
         return names;
@@ -89,8 +87,8 @@ pub(crate) fn task(label: &str, note: &str, known: &str) -> String {
     )
 }
 
-/// Returns foreign text between two fence lines that do not occur in it, introduced by `what`.
-/// Redacts text that looks like a password or key.
+/// Puts foreign text between two fence lines that do not occur in it, introduced by `what`. Redacts
+/// secrets.
 pub fn fenced(what: &str, text: &str) -> String {
     let text = Redactor::new().redact(text);
     let text = text.as_str();
@@ -123,7 +121,6 @@ pub fn one_line(text: &str) -> String {
     plain.take(300).collect()
 }
 
-/// Returns a line of `=` that is longer than any in the text.
 fn fence(note: &str) -> String {
     let longest = note
         .lines()

@@ -1,5 +1,5 @@
-//! Resumable loops: stores each turn on a workspace as soon as it is paid for, so that the next run can
-//! continue an interrupted loop.
+//! Resumable loops: stores each turn as soon as it is paid for, so that the next run can continue
+//! an interrupted loop.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,28 +23,23 @@ use crate::{Changeset, DraftWorkspace, one_line};
 /// Increment when transcripts of an older ktx can no longer be continued.
 const FORMAT: u32 = 1;
 
-/// Consecutive runs without progress after which a transcript is dropped.
 const MOST_STUCK: usize = 3;
 
-/// Stores the transcript of one work item until the item is done. The transcript holds the model's
-/// replies and the tool results; the initial request is stored as a hash only.
+/// Stores the transcript of one work item until the item is done. The initial request is stored as
+/// a hash only.
 pub trait TranscriptStore: Send + Sync {
-    /// Returns the stored lines, oldest first.
     fn lines(&self) -> Vec<String>;
 
-    /// Appends a line. A line that cannot be stored is lost, and its turn is paid for again.
+    /// A line that cannot be stored is lost, and its turn is paid for again.
     fn append(&self, line: &str);
 
     fn clear(&self);
 
-    /// Reports that an earlier loop of this many turns is continued.
     fn continued(&self, turns: usize);
 }
 
-/// The store of a loop and the model that ran it.
 #[derive(Clone)]
 pub struct KeptLoop {
-    /// The store of the work item.
     pub store: Arc<dyn TranscriptStore>,
     /// The backend and its model: no other model continues the loop.
     pub model: String,
@@ -62,10 +57,8 @@ impl std::fmt::Debug for KeptLoop {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum TranscriptLine {
-    /// A hash of the initial request.
     Input(String),
     Message(Message),
-    /// A run that ended without a new message.
     Stuck,
 }
 
@@ -73,13 +66,11 @@ struct LoopTranscript {
     store: Arc<dyn TranscriptStore>,
     input: String,
     earlier: Vec<Message>,
-    /// Whether the store holds lines of this loop.
     is_begun: Mutex<bool>,
     has_grown: AtomicBool,
 }
 
 impl LoopTranscript {
-    /// Opens the transcript of a loop with this input. Clears the store if it holds another input.
     fn open(store: Arc<dyn TranscriptStore>, input: String) -> Self {
         let lines = store.lines();
         let mut lines = lines
@@ -167,18 +158,14 @@ const fn is_spoiled(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// How a prepared loop begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoopStart {
-    /// Without the work of an earlier run.
     Fresh,
-    /// In the conversation of an earlier run, after its last turn.
     Resumed,
-    /// In a new conversation, on a draft that holds what an earlier run wrote.
+    /// In a new conversation, with the draft of an earlier run.
     Restarted,
 }
 
-/// A prepared loop that decides what happens to its transcript.
 pub struct BegunLoop {
     kept: Option<Arc<LoopTranscript>>,
     start: LoopStart,
@@ -195,8 +182,8 @@ impl BegunLoop {
         self.start
     }
 
-    /// Ends the loop. A failed loop keeps its transcript, unless the same conversation would fail
-    /// again. The caller commits the changes of a successful loop and then clears the store.
+    /// A failed loop keeps its transcript, unless the same conversation would fail again. The
+    /// caller commits the changes of a successful loop and then clears the store.
     pub fn end(self, outcome: &LoopOutcome) {
         if let (Some(kept), Some(error)) = (self.kept, &outcome.error) {
             kept.failed(error.kind);
@@ -204,14 +191,10 @@ impl BegunLoop {
     }
 }
 
-/// Prepares a loop on a workspace with a clean draft. With a [`KeptLoop`], each turn is stored as soon
-/// as it is paid for. An interrupted loop with the same input is continued: its writes are replayed
-/// on the draft, and a backend that supports it resumes after the last turn. Other backends restart
-/// the conversation with a prompt that lists what the draft already holds.
-///
-/// # Errors
-///
-/// A fault of the program: the tools cannot be built.
+/// Prepares a loop on a workspace with a clean draft. An interrupted loop with the same input is
+/// continued: its writes are replayed on the draft, and a backend that supports it resumes after
+/// the last turn. Other backends restart the conversation with a prompt that lists the content of
+/// the draft.
 pub async fn begin_loop(
     workspace: &DraftWorkspace,
     mut request: LoopRequest,
@@ -285,8 +268,6 @@ fn input_of(request: &LoopRequest, workspace: &DraftWorkspace, model: &str) -> S
         })
 }
 
-/// Lists what the draft holds of an interrupted loop, for a model that no longer has the
-/// conversation.
 fn already_made(made: &Changeset) -> String {
     let names = |names: &[String]| {
         if names.is_empty() {
@@ -303,7 +284,6 @@ fn already_made(made: &Changeset) -> String {
     )
 }
 
-/// Wraps the tools so that every writing call is stored with its result.
 fn recorded(tools: &ToolSet, kept: &Arc<LoopTranscript>) -> Result<ToolSet, ToolSetError> {
     let tools = tools.iter().map(|tool| {
         let mut tool: ToolDescriptor = tool.clone();

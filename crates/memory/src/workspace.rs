@@ -17,8 +17,8 @@ use crate::draft::Draft;
 use crate::prompts::{self, KnownNames};
 use crate::tools::{DraftState, Quota, SharedDraft, Warehouse, catalog_of, listing, locked, tools};
 
-/// A draft on which a model works. Writes are checked and stay in the draft until the caller
-/// publishes [`DraftWorkspace::made`].
+/// A draft and its tools. Writes are checked and stay in the draft until the caller publishes
+/// [`DraftWorkspace::made`].
 pub struct DraftWorkspace {
     shared: SharedDraft,
     context: Arc<dyn ProjectContext>,
@@ -32,17 +32,15 @@ impl std::fmt::Debug for DraftWorkspace {
 
 #[derive(Debug, Default, Clone)]
 pub struct Changeset {
-    /// Keys of the pages that were written or removed.
     pub wiki: Vec<String>,
     pub sl: Vec<String>,
-    /// References from those pages to sources, as `page -> source`.
+    /// As `page -> source`.
     pub xrefs: Vec<String>,
     pub changes: Vec<Change>,
     files: BTreeMap<String, ProjectPath>,
 }
 
 impl Changeset {
-    /// Returns the removals of pages, of sources with their files, and of all these files.
     pub fn removals(
         pages: Vec<String>,
         sources: Vec<(String, ProjectPath)>,
@@ -57,7 +55,6 @@ impl Changeset {
         }
     }
 
-    /// Returns the part of these changes whose paths satisfy `is_kept`.
     #[must_use]
     pub fn part(&self, is_kept: impl Fn(&ProjectPath) -> bool) -> Self {
         let mut part = self.clone();
@@ -79,12 +76,7 @@ impl Changeset {
 }
 
 impl DraftWorkspace {
-    /// Opens a workspace on the committed files below `wiki/global` and the warehouse's
-    /// `semantic-layer` folder. Without a warehouse, only pages can be written.
-    ///
-    /// # Errors
-    ///
-    /// If the project cannot be read.
+    /// Without a warehouse, only pages can be written.
     pub async fn new(
         context: Arc<dyn ProjectContext>,
         warehouse: Option<(ConnectionId, Dialect)>,
@@ -93,12 +85,6 @@ impl DraftWorkspace {
         Self::open(context, warehouse, Draft::new(files)).await
     }
 
-    /// Opens a workspace on the committed pages of one user, which only that user sees; `context` is the project as
-    /// that user sees it.
-    ///
-    /// # Errors
-    ///
-    /// If the project cannot be read.
     pub(crate) async fn of_user(
         context: Arc<dyn ProjectContext>,
         user: UserId,
@@ -149,7 +135,7 @@ impl DraftWorkspace {
         })
     }
 
-    /// Removing a page counts as an update.
+    /// Removals count as updates.
     pub fn limit(&self, quota: Quota) {
         locked(&self.shared).quota = Some(quota);
     }
@@ -158,29 +144,21 @@ impl DraftWorkspace {
         locked(&self.shared).used()
     }
 
-    /// True if a write was refused for the quota.
     pub fn quota_reached(&self) -> bool {
         locked(&self.shared).quota_reached
     }
 
-    /// Returns the tools: reads of the project and checked writes. None of them runs a statement.
-    ///
-    /// # Errors
-    ///
-    /// A fault of the program.
     pub fn tools(&self) -> Result<Vec<ToolDescriptor>, ToolSetError> {
         tools(&self.context, &self.shared)
     }
 
-    /// Files are ordered by path.
     pub(crate) fn committed(&self, mut show: impl FnMut(&ProjectPath, &[u8])) {
         for (path, bytes) in locked(&self.shared).draft.committed() {
             show(path, bytes);
         }
     }
 
-    /// Replays the writing calls of an earlier conversation on a clean draft. If any call ends
-    /// differently than it did then, resets the draft and returns false.
+    /// If any result differs, resets the draft and returns false.
     pub(crate) async fn repeat(&self, tools: &ToolSet, messages: &[Message]) -> bool {
         for (index, message) in messages.iter().enumerate() {
             let results = messages
@@ -218,12 +196,10 @@ impl DraftWorkspace {
         session.quota_reached = false;
     }
 
-    /// A prompt begins with these lists.
     pub fn known_names(&self) -> String {
         self.names_about(None)
     }
 
-    /// As [`Self::known_names`], but only the names nearest to a text if there are many.
     pub fn known_names_near(&self, text: &str) -> String {
         self.names_about(Some(text))
     }
@@ -254,7 +230,6 @@ impl DraftWorkspace {
         })
     }
 
-    /// Returns the sources of the warehouse as the draft has them; none without a warehouse.
     pub fn catalog(&self) -> Option<Catalog> {
         let session = locked(&self.shared);
         let warehouse = session.warehouse.as_ref()?;
@@ -289,7 +264,6 @@ impl DraftWorkspace {
     }
 }
 
-/// Returns whether a call failed; `None` if it has no result.
 fn end_of(call: &str, results: &[ContentBlock]) -> Option<bool> {
     results.iter().find_map(|block| match block {
         ContentBlock::ToolResult {
@@ -301,8 +275,7 @@ fn end_of(call: &str, results: &[ContentBlock]) -> Option<bool> {
     })
 }
 
-/// Returns the pages whose files on disk differ from the committed ones: a person is still
-/// editing them.
+/// A person is still editing pages that differ from the committed ones.
 async fn uncommitted(
     context: &Arc<dyn ProjectContext>,
     draft: &Draft,

@@ -1,11 +1,11 @@
-//! Refuses invisible characters in text, and file names that some systems cannot store.
+//! Rejects invisible characters in text, and file names that some systems cannot store.
 
 use ktx_tool_descriptors::ToolError;
 
 /// Device names on Windows, reserved in any case and with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Refuses control characters and characters that make a text look like a different one.
+/// Rejects control characters and characters that make a text look like a different one.
 pub(super) fn check_letters(what: &str, text: &str) -> Result<(), ToolError> {
     for (index, line) in text.lines().enumerate() {
         if let Some(letter) = line.chars().find(|letter| is_hidden(*letter)) {

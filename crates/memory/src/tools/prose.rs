@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use ktx_diagnostics::nearest;
 use ktx_semantic_layer::{Catalog, Source};
 
-/// File extensions: a name that ends with one of them is not a column.
 const ENDINGS: [&str; 12] = [
     "csv", "json", "lkml", "lookml", "md", "parquet", "py", "sql", "txt", "view", "yaml", "yml",
 ];
 
-/// Returns an error if the text names a part that its source does not have. Ignores names that the
-/// text contained before.
+/// Ignores names that the text contained before.
 pub(super) fn unknown(catalog: &Catalog, before: Option<&str>, text: &str) -> Option<String> {
     let before: BTreeSet<(&str, &str)> = before.into_iter().flat_map(dotted_names).collect();
     dotted_names(text)
@@ -40,7 +38,6 @@ fn parts(source: &Source) -> Vec<&str> {
     columns.chain(measures).chain(segments).collect()
 }
 
-/// Returns the pairs of plain names joined by a dot in backticks.
 fn dotted_names(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let quoted = text
         .lines()

@@ -1,4 +1,4 @@
-//! Checks whether some of the changes of a draft can be kept without the others.
+//! Checks whether some of the changes of a draft are valid without the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,8 +12,7 @@ use super::sources::{catalog_of, findings};
 use super::wiki::targets;
 use crate::draft::Draft;
 
-/// Returns whether the changes add no errors: every source that was valid stays valid, and no page
-/// gets a link to a missing page.
+/// Returns whether every valid source stays valid and no page gets a link to a missing page.
 pub fn is_sound(
     files: &BTreeMap<ProjectPath, Vec<u8>>,
     changes: &[Change],
@@ -42,7 +41,7 @@ pub fn is_sound(
     is_right && dangling(&after).is_subset(&dangling(&before))
 }
 
-/// Returns the dangling links between pages, as (page, target).
+/// As (page, target).
 fn dangling(draft: &Draft) -> BTreeSet<(String, String)> {
     let keys = draft.keys();
     let keys: BTreeSet<&str> = keys.iter().map(WikiKey::as_str).collect();

@@ -82,7 +82,6 @@ fn changes(session: &DraftState) -> Vec<(String, Option<String>)> {
         .collect()
 }
 
-/// Comments, unknown keys and line endings outside the edit survive.
 #[test]
 fn an_edit_leaves_every_other_byte() {
     let mut session = session();

@@ -48,7 +48,6 @@ fn a_loop_is_continued_with_the_same_input_alone() {
     assert_eq!(store.lines(), Vec::<String>::new());
 }
 
-/// A line of another version, or a truncated line, ends the readable part.
 #[test]
 fn a_line_that_cannot_be_read_ends_the_transcript() {
     let store = Arc::new(Memory::default());
