@@ -1,4 +1,4 @@
-//! An embeddings server that speaks OpenAI's protocol.
+//! A client for an embeddings server that speaks OpenAI's protocol.
 
 use std::time::Duration;
 
@@ -16,16 +16,15 @@ use serde_json::json;
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 
-/// Maximum length of an answer.
 const ANSWER_BYTES: usize = 64 << 20;
 
-/// Number of texts of one request if the settings do not say.
+/// Default texts per request.
 const BATCH: usize = 64;
 
-/// Maximum letters of the server's own words in a message.
+/// Maximum characters of the server's own message.
 const WORDS: usize = 200;
 
-/// What a server answers that does not take one of the texts: too long, empty, not allowed.
+/// Statuses for a rejected text: too long, empty, not allowed.
 const OF_TEXTS: [u16; 3] = [400, 413, 422];
 
 const RETRIES: RetryPolicy = RetryPolicy {
@@ -36,21 +35,16 @@ const RETRIES: RetryPolicy = RetryPolicy {
     longest_delay: Duration::from_secs(20),
 };
 
-/// What is known of a server.
 #[derive(Debug)]
 pub struct ServerSettings {
-    /// The address that `/embeddings` is appended to.
+    /// The URL that `/embeddings` is appended to.
     pub base: String,
-    /// The key, if the server wants one.
     pub key: Option<Secret>,
     pub model: String,
-    /// The length of the vectors to ask for; `None` leaves it to the model.
     pub dimensions: Option<u64>,
-    /// The number of texts of one request.
     pub batch: Option<u64>,
 }
 
-/// Why a server cannot be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error(
@@ -63,26 +57,20 @@ pub enum ServerError {
     Client(String),
 }
 
-/// An embeddings server.
 #[derive(Debug)]
 pub struct Server {
     client: Client,
     base: BaseUrl,
     login: Option<HeaderValue>,
     redactor: Redactor,
-    /// The model as the server calls it.
     asked: String,
     dimensions: Option<u64>,
     batch: usize,
-    /// The model with everything on which its vectors depend.
+    /// The model and all settings that affect its vectors.
     model: String,
 }
 
 impl Server {
-    /// Prepares a client. Asks nothing.
-    ///
-    /// # Errors
-    /// [`ServerError`].
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let base = BaseUrl::parse(&settings.base)
             .ok_or_else(|| ServerError::Address(ktx_secrets::redact_url(&settings.base)))?;
@@ -165,7 +153,6 @@ impl Server {
         self.ordered(answer, texts.len())
     }
 
-    /// Returns the vectors in the order of the texts.
     fn ordered(&self, mut answer: Answer, texts: usize) -> Result<Vec<Vec<f32>>, VectorsError> {
         answer.data.sort_by_key(|entry| entry.index);
         let is_whole = answer.data.len() == texts
@@ -243,7 +230,6 @@ struct Entry {
     embedding: Vec<f32>,
 }
 
-/// The server's own words about a failure.
 fn words(bytes: &[u8]) -> String {
     let body: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
     let places = ["/error/message", "/message", "/error"];

@@ -1,4 +1,4 @@
-//! A table of token vectors. The vector of a text is the mean of those of its tokens.
+//! A table of token vectors. The vector of a text is the mean of its tokens' vectors.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,10 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::tokens::Vocabulary;
 
-/// Maximum length of the header of a safetensors file.
 const LONGEST_HEADER: usize = 1 << 20;
 
-/// Why a file is not a table.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TableError {
     #[error("line {line} does not have a word and as many numbers as the other lines")]
@@ -34,7 +32,6 @@ pub enum TableError {
     Empty,
 }
 
-/// How a number is stored.
 #[derive(Debug, Clone, Copy)]
 enum NumberType {
     Half,
@@ -60,7 +57,6 @@ impl NumberType {
     }
 }
 
-/// The value of a half-precision number.
 fn half(bits: u16) -> f32 {
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let exponent = i32::from((bits >> 10) & 0x1F);
@@ -72,11 +68,9 @@ fn half(bits: u16) -> f32 {
     }
 }
 
-/// A table of token vectors.
 #[derive(Debug)]
 pub struct Table {
     bytes: Vec<u8>,
-    /// Where the first vector begins.
     start: usize,
     numbers: NumberType,
     dimensions: usize,
@@ -85,11 +79,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads a table: lines of a word and its numbers, as `GloVe`, word2vec and fastText write them, or
+    /// Parses lines of a word and its numbers, as in `GloVe`, word2vec and fastText, or
     /// a safetensors file with its `tokenizer.json`.
-    ///
-    /// # Errors
-    /// [`TableError`].
     pub fn parse(bytes: Vec<u8>, tokenizer: Option<&[u8]>) -> Result<Self, TableError> {
         let mut hasher = Sha256::new();
         hasher.update(&bytes);
@@ -175,12 +166,11 @@ impl Table {
         })
     }
 
-    /// The length of the vectors.
     pub const fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// Returns the mean of the vectors of a text's tokens; zeros for a text without tokens.
+    /// Returns zeros for a text without tokens.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions];
         let mut count = 0.0_f32;
@@ -217,9 +207,7 @@ impl Vectors for Table {
     }
 }
 
-/// The header of a safetensors file.
 struct Header {
-    /// With the length field.
     length: usize,
     tensors: Vec<Tensor>,
 }
@@ -232,7 +220,6 @@ struct Tensor {
 }
 
 impl Header {
-    /// The largest matrix.
     fn table(&self) -> Option<&Tensor> {
         self.tensors
             .iter()
@@ -240,7 +227,7 @@ impl Header {
     }
 }
 
-/// Reads the header; `None` if the file is not a safetensors file.
+/// Returns `None` if the file is not a safetensors file.
 fn header(bytes: &[u8]) -> Option<Header> {
     let (length, rest) = bytes.split_at_checked(8)?;
     let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;

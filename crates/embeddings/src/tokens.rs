@@ -4,21 +4,19 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// Maximum length of a word in bytes; longer ones are encoded data.
+/// Maximum bytes of a word; longer ones are encoded data.
 const LONGEST_WORD: usize = 100;
 
-/// How a vocabulary marks where a word begins.
+/// Marks the beginning of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    /// Every entry is a whole word.
     Whole,
-    /// A prefix before the first token of a word.
+    /// A prefix of the first token of a word.
     Start(&'static str),
-    /// A prefix before all other tokens.
+    /// A prefix of all other tokens.
     Continued(&'static str),
 }
 
-/// The tokens with the numbers of their vectors.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     numbers: HashMap<String, usize>,
@@ -27,7 +25,6 @@ pub(crate) struct Vocabulary {
     case: LetterCase,
 }
 
-/// Whether a vocabulary tells capital letters from small ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LetterCase {
     Lower,
@@ -35,7 +32,6 @@ enum LetterCase {
 }
 
 impl Vocabulary {
-    /// A vocabulary of whole words in lower case.
     pub(crate) fn of_words(numbers: HashMap<String, usize>) -> Self {
         Self::new(numbers, Mark::Whole, LetterCase::Lower)
     }
@@ -50,7 +46,7 @@ impl Vocabulary {
         }
     }
 
-    /// Reads a `tokenizer.json`: the vocabulary of its model. `None` if it has none.
+    /// Returns `None` if `tokenizer.json` has no vocabulary.
     pub(crate) fn of_tokenizer(bytes: &[u8]) -> Option<Self> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let model = file.get("model")?;
@@ -89,8 +85,8 @@ impl Vocabulary {
         Some(Self::new(numbers, mark, case))
     }
 
-    /// Returns the vectors of a text by their numbers: for each word the longest tokens that it
-    /// begins with. Letters without a token are left out.
+    /// Splits each word greedily into the longest tokens, and returns their vector numbers. Skips
+    /// letters without a token.
     pub(crate) fn numbers(&self, text: &str) -> Vec<usize> {
         let mut found = Vec::new();
         let words = text.split(|letter: char| !letter.is_alphanumeric());
@@ -123,7 +119,6 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the longest token at the beginning, or the length of one letter.
     fn longest(&self, rest: &str, prefix: &str) -> (usize, Option<usize>) {
         let mut end = rest.len().min(self.longest);
         while end > 0 {

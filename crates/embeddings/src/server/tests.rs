@@ -1,4 +1,4 @@
-//! What the server is asked, and what becomes of its answers.
+//! Tests requests to the server, and its answers.
 
 use serde_json::{Value, json};
 use wiremock::matchers::{body_json, header, method, path};
@@ -41,7 +41,7 @@ fn vectors(entries: &[(usize, Value)]) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({ "data": data.collect::<Vec<_>>() }))
 }
 
-/// KTX-08: batches of the configured size; the server checks key, model and dimensions.
+/// KTX-08.
 #[tokio::test]
 async fn asks_in_batches_and_puts_the_vectors_in_order() {
     let server = MockServer::start().await;

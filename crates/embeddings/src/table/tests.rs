@@ -1,10 +1,9 @@
-//! Tables in the formats that ktx reads.
+//! Tests of the supported table formats.
 
 use super::*;
 
 const LINES: &str = "3 2\nsales 1 0\nrevenue 0.5 0.5\nWeather 0 -1\n";
 
-/// A safetensors file with one matrix.
 fn tensors(kind: &str, shape: [usize; 2], numbers: &[u8]) -> Vec<u8> {
     let header = serde_json::json!({
         "__metadata__": { "format": "pt" },
@@ -23,7 +22,7 @@ fn tokenizer(model: &str, vocabulary: &serde_json::Value) -> Vec<u8> {
     file.to_string().into_bytes()
 }
 
-/// KTX-08: the mean of the words that the table has; other words do not count.
+/// KTX-08.
 #[test]
 fn reads_lines_of_words_and_numbers() {
     let table = Table::parse(LINES.as_bytes().to_vec(), None).expect("a table");
