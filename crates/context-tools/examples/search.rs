@@ -1,5 +1,5 @@
-//! Measures search over ten thousand pages and prints one line of JSON: processor time of a bare
-//! full-text insert of the same text, of the first index, and of a query while nothing changes.
+//! Measures search over ten thousand pages: processor time of a bare full-text insert, the first
+//! index, and a query without changes.
 #![expect(
     clippy::expect_used,
     clippy::disallowed_methods,
@@ -25,15 +25,12 @@ use serde_json::json;
 
 use crate::warehouse::{Notes, TestWarehouses};
 
-/// How many times the questions are asked.
 const ROUNDS: u32 = 4;
 
-/// Words that most texts have.
 const FUNCTION_WORDS: &[&str] = &[
     "the", "of", "and", "to", "in", "is", "for", "that", "are", "with", "by", "from", "on", "not",
 ];
 
-/// A deterministic source of numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -45,7 +42,6 @@ impl Numbers {
         usize::try_from((self.0 >> 33) % u64::try_from(bound).expect("a number")).expect("a number")
     }
 
-    /// A word: few are frequent, most are rare.
     fn word(&mut self) -> String {
         let rank = (0..3)
             .map(|_| self.below(27))
@@ -54,7 +50,6 @@ impl Numbers {
     }
 }
 
-/// The word of a rank, made of syllables.
 fn spelled(rank: usize) -> String {
     const HEADS: &[&str] = &[
         "b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr", "ch",
@@ -109,8 +104,7 @@ fn question(numbers: &mut Numbers) -> String {
     words.join(" ")
 }
 
-/// Returns the processor time of all threads of this process in milliseconds; the kernel counts
-/// hundredths of a second.
+/// Of all threads, in milliseconds; the kernel counts hundredths of a second.
 fn processor_time() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let after = text.rsplit(')').next().expect("a name in brackets");
@@ -119,7 +113,6 @@ fn processor_time() -> f64 {
     (ticks(11) + ticks(12)) * 10.0
 }
 
-/// Reads all pages and inserts them into a full-text table, as little work as any index takes.
 fn insert_bare(pages: &Path, place: &Path) {
     let mut db = rusqlite::Connection::open(place).expect("a database");
     db.pragma_update(None, "journal_mode", "wal")
@@ -155,7 +148,7 @@ fn context(root: &Path) -> FileContext {
         withheld: WithheldParts::default(),
         policy: None,
         audit: Arc::new(Notes::default()),
-        // The pages were written long ago.
+        // Makes the pages old.
         now: || std::time::SystemTime::now() + Duration::from_mins(1),
     })
 }

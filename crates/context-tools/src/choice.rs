@@ -1,4 +1,4 @@
-//! The warehouse of a request that names none: the only one, or the only one that has what the request asks for.
+//! Chooses the warehouse of a request that names none.
 
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure, excerpt};
@@ -6,27 +6,18 @@ use ktx_diagnostics::{Code, Failure, excerpt};
 use crate::context::{ProjectContext, warehouse_of, warehouses_of};
 use crate::reader::Reader;
 
-/// The warehouses that a request may be for.
 pub(crate) enum Candidates {
-    /// The one that is named, or the only one.
     One(Connection),
-    /// Several, and none is named.
     Several(Vec<Connection>),
 }
 
-/// What a warehouse has of what a request asks for.
 pub(crate) enum Match {
-    /// All of it.
     Complete,
-    /// Not all of it, and what is missing.
     Missing(String),
-    /// It could not be found out, and why.
     Unreadable(String),
-    /// The request fails there for another reason.
     Refused(Failure),
 }
 
-/// The warehouse of this id, or those that there are.
 pub(crate) async fn candidates(
     context: &dyn ProjectContext,
     id: Option<&str>,
@@ -40,7 +31,7 @@ pub(crate) async fn candidates(
     warehouse_of(context, id).await.map(Candidates::One)
 }
 
-/// The only warehouse that has everything; a warehouse that could not be looked into may have it as well.
+/// An unreadable warehouse may have everything as well.
 pub(crate) fn choose(
     matches: Vec<(Connection, Match)>,
     reader: Reader,
@@ -82,7 +73,7 @@ pub(crate) fn choose(
         return Ok(only);
     }
     match (refused.pop(), refused.is_empty()) {
-        // Only this one has the names; what else is wrong is reported from there.
+        // Only this warehouse has the names, so its failure is the one to report.
         (Some((connection, _)), true) => Ok(connection),
         (Some((_, failure)), false) => Err(failure),
         (None, _) => {

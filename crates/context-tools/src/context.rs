@@ -19,83 +19,56 @@ use crate::scans::ScanSnapshot;
 use crate::state::ProjectState;
 use crate::wire::SourceList;
 
-/// One statement that was sent, or refused, on behalf of an agent or a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// What asked: `sl_query` or `sql_execution`.
+    /// `sl_query` or `sql_execution`.
     pub tool: &'static str,
-    /// The caller's id of the call.
     pub call_id: String,
-    /// The connection.
     pub connection: ConnectionId,
-    /// The SQL as it was sent; as it was given when it was refused.
+    /// As sent, or as given if it was refused.
     pub sql: String,
-    /// How it ended.
     pub outcome: AuditOutcome,
 }
 
-/// How a statement ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditOutcome {
-    /// Rows were read.
-    Executed {
-        /// How many were handed out.
-        rows: usize,
-    },
-    /// The read-only gate refused it; nothing was sent.
-    Refused {
-        /// The code of the refusal.
-        code: Code,
-    },
-    /// The warehouse or the connection failed.
-    Failed {
-        /// The code of the failure.
-        code: Code,
-    },
+    Executed { rows: usize },
+    Refused { code: Code },
+    Failed { code: Code },
 }
 
-/// Whether statements can run on a connection.
 #[derive(Debug, Clone)]
 pub enum Runner {
-    /// They can.
     Ready(Arc<dyn Connector>),
-    /// This build has no connector for the driver: queries are compiled and not run.
+    /// The driver has no connector: queries are compiled but not run.
     CompileOnly {
-        /// Why, for people.
         reason: String,
     },
 }
 
-/// What a catalog is asked for.
 #[derive(Debug, Clone)]
 pub enum Need {
-    /// The answer to a query.
     Query(Box<SemanticQuery>),
-    /// The text of a source.
     Text(String),
 }
 
-/// What the tools need of a project. Everything is read when it is asked for and read again when
-/// its files have changed; nothing is written but the search index, listings and the audit log.
+/// What the tools need of a project. Files are read on demand; only the index, listings and audit
+/// log are written.
 #[async_trait]
 pub trait ProjectContext: Send + Sync {
-    /// Who reads the answers.
     fn reader(&self) -> Reader;
 
-    /// The connections of `ktx.yaml`, in their order there.
     async fn connections(&self) -> Result<Vec<Connection>, Failure>;
 
-    /// The connections that have a folder under `semantic-layer/`, in the order of their ids.
+    /// Lists the connections with a folder under `semantic-layer/`, ordered by id.
     async fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure>;
 
-    /// What runs statements on a warehouse. Reaches nothing.
+    /// Returns the connector of a warehouse. Connects to nothing.
     async fn runner(&self, connection: &Connection) -> Result<Runner, Failure>;
 
-    /// The semantic sources of a connection; empty when it has none.
     async fn catalog(&self, connection: &ConnectionId) -> Result<Arc<Catalog>, Failure>;
 
-    /// The semantic sources of a connection, of which those may be read alone that are needed: the answer is that of
-    /// the whole catalog.
+    /// Reads at least the sources that `need` requires; the answer is the same.
     async fn catalog_for(
         &self,
         connection: &ConnectionId,
@@ -104,48 +77,42 @@ pub trait ProjectContext: Send + Sync {
         self.catalog(connection).await
     }
 
-    /// The listing of a connection's sources, with what is wrong in their files.
     async fn listing(&self, connection: &ConnectionId) -> Result<SourceList, Failure> {
         let catalog = self.catalog(connection).await?;
         Ok(documents::source_list(connection, &catalog))
     }
 
-    /// Where the pages lie that the user sees, one for each key, ordered by key.
+    /// Lists the visible pages, one per key, ordered by key.
     async fn page_paths(&self) -> Result<Vec<PagePath>, Failure>;
 
-    /// What lies among the pages and is not read, in words.
     async fn unread_pages(&self) -> Result<Vec<String>, Failure> {
         Ok(Vec::new())
     }
 
-    /// The pages at these places, in their order; those that are no longer there are left out.
+    /// Reads these pages in order; omits removed ones.
     async fn pages(&self, paths: &[PagePath]) -> Result<Vec<Arc<Page>>, Failure>;
 
-    /// The last scan of a connection; `None` when it was never scanned.
+    /// Returns the last scan; `None` if the connection was never scanned.
     async fn snapshot(
         &self,
         connection: &ConnectionId,
     ) -> Result<Option<Arc<ScanSnapshot>>, Failure>;
 
-    /// The joins that the last scan of a connection has found, with the decisions about them; `None` when no scan that
-    /// can be read has looked for joins.
+    /// The joins found by the last scan, with the decisions about them.
     async fn links(&self, _connection: &ConnectionId) -> Option<Found> {
         None
     }
 
-    /// Answers queries in their order, after bringing the index up to date once.
+    /// Updates the index once, then answers the queries in order.
     async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure>;
 
-    /// What the files of the project are now.
     async fn state(&self) -> Result<ProjectState, Failure> {
         Ok(ProjectState::default())
     }
 
-    /// Notes one statement.
     fn audit(&self, entry: AuditEntry);
 }
 
-/// Answers one query.
 pub(crate) async fn search_one(
     context: &dyn ProjectContext,
     query: Query,
@@ -154,7 +121,6 @@ pub(crate) async fn search_one(
     Ok(outcomes.pop().unwrap_or_default())
 }
 
-/// The connection of this id.
 pub async fn connection_of(
     context: &dyn ProjectContext,
     text: &str,
@@ -172,7 +138,7 @@ pub async fn connection_of(
     }
 }
 
-/// The warehouse of this id; without an id the only warehouse that there is.
+/// Without an id, there must be only one warehouse.
 pub async fn warehouse_of(
     context: &dyn ProjectContext,
     id: Option<&str>,
@@ -181,13 +147,11 @@ pub async fn warehouse_of(
     find_warehouse(&connections, id, context.reader()).cloned()
 }
 
-/// Finds the warehouse of this id among the connections of a project; without an id the only
-/// warehouse that there is.
+/// Without an id, there must be only one warehouse.
 ///
 /// # Errors
 ///
-/// `unknown_connection` and `not_a_warehouse` for an id; `no_warehouse` and `connection_required`
-/// without one.
+/// `unknown_connection`, `not_a_warehouse`, `no_warehouse`, `connection_required`.
 pub fn find_warehouse<'a>(
     connections: impl IntoIterator<Item = &'a Connection>,
     id: Option<&str>,
@@ -223,7 +187,6 @@ pub fn find_warehouse<'a>(
     }
 }
 
-/// All warehouses, or the one of this id.
 pub async fn warehouses_of(
     context: &dyn ProjectContext,
     id: Option<&str>,

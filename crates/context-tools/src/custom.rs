@@ -1,4 +1,4 @@
-//! Tools that the owner of a project writes: a prepared statement or semantic query with typed parameters.
+//! Tools of a project's owner: a prepared statement or semantic query with typed parameters.
 
 mod file;
 mod run;
@@ -11,53 +11,43 @@ use serde_json::{Map, Value, json};
 pub use file::parse_tool;
 pub use run::{check_tool, custom_tools};
 
-/// One tool, as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CustomTool {
     pub name: String,
     pub title: String,
     pub description: String,
-    /// The file that describes it, inside the project.
     pub file: String,
-    /// The warehouse; the only one, or the only one that fits, if absent.
+    /// Chosen by the query if absent.
     pub connection: Option<String>,
     pub parameters: Vec<Parameter>,
     pub body: Body,
-    /// The most rows; the usual number if absent.
     pub max_rows: Option<usize>,
-    /// Where the statement or query stands.
     place: ktx_diagnostics::Location,
 }
 
-/// What a tool does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// A statement in the SQL of the warehouse.
     Sql(String),
-    /// The arguments of `sl_query`.
     Query(Map<String, Value>),
 }
 
-/// One parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     pub name: String,
     pub kind: ParameterKind,
     pub description: String,
-    /// The value of a call that gives none; such a call is refused if it is absent.
+    /// Required if absent.
     pub default: Option<Value>,
-    /// The only values.
     pub values: Vec<Value>,
 }
 
-/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     Text,
     Integer,
     Number,
     Boolean,
-    /// A day, `2026-01-31`.
+    /// `2026-01-31`.
     Date,
 }
 
@@ -70,7 +60,6 @@ impl ParameterKind {
         Self::Date,
     ];
 
-    /// The spelling in files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "string",
@@ -95,7 +84,6 @@ impl ParameterKind {
         schema.as_object().cloned().unwrap_or_default()
     }
 
-    /// A JSON value as a value of this type.
     fn value(self, value: &Value) -> Option<ParameterValue> {
         match (self, value) {
             (Self::Text, Value::String(text)) => Some(ParameterValue::Text(text.clone())),
@@ -117,7 +105,7 @@ impl ParameterKind {
         }
     }
 
-    /// A value with which a tool is tried before it is served.
+    /// A value for the check before the tool is served.
     fn sample(self) -> Value {
         match self {
             Self::Text => json!("a"),
@@ -146,7 +134,6 @@ fn is_date(text: &str) -> bool {
 }
 
 impl CustomTool {
-    /// The schema of the arguments.
     pub(crate) fn schema(&self) -> Value {
         let properties = self.parameters.iter().map(|parameter| {
             let mut schema = parameter.kind.schema();
@@ -168,7 +155,6 @@ impl CustomTool {
         })
     }
 
-    /// The value of each parameter in a call.
     fn values(&self, arguments: &Value) -> Result<Vec<(&str, Value, ParameterValue)>, Failure> {
         let wrong = |message: String, hint: String| {
             Failure::new(Code::InvalidArguments, message).hint(hint)
@@ -201,7 +187,6 @@ impl CustomTool {
         Ok(values)
     }
 
-    /// Arguments with which every part of the tool can be checked.
     fn samples(&self) -> Value {
         let sample = |parameter: &Parameter| {
             let first = parameter.values.first().cloned();
@@ -214,7 +199,6 @@ impl CustomTool {
         Value::Object(self.parameters.iter().map(sample).collect())
     }
 
-    /// What is done for a call: the body with values in place of its parameters.
     fn filled(&self, arguments: &Value, dialect: Dialect) -> Result<Body, Failure> {
         let values = self.values(arguments)?;
         let literal = |name: &str| {
@@ -240,7 +224,6 @@ impl CustomTool {
         }
     }
 
-    /// A problem of the statement or query, at its place.
     fn problem(&self, failure: &Failure) -> Diagnostic {
         let mut found = Diagnostic::error(failure.code, failure.message.clone());
         found.hints.clone_from(&failure.hints);
@@ -248,7 +231,7 @@ impl CustomTool {
     }
 }
 
-/// A value of a query: a text that is a parameter becomes its value, parameters within other texts become literals.
+/// A text that is a parameter becomes its value, parameters within other texts become literals.
 fn filled_value<'v>(
     value: &Value,
     fill: &impl Fn(&str) -> Result<String, Failure>,

@@ -1,4 +1,4 @@
-//! What the search index holds of pages, sources and scans.
+//! The search index's documents of pages, sources and scans.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,8 @@ use ktx_wiki::{Page, Scope};
 use crate::scans::Shown;
 use crate::wire::{Payload, SourceItem, SourceList};
 
-/// Most letters of a page that are searched.
 const PAGE_LETTERS: usize = 200_000;
 
-/// The document of one page.
 pub(crate) fn of_page(page: &Page) -> Document {
     let front = &page.front_matter;
     let lists = [&front.tags, &front.sl_refs, &front.tables];
@@ -36,7 +34,6 @@ pub(crate) fn of_page(page: &Page) -> Document {
     document
 }
 
-/// The sections of a page, as far as they are searched.
 fn sections(page: &Page) -> Vec<Section> {
     let mut left = PAGE_LETTERS;
     let mut sections = Vec::new();
@@ -54,7 +51,6 @@ fn sections(page: &Page) -> Vec<Section> {
     sections
 }
 
-/// The documents of all sources of a connection.
 pub(crate) fn of_catalog(
     connection: &ConnectionId,
     catalog: &Catalog,
@@ -103,7 +99,7 @@ pub(crate) fn of_catalog(
     documents
 }
 
-/// How queries name what the joins of a source find: `orders.billing_address`.
+/// As queries name the target: `orders.billing_address`.
 fn role_names(catalog: &Catalog, source: &Source) -> Vec<String> {
     let name = |join: &Join| {
         let alias = join.alias.clone();
@@ -112,7 +108,6 @@ fn role_names(catalog: &Catalog, source: &Source) -> Vec<String> {
     source.joins.iter().filter_map(name).collect()
 }
 
-/// The columns that are advertised.
 fn shown(source: &Source) -> impl Iterator<Item = &Column> {
     source
         .columns
@@ -159,7 +154,6 @@ fn of_source(
         }))
 }
 
-/// A source as listings show it.
 fn source_item(connection: &ConnectionId, summary: SourceSummary) -> SourceItem {
     SourceItem {
         connection_id: connection.to_string(),
@@ -172,7 +166,6 @@ fn source_item(connection: &ConnectionId, summary: SourceSummary) -> SourceItem 
     }
 }
 
-/// All sources of a catalog as listings show them, with what is wrong in their files.
 pub(crate) fn source_list(connection: &ConnectionId, catalog: &Catalog) -> SourceList {
     let items = catalog.list().into_iter();
     let diagnostics = catalog.diagnostics().iter().cloned().map(|mut found| {
@@ -189,12 +182,10 @@ pub(crate) fn source_list(connection: &ConnectionId, catalog: &Catalog) -> Sourc
     }
 }
 
-/// A path inside a connection's folder as a path inside the project.
 fn source_path(connection: &ConnectionId, path: &str) -> String {
     format!("semantic-layer/{connection}/{path}")
 }
 
-/// The documents of a scan: what may be shown of its tables.
 pub(crate) fn of_scan(connection: &ConnectionId, scan: &Shown<'_>) -> Vec<Document> {
     let mut documents = Vec::new();
     for table in scan.tables() {
@@ -237,6 +228,6 @@ pub(crate) fn of_scan(connection: &ConnectionId, scan: &Shown<'_>) -> Vec<Docume
 }
 
 fn payload(payload: &Payload) -> String {
-    // A payload is texts only, which always have a JSON form.
+    // Texts always have a JSON form.
     serde_json::to_string(payload).unwrap_or_default()
 }

@@ -1,7 +1,5 @@
-//! Where the context layer no longer says what is: names that the warehouse has lost, promises that
-//! its values break, links that lead nowhere.
-//!
-//! Everything is compared with the last scan. ktx asks neither a warehouse nor a model.
+//! Finds where the context layer no longer matches the last scan. Asks neither a warehouse nor a
+//! model.
 
 mod pages;
 mod promises;
@@ -16,22 +14,15 @@ use ktx_wiki::Page;
 
 use crate::scans::ScanSnapshot;
 
-/// What kind of drift a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DriftClass {
-    /// A source or a page names a table that the last scan does not have.
     LostTable,
-    /// A source names a column that its table does not have.
     LostColumn,
-    /// A measure, a segment, a join or a page refers to something that is gone.
     BrokenReference,
-    /// A column holds values that are not among the accepted ones.
     AcceptedValues,
-    /// A column breaks its `unique` or `not_null`.
     Constraint,
-    /// A link of a page leads to no page.
     BrokenLink,
-    /// What a page is about has changed after the page.
+    /// The subject of a page changed after the page.
     StalePage,
 }
 
@@ -46,7 +37,6 @@ impl DriftClass {
         Self::StalePage,
     ];
 
-    /// The spelling in results and arguments.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::LostTable => "lost_table",
@@ -60,17 +50,15 @@ impl DriftClass {
     }
 }
 
-/// One place where the context layer has drifted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DriftFinding {
-    /// The file inside the project, with the position if it is known.
+    /// Relative to the project.
     pub file: String,
     pub line: Option<u32>,
     pub column: Option<u32>,
     pub class: DriftClass,
     /// Lower case, no full stop, the object in backticks.
     pub message: String,
-    /// The next step.
     pub hint: String,
 }
 
@@ -92,7 +80,6 @@ impl DriftFinding {
     }
 }
 
-/// A warehouse as its files describe it, and as the last scan found it.
 #[derive(Debug, Clone)]
 pub struct DriftConnection {
     pub id: ConnectionId,
@@ -101,17 +88,15 @@ pub struct DriftConnection {
     pub role: DriftRole,
 }
 
-/// What a warehouse is for in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriftRole {
-    /// Its sources are compared with its scan.
     Checked,
-    /// Pages may name its tables and sources.
+    /// Pages can name its tables and sources.
     Named,
 }
 
 impl DriftConnection {
-    /// The snapshot, if it tells of every table.
+    /// `None` unless the snapshot has every table.
     fn whole_scan(&self) -> Option<&ScanSnapshot> {
         self.snapshot
             .as_deref()
@@ -119,16 +104,13 @@ impl DriftConnection {
     }
 }
 
-/// What was found, and what could not be looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drift {
     /// Ordered by place.
     pub findings: Vec<DriftFinding>,
-    /// What was not checked, each as one line with its reason.
     pub unchecked: Vec<String>,
 }
 
-/// Compares sources and pages with the last scans.
 pub fn find_drift(connections: &[DriftConnection], pages: &[Arc<Page>]) -> Drift {
     let mut drift = Drift::default();
     let is_checked = |connection: &&DriftConnection| connection.role == DriftRole::Checked;

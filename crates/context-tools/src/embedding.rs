@@ -1,4 +1,4 @@
-//! Asks a provider for the vectors of passages, and pauses after a failure.
+//! Asks a provider for vectors of passages, and pauses after a failure.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -8,18 +8,17 @@ use async_trait::async_trait;
 use ktx_diagnostics::Failure;
 use ktx_search::{Unembedded, Vectors};
 
-/// The pause after the first failure. Each further one doubles the time.
+/// Doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
-/// After this many refusals in a row, ktx assumes that the provider refuses every text.
+/// After this many refusals in a row, the provider is assumed to refuse every text.
 const REFUSALS: usize = 8;
 
-/// Maximum number of passages that a search embeds before it answers.
+/// Passages that one search embeds.
 pub(crate) const OF_A_SEARCH: usize = 1024;
 
-/// The time after a failure.
 #[derive(Debug, Default)]
 pub(crate) struct Pause {
     last: Mutex<Option<Last>>,
@@ -33,7 +32,6 @@ struct Last {
 }
 
 impl Pause {
-    /// Returns the last failure while it is too early to ask again.
     pub(crate) fn reason(&self, now: SystemTime) -> Option<String> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let last = last.as_ref()?;
@@ -41,7 +39,6 @@ impl Pause {
         (age < last.pause).then(|| last.reason.clone())
     }
 
-    /// Notes how a request ended.
     pub(crate) fn note<T>(&self, answer: Result<T, String>, now: SystemTime) -> Result<T, String> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match &answer {
@@ -59,38 +56,31 @@ impl Pause {
     }
 }
 
-/// Keeps what a provider answers.
 #[async_trait]
 pub(crate) trait PassageStore: Send {
-    /// Keeps vectors, in the order of the passages.
     async fn keep_vectors(
         &mut self,
         passages: Vec<Unembedded>,
         vectors: Vec<Vec<f32>>,
     ) -> Result<(), String>;
 
-    /// Notes passages that the provider does not take.
     async fn keep_refused(&mut self, passages: Vec<Unembedded>) -> Result<(), String>;
 }
 
-/// Whether the provider has taken a text before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
     Taken,
     Open,
 }
 
-/// What became of the passages of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Embedded {
     pub(crate) count: usize,
     pub(crate) refused: usize,
-    /// What the provider said about the last one that it refused.
     pub(crate) refusal: String,
 }
 
-/// Embeds the passages of one request. One that is refused is divided, until it is clear which
-/// texts the model does not take. What is answered is kept before anything else is asked.
+/// Divides refused requests to find the refused texts. Keeps each answer before the next request.
 pub(crate) async fn embed(
     vectors: &dyn Vectors,
     passages: Vec<Unembedded>,
@@ -130,9 +120,8 @@ pub(crate) async fn embed(
     Ok(embedded)
 }
 
-/// Removes a database with what SQLite keeps beside it.
 pub(crate) fn remove_database(path: &Path) -> Result<(), Failure> {
-    // The log goes first: a new file must not meet the log of an old one.
+    // The log goes first: a new database must not meet an old log.
     for ending in ["-wal", "-shm", ""] {
         let mut name = path.to_owned().into_os_string();
         name.push(ending);

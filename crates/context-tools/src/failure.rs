@@ -4,11 +4,9 @@ use ktx_config::Driver;
 use ktx_diagnostics::{Code, Failure, excerpt, nearest};
 use ktx_vocabulary::ConnectionId;
 
-/// What to do in a project that lacks the connection.
 pub(crate) const ADD_CONNECTION: &str =
     "add a connection to `ktx.yaml`, for example with `ktx setup`";
 
-/// Reports a connection that is not in `ktx.yaml`, with the names that it may have meant.
 pub fn unknown_connection<'a>(
     text: &str,
     known: impl IntoIterator<Item = &'a ConnectionId>,
@@ -26,7 +24,6 @@ pub fn unknown_connection<'a>(
     }
 }
 
-/// A context source where a warehouse is needed.
 pub(crate) fn not_a_warehouse(id: &ConnectionId, driver: Driver) -> Failure {
     Failure::new(
         Code::NotAWarehouse,

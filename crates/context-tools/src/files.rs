@@ -1,4 +1,4 @@
-//! A project folder seen through the port: read when asked, cached until its files change.
+//! A project folder seen through the port.
 
 mod beside;
 mod config;
@@ -46,25 +46,20 @@ use limited::Limited;
 pub use reindex::{Reindexed, ReindexedScope, Reindexing};
 pub(crate) use stamp::stamp_at;
 
-/// What the composition of the program knows of warehouse drivers.
 pub trait Warehouses: Send + Sync {
-    /// The dialect of a driver; `None` for context sources.
     fn dialect(&self, driver: Driver) -> Option<Dialect>;
 
-    /// Whether there is a connector for a driver.
     fn supports(&self, driver: Driver) -> bool;
 
-    /// Makes the connector of a connection. Reaches nothing.
+    /// Connects to nothing.
     fn open(&self, connection: &Connection) -> Result<Arc<dyn Connector>, WarehouseError>;
 }
 
-/// Where statements are noted.
 pub trait AuditSink: Send + Sync {
-    /// Notes one statement. Must return at once.
+    /// Must return at once.
     fn note(&self, entry: AuditEntry);
 }
 
-/// Notes nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct NoAudit;
 
@@ -72,56 +67,42 @@ impl AuditSink for NoAudit {
     fn note(&self, _: AuditEntry) {}
 }
 
-/// Where the search index lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexPlace {
-    /// In a file, made when it is first needed. Where that is not possible, in memory.
+    /// Falls back to memory.
     File(PathBuf),
-    /// In memory.
     Memory,
 }
 
-/// What a [`FileContext`] is made of.
 #[derive(Clone)]
 pub struct FileContextParts {
-    /// The project folder.
     pub root: PathBuf,
-    /// Whose private pages are seen.
+    /// Whose private pages are visible.
     pub user: UserId,
-    /// Who reads the answers.
     pub reader: Reader,
-    /// Where the search index lives.
     pub index: IndexPlace,
-    /// What compares meanings, if anything does.
     pub vectors: Option<Arc<dyn Vectors>>,
-    /// The warehouse drivers.
     pub warehouses: Arc<dyn Warehouses>,
-    /// What is not shown.
     pub withheld: WithheldParts,
-    /// What the client may see and use; everything if absent. With one, the index must be in memory.
+    /// `None` shows everything. With a policy, the index must be in memory.
     pub policy: Option<Arc<ClientPolicy>>,
-    /// Where statements are noted.
     pub audit: Arc<dyn AuditSink>,
-    /// The clock, which tells files that have just changed from others.
+    /// Distinguishes files that have just changed.
     pub now: fn() -> SystemTime,
 }
 
-/// A project folder. Making one reads nothing.
 #[derive(Clone)]
 pub struct FileContext {
     inner: Arc<Inner>,
 }
 
-/// Something read, and the stamp of the files that it was read from.
 struct Cached<T> {
     stamp: String,
     value: T,
 }
 
-/// The connections of `ktx.yaml`, or what is wrong with it.
 type Connections = Result<Vec<Connection>, Failure>;
 
-/// A connector and the settings that it was made from.
 struct OpenConnection {
     settings: Connection,
     connector: Arc<dyn Connector>,
@@ -144,7 +125,6 @@ struct Inner {
     kept_scans: kept::WatchedFolders<Option<scans::LastScan>>,
     provider: provider::Provider,
     limited: Mutex<BTreeMap<ConnectionId, Cached<Arc<Limited>>>>,
-    /// Whether the client sees each page.
     judged_pages: Mutex<BTreeMap<PagePath, Cached<bool>>>,
 }
 
@@ -159,7 +139,6 @@ impl std::fmt::Debug for FileContextParts {
 }
 
 impl FileContext {
-    /// A context over a project folder.
     pub fn new(parts: FileContextParts) -> Self {
         let layout = Layout::new(parts.root.clone());
         Self {
@@ -185,7 +164,6 @@ impl FileContext {
         }
     }
 
-    /// Reads files on the threads that may wait.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, Failure> + Send + 'static,
@@ -274,7 +252,7 @@ impl ProjectContext for FileContext {
     async fn links(&self, connection: &ConnectionId) -> Option<Found> {
         let withheld = &self.inner.parts.withheld;
         let policy = self.inner.policy();
-        // They name tables and columns that may be hidden.
+        // Links name tables and columns that can be hidden.
         if policy.is_some_and(|policy| policy.rules(connection.as_str()).is_some()) {
             return None;
         }
@@ -302,7 +280,7 @@ impl ProjectContext for FileContext {
     }
 }
 
-/// A lock whose holder panicked guards a cache, which is whole at all times.
+/// The lock guards a cache, which is whole even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

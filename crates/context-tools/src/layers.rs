@@ -1,4 +1,4 @@
-//! Parts of the context layer that are withheld, so that an agent can be compared with one that has them.
+//! Withholds parts of the context layer, to compare agents with and without them.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,18 @@ use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use crate::scans::{ScanSnapshot, Shown};
 
-/// One part of the context layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerPart {
-    /// The wiki pages.
     Wiki,
-    /// The semantic sources.
     Semantic,
-    /// Descriptions and comments of tables, columns, measures and segments.
+    /// Also comments.
     Descriptions,
-    /// The joins of semantic sources, and those that a scan has found. Keys that the warehouse declares stay.
+    /// In sources and scans. Keys that the warehouse declares stay.
     Joins,
-    /// The values of columns that a scan has read.
     Dictionary,
 }
 
 impl LayerPart {
-    /// All parts.
     pub const ALL: [Self; 5] = [
         Self::Wiki,
         Self::Semantic,
@@ -45,12 +40,10 @@ impl LayerPart {
         }
     }
 
-    /// The part of this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|part| part.as_str() == name)
     }
 
-    /// Keys of source files that belong to the part.
     const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Wiki | Self::Semantic => &[],
@@ -61,11 +54,9 @@ impl LayerPart {
     }
 }
 
-/// Keys of source files that hold SQL, in which comments describe.
+/// Comments in this SQL are descriptions.
 const SQL_KEYS: [&str; 4] = ["sql", "expr", "filter", "on"];
 
-/// The parts of the layer that a context does not show. They are taken away where files are read, so that no tool,
-/// search or message can contain them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WithheldParts(BTreeSet<LayerPart>);
 
@@ -76,17 +67,15 @@ impl FromIterator<LayerPart> for WithheldParts {
 }
 
 impl WithheldParts {
-    /// Whether the part is withheld.
     pub fn contains(&self, part: LayerPart) -> bool {
         self.0.contains(&part)
     }
 
-    /// Whether everything is shown.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the tool of this name can still find something.
+    /// Whether the tool can still find something.
     pub fn leave(&self, tool: &str) -> bool {
         let of_part = match tool {
             "wiki_search" | "wiki_read" => LayerPart::Wiki,
@@ -97,7 +86,6 @@ impl WithheldParts {
         !self.contains(of_part)
     }
 
-    /// The text of a source file without what is withheld; `None` when no part of it may be shown.
     pub(crate) fn source_file(&self, bytes: Vec<u8>) -> Option<Vec<u8>> {
         if self.contains(LayerPart::Semantic) {
             return None;
@@ -111,7 +99,7 @@ impl WithheldParts {
         if keys.is_empty() {
             return Some(bytes);
         }
-        // What cannot be read cannot be taken apart either.
+        // Unreadable files are withheld.
         let mut value: Value = serde_yaml::from_slice(&bytes).ok()?;
         let strip = Strip {
             keys: &keys,
@@ -121,8 +109,7 @@ impl WithheldParts {
         serde_yaml::to_string(&value).ok().map(String::into_bytes)
     }
 
-    /// The scan without what is withheld. `whole` is the catalog with everything: a column that a person hides stays
-    /// hidden when the sources are withheld.
+    /// Columns hidden in `whole` stay hidden when the sources are withheld.
     pub(crate) fn snapshot(
         &self,
         mut snapshot: ScanSnapshot,
@@ -150,7 +137,6 @@ impl WithheldParts {
     }
 }
 
-/// The tables and values of a scan that the sources let through.
 fn shown_alone(catalog: &Catalog, snapshot: &ScanSnapshot) -> ScanSnapshot {
     let shown = Shown::of(catalog, snapshot);
     let mut alone = snapshot.clone();
@@ -168,15 +154,13 @@ fn shown_alone(catalog: &Catalog, snapshot: &ScanSnapshot) -> ScanSnapshot {
     alone
 }
 
-/// Takes keys out of a source file.
 struct Strip<'a> {
     keys: &'a [&'a str],
-    /// Whether comments inside SQL go as well.
     comments: bool,
 }
 
 impl Strip<'_> {
-    /// A shard has its tables by name, which may be the word of a key.
+    /// A shard's keys are table names, which can look like other keys.
     fn file(&self, value: &mut Value) -> Option<()> {
         if let Value::Mapping(file) = value
             && let Some(Value::Mapping(tables)) = file.get_mut("tables")
@@ -213,7 +197,6 @@ impl Strip<'_> {
     }
 }
 
-/// The statement without its comments; `None` when it cannot be read.
 fn without_comments(sql: &str) -> Option<String> {
     if !sql.contains("--") && !sql.contains("/*") && !sql.contains('#') {
         return Some(sql.to_owned());

@@ -1,9 +1,8 @@
 //! The tools that agents call.
 //!
-//! Three layers: the port [`ProjectContext`] through which a project is seen, with [`FileContext`]
-//! that reads a project folder; the uses (`list_sources`, `discover`, `query` …), plain functions
-//! shared with the command line; and the tools, thin wrappers with names and schemas. This crate must
-//! never know who runs the loop.
+//! The port [`ProjectContext`] with its [`FileContext`]; the uses (`list_sources`, `discover`,
+//! `query` …), shared with the command line; and thin tools over them. This crate must never know
+//! who runs the loop.
 
 mod choice;
 mod context;

@@ -1,21 +1,17 @@
-//! How long the texts of a request may be.
+//! Limits the texts of a request.
 
 use ktx_diagnostics::{Code, Failure};
 use ktx_semantic_layer::Query;
 
-/// Bytes of a text that is searched for, and of a name.
 pub const LONGEST_TEXT: usize = 4 << 10;
 
-/// Bytes of all measures, dimensions, filters, segments and sort keys of one query together: two expressions
-/// at their own limit. Compiling takes time in proportion to it.
+/// In bytes, enough for two expressions at their own limit. Compile time grows with it.
 pub const LONGEST_QUERY: usize = 64 << 10;
 
-/// Refuses a text that is longer than [`LONGEST_TEXT`].
 pub(crate) fn check_text(argument: &str, text: &str) -> Result<(), Failure> {
     check(argument, text.len(), LONGEST_TEXT)
 }
 
-/// Refuses a query whose texts are longer than [`LONGEST_QUERY`], and names the longest part.
 pub(crate) fn check_query(query: &Query) -> Result<(), Failure> {
     let name = |name: &Option<String>| name.as_ref().map_or(0, String::len);
     let parts = [

@@ -1,7 +1,7 @@
-//! What one client of the server may see of a project.
+//! What one client of the server can see.
 //!
-//! A policy takes things away where files are read, so that no tool, search or message can contain them, and hands
-//! statements to a warehouse only as rewritten ones, which read the permitted rows and columns.
+//! Things are hidden where files are read, so that no tool, search or message can contain them;
+//! statements are rewritten.
 
 mod check;
 mod connector;
@@ -25,7 +25,6 @@ pub(crate) use pages::HiddenNames;
 use pattern::{ColumnPattern, Pattern};
 pub(crate) use sources::shown_files;
 
-/// What one client may see and use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClientPolicy {
     limits: StatementLimits,
@@ -33,7 +32,6 @@ pub struct ClientPolicy {
     warehouses: BTreeMap<String, TableRules>,
 }
 
-/// The limits of one statement of a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct StatementLimits {
     pub(crate) rows: Option<usize>,
@@ -41,7 +39,6 @@ pub(crate) struct StatementLimits {
     pub(crate) bytes: Option<u64>,
 }
 
-/// What a client may read of one warehouse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TableRules {
     only: Option<Vec<Pattern>>,
@@ -52,7 +49,6 @@ pub(crate) struct TableRules {
 }
 
 impl ClientPolicy {
-    /// The policy of an entry of `clients`.
     pub fn of(client: &Client) -> Self {
         let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let warehouses = client.warehouses.iter();
@@ -77,7 +73,6 @@ impl ClientPolicy {
         self.limits
     }
 
-    /// The rules of a warehouse; `None` if the client may read all of it.
     pub(crate) fn rules(&self, connection: &str) -> Option<&TableRules> {
         self.warehouses.get(connection)
     }
@@ -117,7 +112,6 @@ impl TableRules {
         self.only.as_ref().is_some_and(is_left_out) || self.hidden.iter().any(fits)
     }
 
-    /// Whether a column of a table that is seen is hidden.
     pub(crate) fn hides_column(&self, table: &TableRef, column: &str) -> bool {
         self.columns
             .iter()
@@ -131,7 +125,6 @@ impl TableRules {
             .map(|(_, mask)| mask.as_str())
     }
 
-    /// The condition on the rows of a table; all of those that fit it.
     fn filter(&self, table: &TableRef) -> Option<String> {
         let filters = self.filters.iter();
         let fitting = filters.filter(|(pattern, _)| pattern.fits(table.parts()));
@@ -139,7 +132,7 @@ impl TableRules {
         (!conditions.is_empty()).then(|| conditions.join(" AND "))
     }
 
-    /// Whether known values of a column tell nothing that the client may not read.
+    /// False if the values could reveal hidden rows.
     pub(crate) fn shows_values(&self, table: &TableRef, column: &str) -> bool {
         self.filter(table).is_none()
             && self.mask(table, column).is_none()
@@ -147,7 +140,7 @@ impl TableRules {
             && !self.hides_table(table)
     }
 
-    /// What statements may read, by the tables of a scan. What was not scanned cannot be read.
+    /// Unscanned tables cannot be read.
     pub(crate) fn restriction(&self, scan: Option<&ScanSnapshot>) -> Restriction {
         let tables = scan.map(|scan| scan.tables.as_slice()).unwrap_or_default();
         let seen = tables.iter().filter(|one| !self.hides_table(&one.table));
@@ -170,7 +163,7 @@ impl TableRules {
             .columns
             .iter()
             .chain(self.masks.iter().map(|(pattern, _)| pattern));
-        // By the rules, not by the columns of the scan: a column that came later is not known.
+        // The rules decide, because the scan may lack new columns.
         let is_cut = rules.any(|pattern| pattern.is_of(table));
         ReadableTable {
             name: table.parts().map(str::to_owned).collect(),

@@ -2,19 +2,16 @@
 
 use ktx_warehouse::Caps;
 
-/// Who reads an answer: it decides how large a result may be, and what messages call the arguments
-/// and tools to use next.
+/// Decides the size of results, and how messages name arguments and tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// A person or a program at the command line: the connector's own caps, options and commands.
+    /// The connector's own caps; messages name options and commands.
     Person,
-    /// A model that calls tools: results that fit into one message of an agent's protocol, the
-    /// arguments and names of tools.
+    /// Results fit into one message of an agent's protocol; messages name arguments and tools.
     Agent,
 }
 
 impl Reader {
-    /// Returns the caps of one statement with at most this many rows.
     pub(crate) fn caps(self, rows: usize) -> Caps {
         match self {
             Self::Person => Caps {
@@ -30,7 +27,6 @@ impl Reader {
         }
     }
 
-    /// Returns the argument that names the connection of a request, in backticks.
     pub(crate) const fn connection_argument(self) -> &'static str {
         match self {
             Self::Person => "`--connection-id`",
@@ -38,7 +34,6 @@ impl Reader {
         }
     }
 
-    /// Returns what searches the wiki, in backticks.
     pub(crate) const fn wiki_search(self) -> &'static str {
         match self {
             Self::Person => "`ktx wiki`",

@@ -1,8 +1,7 @@
-//! The project of one client of a server: opened again when the settings that say what the client may
-//! see and use have changed.
+//! Reopens a client's project when its settings change.
 //!
-//! While they cannot be used, a client with a policy sees nothing, and so does everyone if they name
-//! clients. Other clients see the project as before: it reports itself what is wrong with it.
+//! While the settings are unusable, clients with a policy see nothing. If the settings name
+//! clients, no client sees anything; otherwise the others keep the project.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,24 +26,19 @@ use crate::state::ProjectState;
 use crate::tools::ToolProfile;
 use crate::wire::SourceList;
 
-/// The least time between two attempts with settings that could not be used.
+/// The minimum time between attempts with unusable settings.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The folder of the tools that the owner of a project writes.
 const TOOLS: &str = "tools";
 
-/// What a client may see and use.
 #[derive(Clone)]
 pub struct Offered {
-    /// The project as the client sees it.
     pub context: Arc<dyn ProjectContext>,
-    /// The only tools that it may use; all of the profile if absent.
+    /// All of the profile if absent.
     pub only: Option<Vec<String>>,
-    /// The profile of the client; that of the server if absent.
+    /// The server's profile if absent.
     pub profile: Option<ToolProfile>,
-    /// Whether the client has a policy.
     pub is_limited: bool,
-    /// The tools that the owner of the project writes.
     pub own: Vec<Arc<CustomTool>>,
 }
 
@@ -57,20 +51,16 @@ impl std::fmt::Debug for Offered {
     }
 }
 
-/// Opens the project for the client.
 type Open = Box<dyn Fn() -> Result<Offered, Failure> + Send + Sync>;
 
-/// The settings at one moment.
 #[derive(Debug, Default)]
 struct Settings {
-    /// What the file system says of each file. Equal stamps mean equal content.
+    /// Equal stamps mean equal content.
     stamps: BTreeMap<String, Option<String>>,
-    /// What cannot be read is as good as changed when it can.
     files: BTreeMap<String, Option<Vec<u8>>>,
 }
 
 impl Settings {
-    /// Reads `ktx.yaml` and the tools, unless they are the same as before: then `None`.
     fn newer(&self, root: &Path, now: SystemTime) -> Option<Self> {
         let mut paths = BTreeMap::new();
         let config = root.join(ktx_config::FILE_NAME);
@@ -92,7 +82,6 @@ impl Settings {
         })
     }
 
-    /// Whether `ktx.yaml` may have policies.
     fn name_clients(&self) -> bool {
         let text = self.files.get(ktx_config::FILE_NAME).cloned().flatten();
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -102,23 +91,18 @@ impl Settings {
 
 struct Loaded {
     settings: Settings,
-    /// Grows with each change.
     version: u64,
     offered: Option<Arc<Offered>>,
-    /// The only tools of the last settings that could be used.
     last_only: Option<Vec<String>>,
-    /// When the settings could not be used the last time.
     failed: Option<Instant>,
 }
 
 impl Loaded {
-    /// Whether it is time to try settings again that could not be used: a scan may have mended them.
     fn may_be_mended(&self) -> bool {
         self.failed.is_some_and(|failed| failed.elapsed() >= PAUSE)
     }
 }
 
-/// A project that is opened again when its settings change.
 #[derive(Clone)]
 pub struct ReloadedContext {
     inner: Arc<Inner>,
@@ -127,7 +111,7 @@ pub struct ReloadedContext {
 struct Inner {
     root: PathBuf,
     now: fn() -> SystemTime,
-    /// The project as it was at the start: statements that still run are noted through it.
+    /// Running statements are logged through the first project.
     first: Arc<dyn ProjectContext>,
     open: Open,
     loaded: Mutex<Loaded>,
@@ -142,16 +126,15 @@ impl std::fmt::Debug for ReloadedContext {
 }
 
 impl ReloadedContext {
-    /// Opens the project, and again after each change.
+    /// Opens the project.
     ///
     /// # Errors
-    /// When it cannot be opened the first time.
+    /// If the first opening fails.
     pub fn new(
         root: &Path,
         now: fn() -> SystemTime,
         open: impl Fn() -> Result<Offered, Failure> + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        // Read before the project is opened: a change in between is a change.
         let settings = Settings::default().newer(root, now());
         let offered = open()?;
         Ok(Self {
@@ -171,14 +154,14 @@ impl ReloadedContext {
         })
     }
 
-    /// What the client may see and use now; `None` while the settings cannot be used. The number grows
-    /// with each change.
+    /// Returns what the client can see and use; `None` while the settings are unusable. The number
+    /// grows with each change.
     pub fn offered(&self) -> (u64, Option<Arc<Offered>>) {
         let loaded = self.inner.current();
         (loaded.version, loaded.offered.clone())
     }
 
-    /// The only tools that the client may use, by the last settings that could be used; all if absent.
+    /// From the last usable settings; all tools if absent.
     pub fn last_only(&self) -> Option<Vec<String>> {
         self.inner.current().last_only.clone()
     }
@@ -186,7 +169,7 @@ impl ReloadedContext {
     fn now(&self) -> Result<Arc<dyn ProjectContext>, Failure> {
         match self.offered() {
             (_, Some(offered)) => Ok(Arc::clone(&offered.context)),
-            // The reason may name what is hidden.
+            // The reason can name what is hidden.
             (_, None) => Err(Failure::new(
                 Code::SettingsUnusable,
                 "the settings of the project have changed and cannot be used: nothing is shown",
@@ -199,7 +182,7 @@ impl ReloadedContext {
 impl Inner {
     fn current(&self) -> MutexGuard<'_, Loaded> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        // Read under the lock: of two callers, neither goes back to what the other has replaced.
+        // Under the lock, so that no caller restores what another replaced.
         let newer = loaded.settings.newer(&self.root, (self.now)());
         let mut is_changed = false;
         if let Some(newer) = newer {
@@ -285,7 +268,6 @@ impl ProjectContext for ReloadedContext {
         self.now()?.search(queries).await
     }
 
-    /// The files of a client that sees nothing are none.
     async fn state(&self) -> Result<ProjectState, Failure> {
         match self.now() {
             Ok(context) => context.state().await,

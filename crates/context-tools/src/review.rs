@@ -1,4 +1,4 @@
-//! `review_proposals` and `review_decide`: what context sources propose and a person has to decide, for agents.
+//! `review_proposals` and `review_decide`: proposals of context sources for a user's decision.
 
 use std::sync::Arc;
 
@@ -163,7 +163,7 @@ impl ToolHandler for Proposals {
             };
             let value = serde_json::to_value(output);
             let value = value.map_err(|error| ToolError::new(error.to_string()))?;
-            // Reasons, lines and differences are words of others.
+            // Foreign texts.
             let value = noted(Contents::Data, value);
             Ok(ToolOutput::new(value.to_string(), value))
         })

@@ -1,4 +1,4 @@
-//! The tools: names, descriptions, schemas, and the use behind each.
+//! The tools: names, descriptions, schemas and uses.
 
 pub(crate) mod budget;
 mod catalogue;
@@ -28,18 +28,15 @@ type Answer = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type Run = fn(Arc<dyn ProjectContext>, Value, CallContext) -> Answer;
 type Schema = fn() -> Value;
 
-/// How the core profile lists a tool: fewer words, and the arguments that most calls need.
 struct Core {
     description: &'static str,
     arguments: &'static [&'static str],
 }
 
-/// One tool before it is bound to a project.
 pub(crate) struct Spec {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    /// How the core profile lists it; `None` where that profile does not have it.
     core: Option<Core>,
     effect: WriteEffect,
     contents: Contents,
@@ -50,18 +47,15 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    /// The schema of the arguments, with those about the form of the result.
     fn input_schema(&self) -> Value {
         budget::input_schema((self.input)())
     }
 
-    /// The schema of a result as structure.
     fn output_schema(&self) -> Value {
         budget::output_schema(envelope::schema(self.contents, (self.output)()))
     }
 }
 
-/// What an agent reads about `sl_query` in its instructions.
 const SL_QUERY_MANUAL: &str = include_str!("prompts/sl_query.manual.md");
 
 impl Spec {
@@ -73,18 +67,16 @@ impl Spec {
     }
 }
 
-/// Which tools a server offers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolProfile {
-    /// All of them.
     #[default]
     Full,
-    /// The few that most questions need, listed in few words: for models with little room.
+    /// For models with little room.
     Core,
 }
 
 impl ToolProfile {
-    /// Whether the profile has the tool of this name. The full one has tools of others, too.
+    /// The full profile also has foreign tools.
     pub fn has(self, name: &str) -> bool {
         match self {
             Self::Full => true,
@@ -93,7 +85,6 @@ impl ToolProfile {
     }
 }
 
-/// A tool as the list of the core profile shows it.
 pub fn listed_in_core(tool: &ToolDescriptor) -> ListedTool {
     match spec(&tool.name).and_then(|spec| spec.core.as_ref()) {
         Some(core) => ListedTool::abridged(tool, core.description, core.arguments),
@@ -101,12 +92,10 @@ pub fn listed_in_core(tool: &ToolDescriptor) -> ListedTool {
     }
 }
 
-/// Whether ktx itself has a tool of this name.
 pub fn is_own_tool(name: &str) -> bool {
     spec(name).is_some()
 }
 
-/// The schema of a result that holds data, from the schema of the data.
 pub(crate) fn schema_of_result(data: Value) -> Value {
     budget::output_schema(envelope::schema(Contents::Data, data))
 }
@@ -115,29 +104,22 @@ fn spec(name: &str) -> Option<&'static Spec> {
     SPECS.iter().find(|spec| spec.name == name)
 }
 
-/// Sees whole results, of which a model gets as much as fits.
+/// Gets whole results, while a model gets as much as fits.
 pub trait ResultWatcher: Send + Sync {
-    /// A call of a tool has succeeded.
     fn result(&self, call: WatchedCall<'_>, whole: &Value);
 }
 
-/// A call whose result is seen.
 #[derive(Debug, Clone, Copy)]
 pub struct WatchedCall<'a> {
-    /// The tool.
     pub tool: &'static str,
-    /// The caller's id of the call.
     pub call_id: &'a str,
-    /// The arguments as the tool took them.
     pub arguments: &'a Value,
 }
 
-/// The tools over one project, ordered by name.
 pub fn context_tools(context: &Arc<dyn ProjectContext>) -> Result<ToolSet, ToolSetError> {
     bound_tools(context, None)
 }
 
-/// The tools over one project with one that sees their results.
 pub fn watched_tools(
     context: &Arc<dyn ProjectContext>,
     watcher: &Arc<dyn ResultWatcher>,

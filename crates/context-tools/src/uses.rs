@@ -1,5 +1,4 @@
-//! What can be asked of a project: plain functions over the port, shared by the tools and the
-//! command line.
+//! What can be asked of a project, for the tools and the command line.
 
 mod connections;
 mod corrected;
@@ -32,13 +31,10 @@ pub use tables::{TableSummary, list_tables};
 pub use waiting::with_waiting_joins;
 pub use wiki::{Lanes, list_wiki, read_wiki, search_wiki, wiki_page};
 
-/// Most hits that one search gives.
 pub(crate) const MAX_HITS: usize = 50;
 
-/// Hits that a search gives when it does not say.
 pub(crate) const DEFAULT_HITS: usize = 10;
 
-/// The confidence as results show it: only what does not fit is worth a word.
 fn shown_confidence(confidence: ktx_search::Confidence) -> Option<String> {
     (confidence == ktx_search::Confidence::Weak).then(|| confidence.as_str().to_owned())
 }

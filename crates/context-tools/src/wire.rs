@@ -1,5 +1,4 @@
-//! What tools take and give, and what `--json` prints: the JSON shapes, apart from the types that the
-//! program thinks with.
+//! The JSON shapes of tools and of `--json`, apart from the program's own types.
 
 mod connections;
 mod dictionary;

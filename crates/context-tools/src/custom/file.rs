@@ -1,4 +1,4 @@
-//! Reads the file of a tool, with the place of everything that is wrong.
+//! Parses the file of a tool and locates its problems.
 
 use std::collections::BTreeSet;
 
@@ -23,13 +23,8 @@ const KEYS: [&str; 8] = [
 
 const PARAMETER_KEYS: [&str; 5] = ["name", "type", "description", "default", "values"];
 
-/// The longest name of a tool that all clients take.
 const LONGEST_NAME: usize = 64;
 
-/// Reads one file.
-///
-/// # Errors
-/// Everything that is wrong with it.
 pub fn parse_tool(file: &str, bytes: &[u8]) -> Result<CustomTool, Diagnostics> {
     let Loaded { value, places } = load(bytes, file)?;
     let mut read = FileReader {
@@ -74,7 +69,6 @@ impl FileReader<'_> {
         }
     }
 
-    /// A text that must be there.
     fn text(&mut self, path: &[&str], object: &Map<String, Value>, key: &str) -> String {
         match object.get(key).and_then(Value::as_str).map(str::trim) {
             Some(text) if !text.is_empty() => text.to_owned(),
@@ -275,7 +269,6 @@ impl FileReader<'_> {
         })
     }
 
-    /// Every parameter is used, and everything that is used is a parameter.
     fn check_names(&mut self, key: &str, body: &Body, parameters: &[Parameter]) {
         let mut used = BTreeSet::new();
         match body {
@@ -305,7 +298,7 @@ impl FileReader<'_> {
 
 fn collect(value: &Value, used: &mut BTreeSet<String>) {
     match value {
-        // The gate tells of a text without an end.
+        // The gate reports an unterminated text.
         Value::String(text) => {
             used.extend(parameter_names(text, Dialect::Postgres).unwrap_or_default());
         }

@@ -1,4 +1,4 @@
-//! Checks and runs the tools that the owner of a project writes.
+//! Checks and runs tools of a project's owner.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use crate::tools::{Contents, budget, noted, refusal, schema_of_result};
 use crate::uses::{self, Execution, QueryRequest, SqlRequest};
 use crate::wire::{SlQueryInput, SlQueryOutput, SqlOutput};
 
-/// The tools over a project, in their order.
 pub fn custom_tools(
     context: &Arc<dyn ProjectContext>,
     tools: &[Arc<CustomTool>],
@@ -40,7 +39,7 @@ pub fn custom_tools(
     descriptors.collect()
 }
 
-/// Checks what a tool would send with sample values. Nothing is sent.
+/// Uses sample values. Sends nothing.
 pub async fn check_tool(context: &dyn ProjectContext, tool: &CustomTool) -> Result<(), Diagnostic> {
     let checked = check(context, tool).await;
     checked.map_err(|failure| tool.problem(&failure))
@@ -54,7 +53,7 @@ async fn check(context: &dyn ProjectContext, tool: &CustomTool) -> Result<(), Fa
             let allowed = AllowedFunctions::new(connection.texts(&["allowed_functions"]));
             match ktx_read_only_sql::check_allowing(&sql, dialect, &allowed) {
                 Ok(_) => Ok(()),
-                // The warehouse judges them when the statement is sent.
+                // The warehouse judges unknown functions when the statement is sent.
                 Err(refusal) if !refusal.unknown_functions.is_empty() => Ok(()),
                 Err(refusal) => Err(refusal.into()),
             }
@@ -76,7 +75,6 @@ fn query_input(query: serde_json::Map<String, Value>) -> Result<SlQueryInput, Fa
         .map_err(|error| Failure::new(Code::InvalidTool, format!("`query`: {error}")))
 }
 
-/// The dialect of the warehouse of a tool.
 async fn dialect(context: &dyn ProjectContext, tool: &CustomTool) -> Result<Dialect, Failure> {
     let connection = warehouse_of(context, tool.connection.as_deref()).await?;
     match context.runner(&connection).await? {

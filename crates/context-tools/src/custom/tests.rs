@@ -1,4 +1,4 @@
-//! Files of tools, and the values of their parameters.
+//! Tool files and parameter values.
 
 use ktx_diagnostics::Diagnostic;
 use ktx_sql::Dialect;

@@ -1,28 +1,23 @@
-//! Files as the parts that a search finds.
+//! Divides files into the parts that a search finds.
 
-/// The letters of a part, about.
+/// Approximate letters of a part.
 const LETTERS: usize = 1_500;
 
-/// How files are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division {
-    /// Into paragraphs of about equal size.
+    /// Paragraphs of about equal size.
     Size,
-    /// At the headings of Markdown first.
     Headings,
 }
 
-/// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its first line, from 1.
     pub(super) line: usize,
-    /// The headings above it, outermost first.
+    /// Outermost first.
     pub(super) headings: String,
     pub(super) text: String,
 }
 
-/// Divides a text.
 pub(super) fn divided(text: &str, division: Division) -> Vec<Part> {
     let mut divider = Divider::default();
     let mut in_code = false;
@@ -40,7 +35,6 @@ pub(super) fn divided(text: &str, division: Division) -> Vec<Part> {
     divider.parts
 }
 
-/// The level and the title of a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();
@@ -75,7 +69,7 @@ impl Divider {
             }
             self.line = number;
         }
-        // A line that is longer than a part, such as one of minified JSON, is divided, too.
+        // A line of minified JSON can exceed a part.
         let mut rest = line;
         while rest.len() > 2 * LETTERS {
             let (head, tail) = rest.split_at(rest.floor_char_boundary(2 * LETTERS));

@@ -1,4 +1,4 @@
-//! The files that a search reads.
+//! Lists the files that a search reads.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,32 +12,24 @@ use ktx_project_store::{WalkedFile, WhyLeftOut, walk_what_opens};
 use ktx_search::UnitState;
 use ktx_tool_descriptors::ToolError;
 
-/// The largest file that is searched, in bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The most files that are searched.
 const MOST_FILES: usize = 5_000;
 
-/// The most bytes of all files together.
+/// For all files together.
 const MOST_OF_ALL: u64 = 64 << 20;
 
-/// How many files an answer names.
 const NAMED: usize = 3;
 
-/// What a search does not find, and why.
 #[derive(Debug, Default)]
 pub(super) struct NotSearched {
-    /// Files that are not text.
     pub(super) without_text: usize,
-    /// Files beyond what is searched.
     pub(super) beyond: usize,
     pub(super) links: usize,
-    /// Files and folders that could not be looked at, by their paths.
     pub(super) closed: Vec<String>,
 }
 
 impl NotSearched {
-    /// As the lines below an answer.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let counts = [
@@ -57,7 +49,6 @@ impl NotSearched {
     }
 }
 
-/// The first of some names, and how many more there are.
 struct Names<'a>(&'a [String]);
 
 impl fmt::Display for Names<'_> {
@@ -76,16 +67,14 @@ impl fmt::Display for Names<'_> {
     }
 }
 
-/// Where a search looks.
 pub(super) struct Place<'a> {
     pub(super) project: &'a Path,
     /// Relative to the project.
     pub(super) source: &'a Path,
-    /// The paths that git ignores.
     pub(super) ignored: &'a BTreeSet<String>,
 }
 
-/// Returns the files of a place, each with a stamp, in order, and adds those that are left out.
+/// Adds omitted files to the report.
 pub(super) fn listed(
     place: &Place<'_>,
     not_searched: &mut NotSearched,
@@ -143,7 +132,7 @@ pub(super) fn listed(
     Ok(selection.units)
 }
 
-/// Whether git ignores a path or a folder above it.
+/// Also if git ignores a folder above the path.
 fn is_ignored(ignored: &BTreeSet<String>, path: &str) -> bool {
     let above = path
         .match_indices('/')
@@ -161,7 +150,7 @@ impl Selection<'_> {
     fn add(&mut self, file: &WalkedFile) {
         let size = file.metadata.len();
         if is_link(&file.place) {
-            // What it leads to may be what git ignores.
+            // Git may ignore the link's target.
             self.not_searched.links += 1;
         } else if size > MOST_BYTES
             || self.units.len() >= MOST_FILES
@@ -178,7 +167,6 @@ impl Selection<'_> {
     }
 }
 
-/// Changes when a file changes.
 fn stamp(metadata: &Metadata) -> String {
     let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
     let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,7 +1,4 @@
-//! The vectors of parts and queries.
-//!
-//! A provider that fails keeps nothing from being found by its words: the answer says why meanings
-//! were not compared.
+//! The vectors of parts and queries. Without them, words still find parts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,10 +11,9 @@ use ktx_search::{Index, QueryVector, SearchError, Unembedded, VectorModel, Vecto
 use super::{DocumentLane, Searched, State};
 use crate::embedding::{OF_A_SEARCH, PassageStore, Proof, embed, remove_database};
 
-/// Who computes the vectors of documents, and where they are kept.
 pub struct DocumentVectors {
     pub provider: Arc<dyn Vectors>,
-    /// The file with the vectors. A text that has one is not paid for again.
+    /// Texts with a vector here are not paid for again.
     pub file: PathBuf,
     pub now: fn() -> SystemTime,
 }
@@ -30,16 +26,12 @@ impl std::fmt::Debug for DocumentVectors {
     }
 }
 
-/// What came of the vectors.
 #[derive(Default)]
 pub(super) struct Meaning {
-    /// The vector of the query, if parts can be compared with it.
     pub(super) query: Option<QueryVector>,
-    /// What was left out or failed, each as one line.
     pub(super) warnings: Vec<String>,
 }
 
-/// Parts without a vector of a model.
 struct Missing<'a> {
     index: &'a mut Index,
     model: VectorModel,
@@ -68,7 +60,7 @@ fn reason(error: &SearchError) -> String {
     chain(error).join(": ")
 }
 
-/// Attaches the vectors. Damaged ones are thrown away, and their texts are embedded again.
+/// Discards damaged vectors.
 fn attach(index: &mut Index, file: &Path) -> Result<(), String> {
     let mut attached = index.attach_vectors(file);
     if attached.as_ref().is_err_and(SearchError::is_damaged) {
@@ -79,7 +71,6 @@ fn attach(index: &mut Index, file: &Path) -> Result<(), String> {
 }
 
 impl Searched {
-    /// Embeds the query, then parts that are new.
     pub(super) async fn meaning(&self, state: &mut State, query: &str) -> Meaning {
         let mut meaning = Meaning::default();
         if !matches!(
@@ -97,7 +88,6 @@ impl Searched {
         meaning
     }
 
-    /// Fails with the reason why nothing can be compared.
     async fn embed(
         &self,
         state: &mut State,
@@ -141,7 +131,7 @@ impl Searched {
 }
 
 impl Missing<'_> {
-    /// Embeds parts, one request after the other. Returns what has to be said about parts that have no vector.
+    /// Returns a note about parts without a vector.
     async fn embed(&mut self, provider: &dyn Vectors) -> Result<Option<String>, String> {
         let mut left = OF_A_SEARCH;
         let mut after: Option<Unembedded> = None;

@@ -1,4 +1,4 @@
-//! Which parts fit a query.
+//! Ranks parts for a query.
 
 use std::cmp::Reverse;
 
@@ -6,10 +6,8 @@ use ktx_search::{Kind, Query, QueryVector, Ranking, SearchError, fuse, normalize
 
 use super::{DocumentFolder, DocumentLane, State};
 
-/// A part of a file that was found: its file and its place in it.
 pub(super) type Spot = (String, usize);
 
-/// The best parts with their scores, best first.
 pub(super) fn hits(
     state: &State,
     folder: &DocumentFolder,
@@ -89,7 +87,6 @@ fn by_text(state: &State, query: &str) -> Vec<(Spot, f64)> {
     found.into_iter().map(|(_, spot)| (spot, 1.0)).collect()
 }
 
-/// What a document of the index carries.
 pub(super) fn payload(file: &str, place: usize) -> String {
     format!("{place} {file}")
 }

@@ -1,4 +1,4 @@
-//! What a search keeps of the files, and what changes with them.
+//! The files that a search has read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,13 +13,10 @@ use super::division::{Part, divided};
 use super::listing::{NotSearched, Place, listed};
 use super::ranking::{Spot, hits, payload};
 
-/// Reads a file.
 pub(super) type ReadFile = Box<dyn Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync>;
 
-/// What a search has read.
 pub(super) struct State {
     pub(super) index: Index,
-    /// The files with text.
     pub(super) parts: BTreeMap<String, Vec<Part>>,
     without_text: BTreeSet<String>,
     pub(super) not_searched: NotSearched,
@@ -39,7 +36,7 @@ impl State {
         self.parts.get(file)?.get(*place)
     }
 
-    /// Reads what has changed. A file that cannot be read now is tried again by the next search.
+    /// The next search retries unreadable files.
     pub(super) fn synchronize(
         &mut self,
         folder: &DocumentFolder,
@@ -65,7 +62,6 @@ impl State {
             without_text.remove(file);
             let bytes = match read(&folder.project.join(file)) {
                 Ok(bytes) => bytes,
-                // It was removed since the folder was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
                 Err(_) => {
                     not_searched.closed.push(file.to_owned());
@@ -98,7 +94,6 @@ impl State {
     }
 }
 
-/// Reads a file of the machine.
 pub(super) fn read_file() -> ReadFile {
     Box::new(|path| fs::read(path))
 }

@@ -81,8 +81,7 @@ async fn asked(tool: &ToolDescriptor, query: &str) -> String {
     answer.unwrap().markdown
 }
 
-/// HOLO-11: words find the part that holds them, with its place; files that git ignores and those without text are not
-/// searched, and the answer says so.
+/// HOLO-11.
 #[tokio::test]
 async fn words_find_parts_of_documents() {
     let folder = Folder::new();
@@ -117,7 +116,7 @@ async fn words_find_parts_of_documents() {
     ");
 }
 
-/// HOLO-11: exact text, in whatever case; both comparisons together rank a part higher that fits both.
+/// HOLO-11.
 #[tokio::test]
 async fn exact_text_finds_codes() {
     let folder = Folder::new();
@@ -155,7 +154,6 @@ async fn exact_text_finds_codes() {
     ");
 }
 
-/// An answer names a file that cannot be read and has the others; the next search reads that file again.
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_tried_again() {
     let folder = Folder::new();
@@ -181,8 +179,6 @@ async fn a_file_that_cannot_be_read_is_tried_again() {
     assert!(asked(&tool, "receipt").await.contains("`docs/codes.csv:1`"));
 }
 
-/// What is beyond the limits, or reached by links only, is counted; what leads out of the project or is ignored is an
-/// error.
 #[tokio::test]
 async fn what_is_not_searched_is_told() {
     let folder = Folder::new();
@@ -228,7 +224,6 @@ async fn what_is_not_searched_is_told() {
     }
 }
 
-/// A long file without a blank line is divided, and nothing of it is lost.
 #[test]
 fn a_long_line_is_divided() {
     let text = "é".repeat(10_000);
@@ -238,7 +233,6 @@ fn a_long_line_is_divided() {
     assert_eq!(whole, text);
 }
 
-/// Vectors of a few words.
 #[derive(Debug, Default)]
 struct WordVectors {
     is_down: AtomicBool,
@@ -272,8 +266,7 @@ impl Vectors for WordVectors {
     }
 }
 
-/// HOLO-11: meanings find parts without the words of the query, each text is asked for once, a text that the provider
-/// refuses and a provider that is down are said.
+/// HOLO-11.
 #[tokio::test]
 async fn meanings_find_parts_without_the_words_of_a_query() {
     let folder = Folder::new();
@@ -341,7 +334,6 @@ async fn meanings_find_parts_without_the_words_of_a_query() {
 
     [meanings were not compared, only words: the server is down]
     ");
-    // Damaged vectors are thrown away: the texts are embedded again.
     words.is_down.store(false, Ordering::Relaxed);
     words.asked.store(0, Ordering::Relaxed);
     for ending in ["-wal", "-shm", ""] {

@@ -1,4 +1,4 @@
-//! Pages that name tables, sources or pages that are gone.
+//! Finds pages that name lost tables, sources or pages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use ktx_wiki::{Page, ReferenceTarget, SlReference, code_references, links, parse
 
 use super::{DriftClass, DriftConnection, DriftFinding};
 
-/// The endings of file names, which look like references.
+/// File names look like references.
 const FILE_ENDINGS: [&str; 12] = [
     "csv", "ipynb", "json", "md", "parquet", "py", "rs", "sh", "sql", "txt", "yaml", "yml",
 ];
@@ -32,7 +32,6 @@ pub(super) fn check(
     }
 }
 
-/// What pages may refer to.
 struct Targets<'a> {
     connections: &'a [DriftConnection],
     keys: BTreeSet<&'a str>,
@@ -51,7 +50,6 @@ impl Targets<'_> {
         asked.filter_map(move |one| one.catalog.source(name))
     }
 
-    /// Whether a file of this source cannot be read: what it has is unknown.
     fn is_unreadable(&self, name: &str) -> bool {
         let mut connections = self.connections.iter();
         connections.any(|one| one.catalog.is_unreadable(name))
@@ -68,7 +66,7 @@ impl Targets<'_> {
                 })
     }
 
-    /// Whether some scan has the table; `None` if a scan is missing that may have it.
+    /// `None` if an unknown scan may have it.
     fn has_table(&self, name: &str) -> Option<bool> {
         let mut is_unknown = self.connections.is_empty();
         for connection in self.connections {
@@ -110,7 +108,6 @@ impl PageCheck<'_> {
             .push(DriftFinding::at(location, class, message, hint));
     }
 
-    /// The offset of an item of the front matter; the start of the page if no tree of the YAML has it.
     fn item(&self, field: &str, text: &str) -> usize {
         self.page.item_offset(field, text).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Accepted values, `unique` and `not_null` against what the last scan has read.
+//! Compares promises about values with the last scan.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,8 @@ use super::sources::place;
 use super::{DriftClass, DriftConnection, DriftFinding};
 use crate::scans::{ProfiledColumn, RowsRead, ScanSnapshot};
 
-/// Maximum number of values that a message names.
 const NAMED: usize = 5;
 
-/// Compares what the sources promise about values with the values.
 pub(super) fn check(
     connection: &DriftConnection,
     scan: &ScanSnapshot,
@@ -60,14 +58,13 @@ pub(super) fn check(
     }
 }
 
-/// The entries of a mapping by writer, such as `{dbt: …}`.
+/// Such as `{dbt: …}`.
 fn by_writer(meta: Option<&Meta>) -> Vec<(String, &Meta)> {
     let entries = meta.and_then(Meta::as_mapping).into_iter().flatten();
     let named = entries.filter_map(|(writer, value)| Some((writer.as_str()?.to_owned(), value)));
     named.collect()
 }
 
-/// Returns the read values that are not in the list.
 fn not_accepted(accepted: &Meta, read: &ProfiledColumn, kind: Option<ColumnType>) -> Vec<String> {
     let Some(accepted) = accepted.as_sequence() else {
         return Vec::new();
@@ -92,7 +89,7 @@ fn text(value: &Meta) -> Option<String> {
         .or_else(|| value.as_f64().map(|number| number.to_string()))
 }
 
-/// A value as it is compared: warehouses spell numbers and truth values in several ways.
+/// Warehouses spell numbers and truth values in several ways.
 fn comparable(value: &str, kind: Option<ColumnType>) -> String {
     let value = value.trim();
     if kind == Some(ColumnType::Boolean) {
@@ -108,7 +105,6 @@ fn comparable(value: &str, kind: Option<ColumnType>) -> String {
     }
 }
 
-/// The first values in backticks; `None` if there are none.
 fn shown(values: &[String]) -> Option<String> {
     if values.is_empty() {
         return None;
@@ -125,7 +121,6 @@ fn shown(values: &[String]) -> Option<String> {
     })
 }
 
-/// Returns who promises what about a column that its rows break, with the counts.
 fn broken_promises(column: &Column, read: &ProfiledColumn) -> Vec<(String, String)> {
     let Some(counts) = read.counts else {
         return Vec::new();
@@ -154,7 +149,7 @@ fn broken_promises(column: &Column, read: &ProfiledColumn) -> Vec<(String, Strin
     broken
 }
 
-/// Returns the writers that declare a constraint: `dbt: {unique: true}`, or a test of that name.
+/// Finds `{unique: true}`, or a test of that name.
 fn promising(column: &Column, name: &str) -> Vec<String> {
     let mut writers = BTreeSet::new();
     for (writer, constraints) in by_writer(column.constraints.as_ref()) {

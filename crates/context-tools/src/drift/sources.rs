@@ -1,4 +1,4 @@
-//! Tables and columns of semantic sources that the warehouse has lost, and what refers to them.
+//! Finds lost tables and columns, and references to them.
 
 use ktx_diagnostics::{Location, Position};
 use ktx_semantic_layer::{ErrorKind, Finding, Origin, Part, Relation, Source, place_of, validate};
@@ -6,7 +6,6 @@ use ktx_semantic_layer::{ErrorKind, Finding, Origin, Part, Relation, Source, pla
 use super::{DriftClass, DriftConnection, DriftFinding};
 use crate::scans::ScanSnapshot;
 
-/// Compares the tables and columns of the sources with the scan.
 pub(super) fn check(
     connection: &DriftConnection,
     scan: &ScanSnapshot,
@@ -23,7 +22,7 @@ pub(super) fn check(
             }
             continue;
         };
-        // Columns of scanned tables are written by the scan itself.
+        // The scan itself writes the columns of scanned tables.
         if source.origin != Origin::Standalone {
             continue;
         }
@@ -65,7 +64,6 @@ fn lost_table(connection: &DriftConnection, source: &Source, name: &str) -> Drif
     )
 }
 
-/// Whether a dotted name is in a schema that the scan did not read.
 fn is_left_out(scan: &ScanSnapshot, name: &str) -> bool {
     let plain = name.replace(['"', '`', '[', ']'], "");
     let mut parts = plain.split('.').rev().skip(1);
@@ -75,7 +73,6 @@ fn is_left_out(scan: &ScanSnapshot, name: &str) -> bool {
     })
 }
 
-/// Adds what refers to a name that is gone, as far as the validator finds it.
 pub(super) fn check_references(connection: &DriftConnection, findings: &mut Vec<DriftFinding>) {
     let report = validate(&connection.catalog, &[]);
     for found in report.errors.iter().chain(&report.warnings) {
@@ -99,7 +96,7 @@ pub(super) fn check_references(connection: &DriftConnection, findings: &mut Vec<
     }
 }
 
-/// The drift behind an error of a source; `None` for errors that are not about lost names.
+/// `None` for errors that are not about lost names.
 const fn class_of(kind: ErrorKind) -> Option<DriftClass> {
     match kind {
         ErrorKind::UnmatchedOverlay => Some(DriftClass::LostTable),
@@ -116,7 +113,6 @@ const fn class_of(kind: ErrorKind) -> Option<DriftClass> {
     }
 }
 
-/// The position of a finding, which ends in line and column if they are known.
 fn location(connection: &DriftConnection, found: &Finding) -> Location {
     let path = found.path.as_deref().unwrap_or_default();
     let (mut file, mut numbers) = (path, Vec::new());
@@ -147,7 +143,6 @@ fn location(connection: &DriftConnection, found: &Finding) -> Location {
     )
 }
 
-/// The position of a part of a source.
 pub(super) fn place(connection: &DriftConnection, source: &Source, part: &Part) -> Location {
     in_project(connection, &place_of(&connection.catalog, source, part))
 }

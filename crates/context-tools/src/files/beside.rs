@@ -1,6 +1,6 @@
-//! Searches side by side: each through a connection of its own, over an index that is up to date.
+//! Searches over an up-to-date index in parallel, each through its own connection.
 //!
-//! Only one caller at a time brings the index up to date. After that, no caller waits for it.
+//! Only one caller at a time updates the index.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
@@ -13,11 +13,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::index::Units;
 use super::{Inner, lock, meaning};
 
-/// More searches at once than there are processors only wait for one another.
+/// More searches than processors only wait for one another.
 const FEWEST: usize = 2;
 const MOST: usize = 16;
 
-/// The connections to an index that is up to date, or was.
 pub(super) struct Readers {
     turns: Arc<Semaphore>,
     open: Mutex<Open>,
@@ -25,9 +24,7 @@ pub(super) struct Readers {
 
 #[derive(Default)]
 struct Open {
-    /// `None` until someone has brought the index up to date.
     address: Option<IndexAddress>,
-    /// Grows when the connections of earlier indexes are useless.
     generation: u64,
     idle: Vec<Index>,
 }
@@ -44,12 +41,10 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// Waits until a search may begin; those that wait begin in their order.
     pub(super) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.turns).acquire_owned().await.ok()
     }
 
-    /// Lets searches use this index.
     pub(super) fn follow(&self, index: &Index) {
         let mut open = lock(&self.open);
         if open.address.is_none() {
@@ -57,7 +52,6 @@ impl Readers {
         }
     }
 
-    /// Closes all connections.
     pub(super) fn forget(&self) {
         let mut open = lock(&self.open);
         open.generation += 1;
@@ -65,7 +59,6 @@ impl Readers {
         open.idle.clear();
     }
 
-    /// Works with a connection of its own; `None` if there is no index yet.
     fn with<T>(
         &self,
         work: impl FnOnce(&mut Index) -> Result<T, SearchError>,
@@ -91,8 +84,7 @@ impl Readers {
 }
 
 impl Inner {
-    /// Answers queries beside others; `None` if the index is not up to date, or is in trouble, of which
-    /// its owner takes care.
+    /// Returns `None` if the index is outdated or damaged.
     pub(super) fn search_beside(
         &self,
         queries: &[Query],
@@ -112,7 +104,6 @@ impl Inner {
         }
     }
 
-    /// Whether all passages have a vector; false if that cannot be found out beside others.
     pub(super) fn is_embedded_beside(&self, units: &Units, model: &VectorModel) -> bool {
         let digest = units.digest();
         let looked = self.readers.with(|index| {

@@ -27,7 +27,6 @@ impl Inner {
         answer
     }
 
-    /// The dialect in which the sources of a connection are written.
     pub(super) fn dialect(&self, id: &ConnectionId) -> Result<Dialect, Failure> {
         let connections = self.connections()?;
         let connection = connections.iter().find(|connection| connection.id == *id);
@@ -35,7 +34,7 @@ impl Inner {
         Ok(dialect.unwrap_or(Dialect::Postgres))
     }
 
-    /// The connector of a connection, kept as long as its settings stay the same.
+    /// Reused while the settings stay the same.
     pub(super) fn runner(&self, connection: &Connection) -> Result<Runner, Failure> {
         let warehouses = &self.parts.warehouses;
         if !warehouses.supports(connection.driver) {

@@ -1,8 +1,7 @@
-//! The search index over the folder, brought up to date before each search.
+//! The search index of a project folder, updated before each search.
 //!
-//! The index is a cache: one that is damaged is made anew, one that another process is writing is
-//! used as it was, and what cannot be read does not keep the rest from being found. Each of these is
-//! told beside the answer.
+//! A damaged index is rebuilt, one that another process writes is used as it is, unreadable files
+//! are left out; the answer says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,25 +20,18 @@ use crate::documents;
 use crate::embedding::remove_database;
 use crate::scans::Shown;
 
-/// Said when an index was thrown away.
 const DAMAGED: &str = "the search index was damaged; ktx rebuilt it";
 
-/// Said when an answer may be old.
 const BUSY: &str = "another process is writing the search index: what has changed since the last search may be \
                     missing; search again";
 
-/// What units of the index belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// The pages for everyone.
     GlobalPages,
-    /// The pages of one user.
     UserPages(String),
-    /// The sources and the last scan of a connection.
     Connection(String),
 }
 
-/// The scope of a unit, by the names that [`Inner::units`] gives.
 pub(super) fn scope_of(unit: &str) -> Scope {
     let connection = unit
         .strip_prefix("sources of ")
@@ -52,22 +44,18 @@ pub(super) fn scope_of(unit: &str) -> Scope {
     }
 }
 
-/// What a unit of a connection is made of.
 pub(super) enum Unit {
     Sources(ConnectionId),
     Scan(ConnectionId),
-    /// It cannot be read now: what is known of it stays.
+    /// Unreadable now: the old content stays.
     Unread,
 }
 
-/// Everything that belongs into the index.
 #[derive(Default)]
 pub(super) struct Units {
     pages: Arc<PageUnits>,
-    /// The units of connections.
     states: Vec<UnitState>,
     by_name: BTreeMap<String, Unit>,
-    /// What cannot be read, each as one line.
     pub(super) warnings: Vec<String>,
 }
 
@@ -80,17 +68,15 @@ impl Units {
         self.by_name.insert(name, unit);
     }
 
-    /// All units, ordered as they were found.
     pub(super) fn all(&self) -> impl Iterator<Item = &UnitState> {
         self.pages.states.iter().chain(&self.states)
     }
 
-    /// Equal if all units are the same.
     pub(super) fn digest(&self) -> Digest {
         Digest::of_both(&self.pages.digest, &Digest::of(&self.states))
     }
 
-    /// Leaves out global pages that a private one shadows.
+    /// A private page shadows a global one.
     pub(super) fn leave_out_shadowed(&self, outcome: &mut SearchOutcome, limit: usize) {
         let shadowed = &self.pages.own;
         outcome.hits.retain(|hit| {
@@ -116,7 +102,6 @@ impl Inner {
         let mut notes = Vec::new();
         let beside = self.search_beside(queries, &units, meaning);
         let beside = beside.or_else(|| {
-            // Whoever has the index may bring it up to date: then its connection is not needed.
             let is_current = self.awaited(&units.digest());
             is_current.then(|| self.search_beside(queries, &units, meaning))?
         });
@@ -125,7 +110,7 @@ impl Inner {
             None => self.search_alone(queries, &mut units, &mut notes, meaning)?,
         };
         if self.policy().is_some() {
-            // They name files, which may be hidden ones.
+            // Warnings name files, which can be hidden.
             units.warnings.clear();
         }
         for outcome in &mut outcomes {
@@ -135,14 +120,12 @@ impl Inner {
         Ok(outcomes)
     }
 
-    /// Waits for the owner of the index; whether it is up to date then.
     fn awaited(&self, digest: &Digest) -> bool {
         let slot = lock(&self.index);
         slot.as_ref()
             .is_some_and(|index| index.holds(digest).unwrap_or_default())
     }
 
-    /// Brings the index up to date and answers queries, while all others wait.
     fn search_alone(
         &self,
         queries: &[Query],
@@ -158,7 +141,6 @@ impl Inner {
                 Err(error) => return Err(error),
             };
             if is_busy && is_kept && index.is_empty()? {
-                // There is no older answer: all files are read for this one.
                 let mut whole = Index::in_memory()?;
                 self.sync(&mut whole, units, &mut |_, _, _| {})?;
                 return self.answers(&mut whole, queries, units, &Meaning::default());
@@ -173,8 +155,8 @@ impl Inner {
         Ok(outcomes)
     }
 
-    /// Works with the index. When that turns out to be damaged, it is thrown away, and the work is
-    /// done once more. `work` is told whether the index is one that is kept.
+    /// Discards a damaged index and repeats the work once. `work` learns whether the index is on
+    /// disk.
     pub(super) fn with_index<T>(
         &self,
         notes: &mut Vec<String>,
@@ -211,7 +193,6 @@ impl Inner {
         attempt(&mut slot)
     }
 
-    /// Removes the index file with what SQLite keeps beside it.
     pub(super) fn discard_index(&self) -> Result<(), Failure> {
         let IndexPlace::File(path) = &self.parts.index else {
             return Ok(());
@@ -219,7 +200,6 @@ impl Inner {
         remove_database(path)
     }
 
-    /// Brings the index up to date as far as everything can be read.
     pub(super) fn sync(
         &self,
         index: &mut Index,
@@ -248,7 +228,6 @@ impl Inner {
         done.map(drop)
     }
 
-    /// Answers queries from an index that is up to date.
     fn answers(
         &self,
         index: &mut Index,
@@ -283,7 +262,6 @@ impl Inner {
         Ok(outcome)
     }
 
-    /// The query of the user. Global pages that a private one shadows are found and left out.
     pub(super) fn widened(&self, query: &Query, units: &Units) -> Query {
         let widened = Query {
             limit: query.limit.saturating_add(units.pages.own.len()),
@@ -292,8 +270,7 @@ impl Inner {
         widened.for_user(self.parts.user.as_str())
     }
 
-    /// Opens the index. Where it cannot be kept, it is in memory; one that is damaged or that another
-    /// process is making is an error.
+    /// Falls back to memory. Fails if the index is damaged or busy.
     fn open_index(&self) -> Result<Index, SearchError> {
         let IndexPlace::File(path) = &self.parts.index else {
             return Index::in_memory();
@@ -310,8 +287,7 @@ impl Inner {
         }
     }
 
-    /// The units of the index with their stamps, and what could not be looked at. Nothing is read for
-    /// them.
+    /// Reads no files, only stamps.
     pub(super) fn units(&self) -> Result<Units, Failure> {
         let mut units = Units::default();
         let connections = self.connections()?;
@@ -344,7 +320,7 @@ impl Inner {
                     units.warn(&self.left_out(entry));
                 }
                 let last = last.as_ref().as_ref().map(|scan| scan.digest.clone());
-                // What is hidden is in the sources, what there is to hide in the scan.
+                // Sources decide what is hidden, the scan holds what can be hidden.
                 let both = format!("{stamp}\n{}", last.as_deref().unwrap_or_default());
                 units.add(sources, both.clone(), Unit::Sources(id.clone()));
                 if last.is_some() {
@@ -384,8 +360,7 @@ impl Inner {
     }
 }
 
-/// Whether the index file's folder is there or can be made, and ignores itself in git. One that
-/// cannot be written to is no reason not to search.
+/// Also adds a `.gitignore`. A read-only folder does not prevent searches.
 pub(super) fn has_folder(path: &Path) -> bool {
     let Some(ignore) = path.parent().map(|folder| folder.join(".gitignore")) else {
         return false;

@@ -1,7 +1,5 @@
-//! Catalogs of which only the sources are read that an answer needs, from an index kept beside the listings.
-//!
-//! A kept index is valid as long as the stamps of all files are the same. Whatever it cannot answer exactly, the whole
-//! catalog does.
+//! Partial catalogs: reads only the sources that an answer needs, through an index that is valid
+//! while all stamps are the same.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,16 +15,14 @@ use super::{IndexPlace, Inner, lock};
 use crate::context::Need;
 use crate::layers::WithheldParts;
 
-/// Changes when the form of kept indexes, or what they are made of, changes.
+/// Changes with the form or content of indexes.
 const FORMAT: u32 = 2;
 
-/// Below this number of files, reading them all costs less than an index.
+/// Fewer files are faster to read than an index.
 const FEWEST: usize = 64;
 
-/// The most times that more sources are read for one answer.
 const ROUNDS: usize = 12;
 
-/// The most sources that are read for one answer.
 const MOST_READ: usize = 256;
 
 impl Inner {
@@ -35,7 +31,7 @@ impl Inner {
         id: &ConnectionId,
         need: &Need,
     ) -> Result<Arc<Catalog>, Failure> {
-        // The index has all sources: a client with a policy may see only a part of them.
+        // The index has all sources: a client with a policy can see only some.
         if self.policy().is_some() {
             return self.catalog(id);
         }
@@ -69,7 +65,6 @@ impl Inner {
         Ok(catalog)
     }
 
-    /// Reads sources until the answer needs no other; `None` if it needs the whole catalog.
     fn partly_read(&self, id: &ConnectionId, mut catalog: Catalog, need: &Need) -> Option<Catalog> {
         let mut wanted = match need {
             Need::Query(query) => catalog.known(query.mentioned()),
@@ -91,7 +86,7 @@ impl Inner {
                 return None;
             }
             if unread.sources.is_subset(&wanted) {
-                // A refusal names what other sources have.
+                // A refusal names members of other sources.
                 return is_answered.then_some(catalog);
             }
             wanted.extend(unread.sources);
@@ -130,7 +125,6 @@ impl Inner {
     }
 }
 
-/// The lines before an index: what it is of, and the checksum of its bytes.
 fn head(stamp: &str, index: &[u8]) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let digest = Sha256::digest(index);
@@ -142,7 +136,6 @@ fn head(stamp: &str, index: &[u8]) -> String {
     )
 }
 
-/// An index that is valid; anything else is as good as none.
 fn read(place: &Path, stamp: &str) -> Option<CatalogIndex> {
     let bytes = fs::read(place).ok()?;
     let length = head(stamp, b"").len();

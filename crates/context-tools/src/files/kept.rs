@@ -1,8 +1,7 @@
-//! What was found out about the files of a folder, kept while nothing below it changes.
+//! Facts about files, cached while their folder does not change.
 //!
-//! A server answers many calls between two edits. Looking at ten thousand files takes longer than a
-//! search, so folders are watched instead, where the system allows it. Where it does not, callers share
-//! one look a second at a folder that takes long. At any time, one caller looks and the others wait.
+//! Checking ten thousand files takes longer than a search, so folders are watched. Without a watch,
+//! callers share a slow check for a second.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,31 +17,23 @@ use super::limited::HiddenFromClient;
 use super::pages::{PageFile, PageFiles};
 use super::{Inner, lock};
 
-/// All files are looked at again after this time: a watch does not see what is written through
-/// memory maps.
+/// A watch misses writes through memory maps.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How long a look at a folder without a watch is shared.
 const SHARED: Duration = Duration::from_secs(1);
 
-/// A look that takes less time is not worth sharing.
+/// Faster checks are not shared.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// The units of all pages.
 #[derive(Debug, Default)]
 pub(super) struct PageUnits {
     pub(super) states: Vec<UnitState>,
-    /// The files by the names of their units.
     pub(super) files: BTreeMap<String, PageFile>,
-    /// The keys of the pages that belong to the user alone.
     pub(super) own: BTreeSet<String>,
-    /// What could not be looked at.
     pub(super) failures: Vec<Failure>,
-    /// The digest of the states.
     pub(super) digest: Digest,
 }
 
-/// A value that is valid until a change is known or likely.
 #[derive(Debug)]
 pub(super) struct WatchedValue<T> {
     value: Arc<T>,
@@ -60,7 +51,6 @@ enum Validity {
     },
 }
 
-/// The kept value of each folder.
 pub(super) type WatchedFolders<T> = Mutex<BTreeMap<PathBuf, WatchedValue<T>>>;
 
 impl<T> WatchedValue<T> {
@@ -74,13 +64,12 @@ impl<T> WatchedValue<T> {
         }
     }
 
-    /// Looks at a folder, and says how long the value may be kept, if at all.
     fn of(
         folder: &Path,
         now: SystemTime,
         look: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<(Arc<T>, Option<Self>), Failure> {
-        // The watch begins before the files are looked at, so that no change is missed.
+        // The watch begins before the check, so that no change is missed.
         let watch = FolderWatch::new(folder);
         let begun = Instant::now();
         let value = Arc::new(look()?);
@@ -98,16 +87,13 @@ impl<T> WatchedValue<T> {
     }
 }
 
-/// The pages that a client sees among all of them.
 #[derive(Debug)]
 pub(super) struct ShownPages {
     all: Arc<PageFiles>,
-    /// What decided.
     stamp: String,
     shown: Arc<PageFiles>,
 }
 
-/// The units of the pages that a client sees.
 #[derive(Debug)]
 pub(super) struct KeptUnits {
     pages: Arc<PageFiles>,
@@ -115,7 +101,6 @@ pub(super) struct KeptUnits {
 }
 
 impl Inner {
-    /// The units of all pages that the client sees, as they are now.
     pub(super) fn page_units(&self) -> Arc<PageUnits> {
         let pages = self.shown_pages();
         let mut kept = lock(&self.kept_units);
@@ -133,7 +118,6 @@ impl Inner {
         units
     }
 
-    /// The page files that the client sees, as they are now.
     pub(super) fn shown_pages(&self) -> Arc<PageFiles> {
         let all = self.all_pages();
         if self.policy().is_none() {
@@ -150,7 +134,7 @@ impl Inner {
         }
         let mut shown = PageFiles::clone(&all);
         self.retain_shown(&mut shown.files, names.as_ref());
-        // They name files, which may be hidden ones.
+        // Failures name files, which can be hidden.
         shown.left_out.clear();
         let shown = Arc::new(shown);
         *kept = stamp.map(|stamp| ShownPages {
@@ -161,14 +145,12 @@ impl Inner {
         shown
     }
 
-    /// The page files of everyone, as they are now.
     fn all_pages(&self) -> Arc<PageFiles> {
         let now = (self.parts.now)();
         let mut kept = lock(&self.kept_pages);
         if let Some(known) = kept.as_ref().filter(|known| known.is_valid(now)) {
             return Arc::clone(&known.value);
         }
-        // The watch of the last look ends before another one begins.
         *kept = None;
         let looked = WatchedValue::of(&self.layout.wiki(), now, || Ok(self.look_at_pages()));
         match looked {
@@ -183,7 +165,7 @@ impl Inner {
         }
     }
 
-    /// What `look` finds out about a folder, as it is now. Callers at the same time look once.
+    /// Concurrent callers share one check.
     pub(super) fn watched<T>(
         &self,
         kept: &WatchedFolders<T>,

@@ -1,4 +1,4 @@
-//! The sources, scan and statements of a warehouse as a client with a policy sees them.
+//! A warehouse's sources, scan and statements for a client with a policy.
 
 use std::fs;
 use std::sync::Arc;
@@ -17,21 +17,17 @@ use super::pages::PageFile;
 use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, lock};
 
-/// What a client sees of one connection.
 pub(super) struct Limited {
     pub(super) catalog: Arc<Catalog>,
     pub(super) snapshot: Option<Arc<ScanSnapshot>>,
     pub(super) restriction: Arc<Restriction>,
     hidden: HiddenNames,
-    /// Changes when other names are hidden.
     hidden_stamp: String,
 }
 
-/// What the policy hides of all connections.
 pub(super) struct HiddenFromClient(Vec<Arc<Limited>>);
 
 impl HiddenFromClient {
-    /// Changes when other names are hidden.
     pub(super) fn stamp(&self) -> String {
         let stamps = self.0.iter().map(|one| one.hidden_stamp.as_str());
         stamps.collect()
@@ -47,7 +43,6 @@ impl Inner {
         self.policy()?.rules(id.as_str())
     }
 
-    /// What the client sees of a connection; `None` if it sees everything.
     pub(super) fn limited(&self, id: &ConnectionId) -> Result<Option<Arc<Limited>>, Failure> {
         let Some(rules) = self.rules(id) else {
             return Ok(None);
@@ -96,7 +91,6 @@ impl Inner {
         Ok(Some(value))
     }
 
-    /// A connector that reads only what the client may read.
     pub(super) fn limit(
         &self,
         connection: &Connection,
@@ -113,7 +107,7 @@ impl Inner {
         }))
     }
 
-    /// The connections without `allowed_functions`: ktx cannot know which tables those functions read.
+    /// Omits connections with `allowed_functions`, whose tables are unknown.
     pub(super) fn shown_connections(&self) -> Result<Vec<Connection>, Failure> {
         let mut connections = self.connections()?;
         for connection in &mut connections {
@@ -124,7 +118,6 @@ impl Inner {
         Ok(connections)
     }
 
-    /// What is hidden from the client; `None` if that cannot be known.
     pub(super) fn hidden_names(&self) -> Option<HiddenFromClient> {
         let ids = self.policy()?.connections();
         let ids = ids.filter_map(|id| ConnectionId::parse(id).ok());
@@ -133,8 +126,7 @@ impl Inner {
         limited.ok().map(HiddenFromClient)
     }
 
-    /// Takes the pages away that the client does not see: all of them, if what is hidden cannot be known. One that
-    /// cannot be read is not seen either.
+    /// Removes all pages if the hidden names are unknown.
     pub(super) fn retain_shown(
         &self,
         files: &mut Vec<PageFile>,

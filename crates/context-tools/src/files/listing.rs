@@ -1,6 +1,4 @@
-//! Listings of sources, kept so that a folder that has not changed is not read again.
-//!
-//! A kept listing is valid as long as the stamps of all files are the same.
+//! Listings of sources, cached on disk while all stamps are the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +12,10 @@ use super::{IndexPlace, Inner};
 use crate::documents::source_list;
 use crate::wire::{SourceItem, SourceList};
 
-/// Changes when the form of kept listings, or what they are made of, changes.
+/// Changes with the form or content of listings.
 const FORMAT: u32 = 2;
 
 impl Inner {
-    /// The listing of a connection's sources. What does not count is told beside them.
     pub(super) fn listing(&self, id: &ConnectionId) -> Result<SourceList, Failure> {
         let files = match self.source_files(id) {
             Ok(files) => files,
@@ -58,7 +55,6 @@ impl Inner {
         Ok(list)
     }
 
-    /// Where the listing is kept: beside the search index, when that is a file.
     fn listing_file(&self, id: &ConnectionId) -> Option<PathBuf> {
         match &self.parts.index {
             IndexPlace::File(index) => {
@@ -69,7 +65,6 @@ impl Inner {
     }
 }
 
-/// A failure beside the sources that can be listed.
 fn told(failure: Failure, severity: Severity) -> Diagnostic {
     let mut found = Diagnostic::error(failure.code, failure.message);
     found.severity = severity;
@@ -77,13 +72,11 @@ fn told(failure: Failure, severity: Severity) -> Diagnostic {
     found
 }
 
-/// What stands before the listing.
 fn head(stamp: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("ktx listing {FORMAT} {version} {}\n{stamp}\n", stamp.len())
 }
 
-/// A listing that is valid; anything else is as good as none.
 fn read(place: &Path, stamp: &str) -> Option<SourceList> {
     let bytes = fs::read(place).ok()?;
     let list = bytes.strip_prefix(head(stamp).as_bytes())?;

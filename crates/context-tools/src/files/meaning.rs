@@ -1,7 +1,4 @@
-//! The vectors of passages and queries, where the project has a provider.
-//!
-//! A provider that fails keeps nothing from being found by its words: the answer says why meanings
-//! were not compared.
+//! The vectors of passages and queries. Without them, words still find pages.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,25 +13,19 @@ use super::index::has_folder;
 use super::{FileContext, IndexPlace, Inner};
 use crate::embedding::{OF_A_SEARCH, PassageStore, Proof, embed, remove_database};
 
-/// Said when the vectors were thrown away.
 const DAMAGED: &str = "the vectors of passages were damaged; ktx asks for them again";
 
-/// Whether a search waits for the vectors of all passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// As many as a search may take.
+    /// Only as many passages as one search can embed.
     Search,
     All,
 }
 
-/// What came of the vectors.
 #[derive(Debug, Default)]
 pub(super) struct Meaning {
-    /// The vector of each query, in their order; empty if there are none.
     pub(super) queries: Vec<QueryVector>,
-    /// What was left out or failed, each as one line.
     pub(super) warnings: Vec<String>,
-    /// Passages that got a vector.
     pub(super) embedded: usize,
 }
 
@@ -53,13 +44,11 @@ fn reason(error: &SearchError) -> String {
     chain(error).join(": ")
 }
 
-/// Passages without vectors, or why there are no vectors at all.
 enum Listed {
     Passages(Vec<Unembedded>),
     NoVectors(String),
 }
 
-/// Keeps vectors in the file beside the index.
 struct KeptBeside<'a> {
     context: &'a FileContext,
     model: &'a str,
@@ -85,8 +74,7 @@ impl PassageStore for KeptBeside<'_> {
 }
 
 impl FileContext {
-    /// Embeds the queries, then new passages. A provider that has no vector for a query is not asked
-    /// about passages.
+    /// Skips passages if the queries get no vectors.
     pub(super) async fn meaning(&self, queries: &[Query], extent: Extent) -> Meaning {
         let mut meaning = Meaning::default();
         let Some(vectors) = self.inner.parts.vectors.clone() else {
@@ -146,7 +134,6 @@ impl FileContext {
         Ok(found.into_iter().map(query).collect())
     }
 
-    /// Whether every passage has a vector, as far as can be known without waiting for others.
     async fn is_embedded(&self, model: &VectorModel) -> bool {
         let model = model.clone();
         let look = move |inner: &Inner| {
@@ -156,7 +143,7 @@ impl FileContext {
         self.blocking(look).await.unwrap_or_default()
     }
 
-    /// Embeds passages, one request after the other. Fails with the reason why some have no vector.
+    /// The error explains missing vectors.
     async fn embed_passages(
         &self,
         vectors: &Arc<dyn Vectors>,
@@ -221,7 +208,6 @@ impl FileContext {
         Ok(())
     }
 
-    /// Lists passages without vectors; the first time, the index is brought up to date before.
     async fn list(
         &self,
         model: &VectorModel,
@@ -255,7 +241,6 @@ impl FileContext {
         self.blocking(keep).await.map_err(|failure| failure.message)
     }
 
-    /// How many texts have no vector; `None` if that cannot be known.
     async fn missing(&self, model: &VectorModel) -> Option<usize> {
         let model = model.clone();
         let count = move |inner: &Inner| {
@@ -268,7 +253,6 @@ impl FileContext {
         self.blocking(count).await.ok()
     }
 
-    /// Lets the texts that the provider refused be sent again.
     pub(super) async fn forget_refused(&self) {
         if let Some(vectors) = &self.inner.parts.vectors {
             let model = vectors.model().to_owned();
@@ -310,7 +294,7 @@ impl Inner {
         Ok(listed)
     }
 
-    /// Answers a query with its vector. Without the vectors of passages, words answer.
+    /// Without the vectors of passages, words answer.
     pub(super) fn answer_near(
         &self,
         index: &mut Index,
@@ -331,8 +315,7 @@ impl Inner {
         }
     }
 
-    /// Works with the vectors beside an index. Damaged ones are thrown away, and the work is done
-    /// once more.
+    /// Repeats the work once without damaged vectors.
     fn with_vectors<T>(
         &self,
         index: &mut Index,
@@ -353,7 +336,6 @@ impl Inner {
         match attempt(index) {
             Err(error) if error.is_of_vectors() && error.is_damaged() => {
                 if index.has_vectors() && ktx_search::are_vectors_whole(&path) {
-                    // What belongs to them in the index is damaged.
                     return Err(error);
                 }
             }
@@ -368,8 +350,7 @@ impl Inner {
         attempt(index)
     }
 
-    /// Where the vectors are. An index in memory shares those of the project: a text that has a
-    /// vector is not paid for again.
+    /// An index in memory shares the project's vectors, so that no text is paid for twice.
     pub(super) fn vectors_file(&self) -> PathBuf {
         const NAME: &str = "vectors.sqlite";
         match &self.parts.index {

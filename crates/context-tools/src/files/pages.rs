@@ -1,4 +1,4 @@
-//! `wiki/`: pages, one cache entry for each file.
+//! `wiki/`: one cache entry per page file.
 
 use std::fs;
 use std::path::Path;
@@ -12,26 +12,22 @@ use crate::layers::LayerPart;
 use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, lock};
 
-/// One page file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageFile {
     pub(super) path: PagePath,
     pub(super) stamp: String,
 }
 
-/// The page files, and what does not count or could not be looked at.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PageFiles {
-    /// The files, ordered by key, global before private.
+    /// Ordered by key, global before private.
     pub(super) files: Vec<PageFile>,
-    /// Folders that cannot be read or lie outside of the project.
     pub(super) folders: Vec<Failure>,
-    /// Links, and pages in folders below, that are not read.
     pub(super) left_out: Vec<Failure>,
 }
 
 impl Inner {
-    /// The global pages and the user's own ones, ordered by key, global before private.
+    /// Ordered by key, global before private.
     fn page_files(&self) -> Result<Vec<PageFile>, Failure> {
         let found = self.shown_pages();
         if let Some(failure) = found.folders.last() {
@@ -44,7 +40,7 @@ impl Inner {
         Ok(own.cloned().collect())
     }
 
-    /// The pages of everyone: the index serves all users, so none may lose the pages of another.
+    /// Lists the pages of all users, because the index serves everyone.
     pub(super) fn look_at_pages(&self) -> PageFiles {
         let mut found = PageFiles::default();
         if self.parts.withheld.contains(LayerPart::Wiki) {
@@ -73,7 +69,7 @@ impl Inner {
             let left_out = files.left_out.iter().map(|one| self.left_out(one));
             found.left_out.extend(left_out);
             for entry in files.entries {
-                // What does not have the name of a page is no page, such as a picture.
+                // Other files, such as pictures, are not pages.
                 if let Ok(path) = PagePath::parse(&format!("{prefix}{}", entry.path)) {
                     found.files.push(PageFile {
                         path,
@@ -94,7 +90,7 @@ impl Inner {
         found
     }
 
-    /// The page of a file; `None` when the file has just been removed.
+    /// Returns `None` if the file was just removed.
     pub(super) fn page(&self, file: &PageFile) -> Result<Option<Arc<Page>>, Failure> {
         let known = lock(&self.pages)
             .get(&file.path)
@@ -118,19 +114,16 @@ impl Inner {
         Ok(Some(page))
     }
 
-    /// What lies among the pages and is not read.
     pub(super) fn unread_pages(&self) -> Vec<String> {
         let found = self.shown_pages();
         let messages = found.left_out.iter().map(|failure| failure.message.clone());
         messages.collect()
     }
 
-    /// The files of the pages that the user sees, one for each key.
     pub(super) fn visible_pages(&self) -> Result<Vec<PageFile>, Failure> {
         Ok(visible(self.page_files()?))
     }
 
-    /// Where the pages lie that the user sees, one for each key.
     pub(super) fn page_paths(&self) -> Result<Vec<PagePath>, Failure> {
         let files = self.visible_pages()?.into_iter();
         Ok(files.map(|file| file.path).collect())
@@ -157,14 +150,12 @@ impl Inner {
     }
 }
 
-/// Whether a file has the name of a page and lies where none is looked for.
 fn is_in_sub_folder(path: &str) -> bool {
     let path = Path::new(path);
     let is_text = path.extension().is_some_and(|extension| extension == "md");
     is_text && path.components().count() > 1
 }
 
-/// Leaves out global pages that a private one shadows.
 fn visible(files: Vec<PageFile>) -> Vec<PageFile> {
     let mut seen: Vec<PageFile> = Vec::with_capacity(files.len());
     for file in files {

@@ -1,4 +1,4 @@
-//! The whole search index brought up to date at once, with what that changed.
+//! Updates the whole search index and reports the changes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,48 +10,37 @@ use super::index::{Scope, scope_of};
 use super::meaning::Extent;
 use super::{FileContext, IndexPlace, Inner, lock};
 
-/// Whether what is indexed already is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reindexing {
-    /// Only what has changed.
     Changed,
-    /// Everything: the index is removed first, whatever state it is in.
+    /// Removes the index first.
     Everything,
 }
 
-/// What of one scope was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReindexedScope {
-    /// Which pages or sources.
     pub scope: Scope,
-    /// Pages that there are; for a connection, its semantic sources.
     pub scanned: usize,
-    /// Entries that were written: pages; sources with their measures and dimensions; scanned tables
-    /// with their columns.
+    /// Pages; sources with measures and dimensions; scanned tables with columns.
     pub updated: usize,
-    /// Entries that were removed because nothing stands behind them any more.
     pub deleted: usize,
 }
 
-/// What was done in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reindexed {
-    /// The scopes: pages first, then connections.
     pub scopes: Vec<ReindexedScope>,
-    /// Where the index lies; `None` when it cannot be kept.
+    /// `None` if the index is in memory.
     pub place: Option<PathBuf>,
-    /// Passages that got a vector; `None` if no provider of vectors is configured.
+    /// New vectors; `None` without a provider.
     pub embedded: Option<usize>,
-    /// What could not be read and is as it was, each as one line.
     pub warnings: Vec<String>,
 }
 
 impl FileContext {
-    /// Brings the index up to date. Searches do that too; this reads everything that there is to say
-    /// what has changed, or makes the index anew.
+    /// Updates or rebuilds the index and reports the changes.
     ///
     /// # Errors
-    /// When the index cannot be written, such as while another process writes it.
+    /// If the index cannot be written, such as while another process writes it.
     pub async fn reindex(&self, how: Reindexing) -> Result<Reindexed, Failure> {
         let mut done = self.blocking(move |inner| inner.reindex(how)).await?;
         if self.inner.parts.vectors.is_some() {
@@ -104,7 +93,6 @@ impl Inner {
         })
     }
 
-    /// How many pages and sources there are, by scope.
     fn scopes<'u>(
         &self,
         states: impl Iterator<Item = &'u UnitState>,
@@ -116,7 +104,6 @@ impl Inner {
             scopes.entry(scope).or_default().0 += pages;
         }
         for (scope, done) in &mut scopes {
-            // Sources that cannot be read are told of where they are indexed.
             if let Scope::Connection(id) = scope
                 && let Ok(id) = ktx_vocabulary::ConnectionId::parse(id)
                 && let Ok(catalog) = self.catalog(&id)

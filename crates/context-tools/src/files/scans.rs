@@ -11,36 +11,28 @@ use super::stamp::{digest_of, is_absent};
 use super::{Cached, Inner, lock};
 use crate::scans::{ScanFiles, ScanSnapshot, read_snapshot};
 
-/// The source key under which scans lie.
 const SOURCE_KEY: &str = "live-database";
 
-/// What tells about the run.
 const REPORT: &str = "scan-report.json";
 
-/// Artifacts of one scan that are no table's own.
 const ARTIFACTS: [&str; 3] = [
     "connection.json",
     REPORT,
     "enrichment/relationship-profile.json",
 ];
 
-/// Folders with one artifact a table or schema.
 const FOLDERS: [&str; 3] = ["tables", "enrichment/profiles", "left-out"];
 
-/// The last scan's folder and what changes when it does.
 #[derive(Debug)]
 pub(super) struct LastScan {
     pub(super) folder: PathBuf,
     pub(super) sync_id: String,
-    /// Its artifacts by their path inside the folder, as far as they are there.
     pub(super) artifacts: Vec<String>,
     pub(super) stamp: String,
-    /// The stamp as a short text.
     pub(super) digest: String,
 }
 
 impl Inner {
-    /// The last scan; `None` when there is none.
     pub(super) fn last_scan(&self, id: &ConnectionId) -> Result<Arc<Option<LastScan>>, Failure> {
         let scans = self.layout.raw_source(id, SOURCE_KEY);
         self.watched(&self.kept_scans, &scans, || self.scan_below(&scans))
@@ -51,8 +43,7 @@ impl Inner {
         if let Some(found) = self.scan_in(scans.to_owned(), SOURCE_KEY)? {
             return Ok(Some(found));
         }
-        // Older versions had a folder for each scan. Names begin with the date and time, so the last
-        // name is the last scan.
+        // Older versions had a folder per scan, with the date and time first in its name.
         for sync_id in folders.into_iter().rev() {
             if let Some(found) = self.scan_in(scans.join(&sync_id), &sync_id)? {
                 return Ok(Some(found));
@@ -61,7 +52,6 @@ impl Inner {
         Ok(None)
     }
 
-    /// The scan whose files are in this folder.
     fn scan_in(&self, folder: PathBuf, sync_id: &str) -> Result<Option<LastScan>, Failure> {
         let mut found: Vec<(String, String)> = Vec::new();
         for path in ARTIFACTS {
@@ -98,7 +88,7 @@ impl Inner {
         }
     }
 
-    /// The last scan, whatever a client sees of it.
+    /// Returns the last scan, ignoring the client's policy.
     pub(super) fn whole_snapshot(
         &self,
         id: &ConnectionId,
@@ -134,11 +124,11 @@ impl Inner {
                 }
             }
         }
-        // The report is about the run and stays on the machine: a clone has none.
+        // The report stays on its machine: a clone has none.
         if let Ok(bytes) = fs::read(&report) {
             scan.files.entry(REPORT.to_owned()).or_insert(bytes);
         }
-        // Sources that cannot be read say nothing about what is hidden.
+        // Unreadable sources hide nothing here.
         let whole = || self.whole_catalog(id).ok();
         let snapshot = Arc::new(self.parts.withheld.snapshot(read_snapshot(&scan), whole));
         let cached = Cached {

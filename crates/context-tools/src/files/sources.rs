@@ -13,20 +13,16 @@ use crate::layers::{LayerPart, WithheldParts};
 use super::stamp::{FileEntry, digest_of, is_absent, unreadable};
 use super::{Cached, Inner, lock};
 
-/// The files of a folder that hold sources.
 #[derive(Debug, Default)]
 pub(super) struct SourceFiles {
     /// Ordered by path.
     pub(super) entries: Vec<FileEntry>,
-    /// What does not count.
     pub(super) left_out: Vec<LeftOut>,
-    /// Changes when any of the files does.
     pub(super) digest: String,
 }
 
 impl Inner {
-    /// The connections that have a folder, whether `ktx.yaml` knows them or not. A linked one is
-    /// among them: whoever asks for its sources is told what is wrong with it.
+    /// Includes folders that `ktx.yaml` does not name, and linked ones.
     pub(super) fn source_folders(&self) -> Result<Vec<ConnectionId>, Failure> {
         if self.parts.withheld.contains(LayerPart::Semantic) {
             return Ok(Vec::new());
@@ -39,7 +35,6 @@ impl Inner {
         let links = links.map(|name| name.to_string_lossy().into_owned());
         let mut names: Vec<String> = found.names.iter().cloned().chain(links).collect();
         names.sort();
-        // A folder that no connection could be called after holds no sources.
         Ok(names
             .iter()
             .filter_map(|name| ConnectionId::parse(name).ok())
@@ -68,7 +63,7 @@ impl Inner {
         Ok(catalog)
     }
 
-    /// The catalog with everything, whatever is withheld.
+    /// Ignores what is withheld.
     pub(super) fn whole_catalog(&self, id: &ConnectionId) -> Result<Catalog, Failure> {
         let files = self.all_source_files(id)?;
         self.load(id, &files.entries, &WithheldParts::default())
@@ -89,7 +84,7 @@ impl Inner {
                     let shown = withheld.source_file(bytes);
                     sources.extend(shown.map(|bytes| SourceFile::new(entry.path.clone(), bytes)));
                 }
-                // Removed since it was listed: the next stamp will say so.
+                // Removed since it was listed: the next stamp will differ.
                 Err(error) if is_absent(&error) => {}
                 Err(error) => return Err(unreadable(&path, &error)),
             }
@@ -97,7 +92,6 @@ impl Inner {
         Ok(Catalog::load(sources, self.dialect(id)?))
     }
 
-    /// The files of a connection's folder that hold sources and may be shown.
     pub(super) fn source_files(&self, id: &ConnectionId) -> Result<Arc<SourceFiles>, Failure> {
         if self.parts.withheld.contains(LayerPart::Semantic) {
             return Ok(Arc::default());
@@ -105,7 +99,7 @@ impl Inner {
         self.all_source_files(id)
     }
 
-    /// The files of a connection's folder that hold sources: review decisions are none.
+    /// Review decisions are not sources.
     pub(super) fn all_source_files(&self, id: &ConnectionId) -> Result<Arc<SourceFiles>, Failure> {
         let folder = self.layout.sources(id);
         self.watched(&self.kept_sources, &folder, || {

@@ -1,10 +1,8 @@
-//! Whether files have changed, without reading them.
+//! Detects changed files without reading them.
 //!
-//! A stamp is made of what the file system says of a file: size, times of modification and of the
-//! last change of any kind, number. The last two cannot be set by programs, so an edit in place that
-//! sets the time of modification back shows. Within one tick of the clock nothing shows: the stamp of
-//! a file that has just changed holds a digest of its content as well. So every stamp may be kept,
-//! and equal stamps mean equal content.
+//! A stamp has a file's size, times of modification and of any change, and number. Programs cannot
+//! set the last two. A young file can change within one clock tick, so its stamp also has a digest.
+//! Equal stamps mean equal content.
 
 use std::fs::{self, Metadata};
 use std::io::{Error, ErrorKind};
@@ -17,29 +15,23 @@ use sha2::{Digest as _, Sha256};
 
 use super::Inner;
 
-/// A file that has changed this lately may change again within the same tick of the coarsest clock.
+/// A younger file can change again within the same tick of the coarsest clock.
 const YOUNG: Duration = Duration::from_secs(2);
 
-/// One file below a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileEntry {
-    /// The path below the folder, with `/`.
     pub(super) path: String,
-    /// Changes when the file changes.
     pub(super) stamp: String,
 }
 
-/// The files below a folder.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FolderFiles {
-    /// The files, ordered by path.
+    /// Ordered by path.
     pub(super) entries: Vec<FileEntry>,
-    /// What does not count.
     pub(super) left_out: Vec<LeftOut>,
 }
 
 impl Inner {
-    /// The stamp of one file; `None` when it is not there.
     pub(super) fn stamp(&self, path: &Path) -> Result<Option<String>, Failure> {
         match fs::metadata(path) {
             Ok(metadata) => Ok(Some(of(path, &metadata, (self.parts.now)()))),
@@ -48,8 +40,7 @@ impl Inner {
         }
     }
 
-    /// All files below a folder that count. A folder that is not there has none; one that lies
-    /// outside of the project is a failure.
+    /// A missing folder has no files.
     pub(super) fn files(&self, folder: &Path) -> Result<FolderFiles, Failure> {
         let walked = ktx_project_store::walk(&self.parts.root, folder)?;
         if let Some(whole) = walked.left_out.iter().find(|one| one.place == folder) {
@@ -71,7 +62,6 @@ impl Inner {
         })
     }
 
-    /// The names of the folders in a folder, ordered, and what looks like one and does not count.
     pub(super) fn folders(&self, folder: &Path) -> Result<ktx_project_store::Folders, Failure> {
         let found = ktx_project_store::folders(&self.parts.root, folder)?;
         match found.left_out.iter().find(|one| one.place == folder) {
@@ -80,7 +70,6 @@ impl Inner {
         }
     }
 
-    /// What is said of an entry that does not count.
     pub(super) fn left_out(&self, entry: &LeftOut) -> Failure {
         let place = entry.place.strip_prefix(&self.parts.root);
         let place = place.unwrap_or(&entry.place);
@@ -101,13 +90,11 @@ impl Inner {
     }
 }
 
-/// The stamp of one file; `None` when it cannot be looked at.
 pub(crate) fn stamp_at(path: &Path, now: SystemTime) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     Some(of(path, &metadata, now))
 }
 
-/// One short text for many.
 pub(super) fn digest_of<'p>(parts: impl Iterator<Item = &'p str>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -119,7 +106,6 @@ pub(super) fn digest_of<'p>(parts: impl Iterator<Item = &'p str>) -> String {
     digits.collect::<Vec<_>>().concat()
 }
 
-/// What changes whenever a file changes.
 fn of(path: &Path, metadata: &Metadata, now: SystemTime) -> String {
     let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
     let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -139,14 +125,13 @@ fn of(path: &Path, metadata: &Metadata, now: SystemTime) -> String {
             let digest = digest.iter().map(|byte| format!("{byte:02x}"));
             format!("{told}:{}", digest.collect::<Vec<_>>().concat())
         }
-        // Whoever reads the file says so.
+        // The reader of the file reports the reason.
         Err(_) => format!("{told}:unread"),
     }
 }
 
-/// Whether a file may still change without a trace in its metadata.
 fn is_young(metadata: &Metadata, modified: SystemTime, now: SystemTime) -> bool {
-    // Programs may set the time of modification to any time, far ahead as well.
+    // Programs can set the time of modification to the future.
     let near = |time: SystemTime| match now.duration_since(time) {
         Ok(age) => age < YOUNG,
         Err(ahead) => ahead.duration() < YOUNG,
@@ -155,7 +140,6 @@ fn is_young(metadata: &Metadata, modified: SystemTime, now: SystemTime) -> bool 
     near(modified) || changed(metadata).is_some_and(|time| !settled(time))
 }
 
-/// When anything about a file has changed, where the system tells.
 #[cfg(unix)]
 fn changed(metadata: &Metadata) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt as _;
@@ -169,7 +153,7 @@ fn changed(_metadata: &Metadata) -> Option<SystemTime> {
     None
 }
 
-/// The time of the last change and the number of a file: one that was replaced has another number.
+/// Includes the file's number, because a replaced file has another one.
 #[cfg(unix)]
 fn inner(metadata: &Metadata) -> String {
     use std::os::unix::fs::MetadataExt as _;

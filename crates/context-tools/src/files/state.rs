@@ -1,4 +1,4 @@
-//! The files of a project folder at one moment. Nothing but their metadata is read, except for young files.
+//! The files of a project at one moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,6 @@ impl Inner {
         if let Some(stamp) = self.stamp(&self.layout.config())? {
             files.insert(ProjectFile::Config, Stamp::new(stamp));
         }
-        // Whoever reads the tools says what is wrong with their folder.
         let tools = self.files(&self.parts.root.join("tools"));
         for entry in tools.unwrap_or_default().entries {
             files.insert(ProjectFile::Tool(entry.path), Stamp::new(entry.stamp));
@@ -23,12 +22,11 @@ impl Inner {
             let key = file.path.key.to_string();
             files.insert(ProjectFile::Page(key), Stamp::new(file.stamp));
         }
-        // With a broken `ktx.yaml`, the folders still say which connections have sources.
+        // With a broken `ktx.yaml`, the folders still name the connections with sources.
         let known = self.connections().unwrap_or_default();
         let mut ids: BTreeSet<ConnectionId> = known.into_iter().map(|one| one.id).collect();
         ids.extend(self.source_folders()?);
         for id in ids {
-            // An unreadable folder counts as empty here; a request for its sources reports why.
             for entry in &self.source_files(&id).unwrap_or_default().entries {
                 let file = ProjectFile::Sources(id.clone(), entry.path.clone());
                 files.insert(file, Stamp::new(entry.stamp.as_str()));

@@ -1,4 +1,4 @@
-//! Source files without a part of what they say.
+//! Source files with a part withheld.
 
 use insta::assert_snapshot;
 
@@ -36,7 +36,6 @@ fn without(part: LayerPart, text: &str) -> String {
     }
 }
 
-/// A name is never mistaken for a key, and texts inside SQL stay.
 #[test]
 fn only_the_keys_of_the_part_are_taken_away() {
     assert_snapshot!(without(LayerPart::Descriptions, SOURCE), @r#"

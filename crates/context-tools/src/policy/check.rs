@@ -1,4 +1,4 @@
-//! Whether everything that a policy names is there.
+//! Checks whether the names in a policy exist.
 
 use ktx_config::{Client, WarehouseRules};
 use ktx_diagnostics::nearest;
@@ -7,16 +7,14 @@ use ktx_sql::Dialect;
 use super::pattern::{ColumnPattern, Pattern};
 use crate::scans::{ScanSnapshot, ScannedTable};
 
-/// A rule of a client that cannot hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyProblem {
-    /// The path of the rule in `ktx.yaml`.
     pub path: Vec<String>,
     pub message: String,
     pub hint: String,
 }
 
-/// Finds the rules of a client for one warehouse that name what its last scan does not have, or that are no SQL.
+/// Finds unknown names and invalid SQL.
 pub fn policy_problems(
     client: &Client,
     connection: &str,
@@ -86,7 +84,6 @@ impl RuleCheck<'_> {
         }
     }
 
-    /// The tables that a name means.
     fn named(&self, pattern: &Pattern) -> Vec<&ScannedTable> {
         let fits = |table: &&ScannedTable| pattern.fits(table.table.parts());
         self.tables.iter().filter(fits).collect()
@@ -162,7 +159,6 @@ impl RuleCheck<'_> {
     }
 }
 
-/// Whether no bracket closes that was not opened, as far as brackets outside of texts show it.
 fn balanced(text: &str) -> bool {
     let (mut depth, mut is_text) = (0_usize, false);
     for letter in text.chars() {

@@ -1,5 +1,4 @@
-//! A connection as a client uses it: every statement is rewritten to what the client may read, and kept within its
-//! limits.
+//! Rewrites a client's statements to what it can read.
 
 use std::sync::Arc;
 
@@ -15,11 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::StatementLimits;
 
-/// A connector that one client uses.
 #[derive(Debug)]
 pub(crate) struct LimitedConnector {
     pub(crate) inner: Arc<dyn Connector>,
-    /// What may be read; `None` if everything may.
     pub(crate) restriction: Option<Arc<Restriction>>,
     pub(crate) limits: StatementLimits,
 }
@@ -32,7 +29,6 @@ fn closed() -> WarehouseError {
 }
 
 impl LimitedConnector {
-    /// The statement as the client may send it.
     fn limited(&self, sql: &ReadOnlySql) -> Result<ReadOnlySql, WarehouseError> {
         let Some(restriction) = &self.restriction else {
             return Ok(sql.clone());
@@ -83,8 +79,7 @@ impl LimitedConnector {
         }
     }
 
-    /// An error as the client may see it: where a condition may be evaluated on hidden rows, its text may hold a value
-    /// of one.
+    /// An error can contain a value of a hidden row if the warehouse evaluates a condition there.
     fn shown(&self, error: WarehouseError, sql: &ReadOnlySql) -> WarehouseError {
         let has_filter = self.restriction.as_ref().is_some_and(|restriction| {
             let mut tables = restriction.tables.iter();
@@ -112,7 +107,7 @@ impl Connector for LimitedConnector {
         self.inner.server_dialect(cancel).await
     }
 
-    /// Nobody knows what a function of the user reads.
+    /// The tables behind a user's function are unknown.
     async fn judge_functions(
         &self,
         names: &[FunctionName],

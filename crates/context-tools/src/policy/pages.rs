@@ -1,6 +1,4 @@
-//! Which wiki pages a client sees.
-//!
-//! A page is text: it can hold what a policy hides. So one that names a hidden table or column is not seen at all.
+//! Which wiki pages a client sees: none that name a hidden table or column.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +9,19 @@ use sha2::{Digest as _, Sha256};
 use super::{ClientPolicy, TableRules};
 use crate::scans::ScanSnapshot;
 
-/// The names of one connection that a client does not see, in lower case.
+/// Of one connection, in lower case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HiddenNames {
-    /// Tables and sources, by their last part.
     tables: BTreeSet<String>,
-    /// Columns, after the last part of their table or the name of their source.
     columns: BTreeSet<(String, String)>,
 }
 
 impl HiddenNames {
-    /// A text that is another one for other names.
     pub(crate) fn stamp(&self) -> String {
         let digest = Sha256::digest(format!("{self:?}").as_bytes());
         format!("{digest:?}")
     }
 
-    /// What the whole scan and catalog of a connection have and the shown ones do not.
     pub(crate) fn of(
         rules: &TableRules,
         scan: Option<&ScanSnapshot>,
@@ -66,7 +60,6 @@ impl HiddenNames {
         names
     }
 
-    /// Whether a text names something of this.
     fn are_in(&self, text: &str) -> bool {
         if self.tables.is_empty() && self.columns.is_empty() {
             return false;
@@ -94,7 +87,7 @@ impl HiddenNames {
                     .contains(&((*table).to_owned(), (*column).to_owned())),
                 _ => false,
             });
-            // Alone, a column is a name only where it cannot be an ordinary word.
+            // A bare column must not be an ordinary word.
             let alone = |part: &&str| self.columns.iter().any(|(_, column)| column == part);
             let is_name = kind == PartOfText::Code || word.contains('_');
             names_table || names_column || (is_name && parts.iter().any(alone))
@@ -102,16 +95,13 @@ impl HiddenNames {
     }
 }
 
-/// What a part of a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PartOfText {
     Prose,
-    /// Between backticks.
     Code,
 }
 
 impl ClientPolicy {
-    /// Whether the client does not see a page.
     pub(crate) fn hides_page(&self, page: &Page, hidden: &[&HiddenNames]) -> bool {
         let key = page.key().to_string();
         self.hides_key(&key)

@@ -1,14 +1,13 @@
-//! Names in policies, with `*` for any letters, case ignored.
+//! Case-insensitive names in policies, with `*` for any letters.
 
 use ktx_vocabulary::TableRef;
 
-/// A dotted name. It fits every name that ends in it.
+/// Fits every name that ends in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
     parts: Vec<String>,
 }
 
-/// A column of the tables that a pattern fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnPattern {
     pub(super) table: Pattern,
@@ -23,7 +22,6 @@ impl Pattern {
         }
     }
 
-    /// A name whose dots mean nothing.
     pub(super) fn of_name(name: &str) -> Self {
         Self {
             parts: vec![name.to_lowercase()],
@@ -44,7 +42,7 @@ impl Pattern {
 }
 
 impl ColumnPattern {
-    /// Reads `table.column`; `None` without a table.
+    /// Parses `table.column`; `None` without a table.
     pub(super) fn of(name: &str) -> Option<Self> {
         let (table, column) = name.trim().rsplit_once('.')?;
         Some(Self {
@@ -62,7 +60,6 @@ impl ColumnPattern {
     }
 }
 
-/// Whether a text is a pattern's, `*` standing for any letters.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

@@ -4,7 +4,7 @@ use super::TableRules;
 use crate::scans::ScanSnapshot;
 
 impl TableRules {
-    /// The scan without hidden tables, columns and values, and without numbers about all rows of a filtered table.
+    /// Also removes numbers about all rows of a filtered table.
     pub(crate) fn snapshot(&self, scan: &ScanSnapshot) -> ScanSnapshot {
         let mut shown = scan.clone();
         shown.tables.retain(|table| !self.hides_table(&table.table));
@@ -27,7 +27,7 @@ impl TableRules {
                 .columns
                 .retain(|one| self.shows_values(&one.table, &one.column));
         }
-        // They name files, which are called like tables.
+        // Problems name files, whose names are like their tables'.
         shown.problems.clear();
         shown.left_out.clear();
         shown

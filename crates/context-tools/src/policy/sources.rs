@@ -1,4 +1,4 @@
-//! The files of semantic sources as a client sees them.
+//! Semantic sources as a client sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,9 @@ use serde_yaml::{Mapping, Value};
 use super::TableRules;
 use crate::scans::ScanSnapshot;
 
-/// Maximum rounds of removing items that use a hidden name; each round can hide more names.
+/// Each round of removals can hide more names.
 const ROUNDS: usize = 50;
 
-/// Keys whose lists hold named parts that may use columns.
 const PARTS: [&str; 5] = [
     "columns",
     "column_overrides",
@@ -22,27 +21,21 @@ const PARTS: [&str; 5] = [
     "joins",
 ];
 
-/// Keys that hold values of a column.
 const VALUES: [&str; 3] = ["enum_values", "tests", "constraints"];
 
-/// Keys that say how a table is used, in words of its columns.
 const HABITS: [&str; 1] = ["usage"];
 
-/// What is hidden of the sources of a connection.
 struct Hidden {
-    /// Sources that are not seen, by name.
     sources: BTreeSet<String>,
-    /// Names that are not seen, in lower case, by source.
+    /// Lower case, by source.
     names: BTreeMap<String, BTreeSet<String>>,
-    /// Columns whose values are not seen, by source.
     values: BTreeMap<String, BTreeSet<String>>,
-    /// Columns that are read as something else, in lower case, by source: no number and no join may be made of them.
+    /// Lower case, by source. Masked values must not become numbers or joins.
     masked: BTreeMap<String, BTreeSet<String>>,
     /// Sources whose key has a hidden column.
     keyless: BTreeSet<String>,
 }
 
-/// Takes away what a client does not see.
 pub(crate) fn shown_files(
     rules: &TableRules,
     files: Vec<(String, Vec<u8>)>,
@@ -53,7 +46,6 @@ pub(crate) fn shown_files(
     let mut hidden = Hidden::of(rules, whole, scan, restriction);
     let mut read: Vec<(String, Value)> = files
         .into_iter()
-        // What cannot be read cannot be taken apart either.
         .filter_map(|(path, bytes)| Some((path, serde_yaml::from_slice(&bytes).ok()?)))
         .collect();
     for _ in 0..ROUNDS {
@@ -135,7 +127,7 @@ impl Hidden {
         self.sources.len() + self.names.values().map(BTreeSet::len).sum::<usize>()
     }
 
-    /// A shard has its tables by name.
+    /// A shard is keyed by tables.
     fn strip_file(&mut self, path: &str, value: &mut Value) {
         let Value::Mapping(file) = value else {
             *value = Value::Null;
@@ -230,7 +222,6 @@ impl Hidden {
         }
     }
 
-    /// Whether a part of a source is hidden or made of something hidden.
     fn uses_hidden(&self, source: &str, key: &str, item: &Value) -> bool {
         let Some(item) = item.as_mapping() else {
             return true;
@@ -275,7 +266,7 @@ impl Hidden {
     }
 }
 
-/// Removes the whole key: a part of it would promise unique rows.
+/// Part of a key would promise unique rows.
 fn lose_key(entry: &mut Mapping) {
     if let Some(Value::Sequence(columns)) = entry.get_mut("columns") {
         for column in columns.iter_mut().filter_map(Value::as_mapping_mut) {
@@ -299,14 +290,12 @@ fn lose_key(entry: &mut Mapping) {
     }
 }
 
-/// Whether a query of a source reads only what the client may read.
 fn is_open(sql: &str, dialect: Dialect, restriction: &Restriction) -> bool {
     ktx_read_only_sql::check(sql, dialect)
         .and_then(|sql| sql.restricted(restriction))
         .is_ok()
 }
 
-/// The dotted names in the texts of a value.
 fn words(value: &Value) -> Box<dyn Iterator<Item = String> + '_> {
     match value {
         Value::String(text) => {

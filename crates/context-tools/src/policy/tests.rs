@@ -1,4 +1,4 @@
-//! What names in policies mean.
+//! Names in policies.
 
 use ktx_vocabulary::TableRef;
 

@@ -1,4 +1,4 @@
-//! From the texts of artifacts to a snapshot.
+//! Reads artifacts into a snapshot.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,26 @@ use super::{
     ScannedTable, ValueCounts, ValueRange,
 };
 
-/// The artifacts of one scan by their path inside its folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanFiles {
-    /// The name of the folder.
     pub sync_id: String,
     /// Path (with `/`) and content of `connection.json`, `scan-report.json`, `tables/*.json`,
     /// `left-out/*.json`, `enrichment/profiles/*.json` and, of older versions,
-    /// `enrichment/relationship-profile.json`, as far as they exist.
+    /// `enrichment/relationship-profile.json`.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Those of them that are there and cannot be read, with the reason.
     pub unreadable: BTreeMap<String, String>,
 }
 
-/// The artifact in which older versions told about values.
 const PROFILE: &str = "enrichment/relationship-profile.json";
 
-/// The folder with one artifact about the values of each table.
 const PROFILES: &str = "enrichment/profiles/";
 
-/// The folder with one artifact for each schema that was not read.
 const LEFT_OUT: &str = "left-out/";
 
-/// The folder with one artifact for each table.
 const TABLES: &str = "tables/";
 
-/// Artifacts that could not be read, by path, each with the reason.
 type Unread = BTreeMap<String, String>;
 
-/// Reads a snapshot. An artifact that cannot be read becomes a problem; the rest stands.
 pub fn read_snapshot(scan: &ScanFiles) -> ScanSnapshot {
     let mut unread: Unread = scan.unreadable.clone();
     let connection: Option<wire::Connection> = one(scan, "connection.json", &mut unread);
@@ -128,7 +119,7 @@ fn table(table: wire::Table) -> ScannedTable {
     }
 }
 
-/// Keys of KTX 0.12 name the table bare; where it is, is found among the scanned tables.
+/// Keys of KTX 0.12 have bare table names.
 fn profile(artifacts: Vec<wire::Profile>, tables: &[ScannedTable]) -> Option<Profile> {
     if artifacts.is_empty() {
         return None;
@@ -224,7 +215,7 @@ fn text(value: serde_json::Value) -> Option<String> {
 }
 
 mod wire {
-    //! The shapes of the artifacts, tolerant: other versions write them too.
+    //! Tolerant shapes: other versions write artifacts too.
 
     use std::collections::BTreeMap;
 

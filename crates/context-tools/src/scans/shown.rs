@@ -1,7 +1,7 @@
-//! Which columns of scanned tables, and which of their values, may be shown.
+//! Which scanned columns and values can be shown.
 //!
-//! People hide columns in semantic sources (`visibility: hidden`, `exclude_columns`); a scan knows
-//! nothing of that. Everything that shows a column or a value of a scan asks here.
+//! Only semantic sources know hidden columns (`visibility: hidden`, `exclude_columns`). All code
+//! that shows scanned columns or values must ask this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +11,19 @@ use ktx_vocabulary::TableRef;
 
 use super::{Places, ScanSnapshot, ScannedTable, ValueRange};
 
-/// A scan with what the semantic sources of its connection say about its tables.
 pub(crate) struct Shown<'a> {
     snapshot: &'a ScanSnapshot,
     places: Places<'a>,
-    /// The sources that read a table, scanned ones first.
+    /// Scanned sources first.
     readers: BTreeMap<&'a TableRef, Vec<&'a Source>>,
-    /// The sources by the last part of their table's name, in lower case: for values of a table that
-    /// the scan does not describe.
+    /// By last part and in lower case, for tables that the scan does not describe.
     by_last_part: BTreeMap<String, Vec<&'a Source>>,
-    /// The names of sources whose files cannot be read, in lower case.
     broken: BTreeSet<String>,
-    /// Whether a file says things about a table that nothing here knows.
+    /// True if a file extends an unknown table.
     is_partial: bool,
 }
 
 impl<'a> Shown<'a> {
-    /// Puts a scan and the sources of its connection together.
     pub(crate) fn of(catalog: &'a Catalog, snapshot: &'a ScanSnapshot) -> Self {
         let places = snapshot.places();
         let mut readers: BTreeMap<&TableRef, Vec<&Source>> = BTreeMap::new();
@@ -65,22 +61,19 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The tables, ordered by place.
     pub(crate) fn tables(&self) -> &'a [ScannedTable] {
         &self.snapshot.tables
     }
 
-    /// The tables by every way to name them.
     pub(crate) fn places(&self) -> &Places<'a> {
         &self.places
     }
 
-    /// The source that reads a table: the scanned one before others.
+    /// Scanned sources first.
     pub(crate) fn source(&self, table: &TableRef) -> Option<&'a Source> {
         self.readers.get(table)?.first().copied()
     }
 
-    /// Whether a column of a table may be shown: no source of the table hides or excludes it.
     pub(crate) fn column(&self, table: &TableRef, column: &str) -> bool {
         !self
             .sources(table)
@@ -88,7 +81,6 @@ impl<'a> Shown<'a> {
             .any(|source| keeps_back(source, column))
     }
 
-    /// The columns of a table that may be shown, in their order.
     pub(crate) fn columns<'t>(
         &self,
         table: &'t ScannedTable,
@@ -99,7 +91,6 @@ impl<'a> Shown<'a> {
             .filter(|column| self.column(&table.table, &column.name))
     }
 
-    /// The known values of a column, as far as they may be shown.
     pub(crate) fn values(&self, table: &TableRef, column: &str) -> &'a [String] {
         if self.withholds(table) || !self.column(table, column) {
             return &[];
@@ -107,7 +98,6 @@ impl<'a> Shown<'a> {
         self.snapshot.values(table, column)
     }
 
-    /// The range of a column's values, as far as it may be shown.
     pub(crate) fn range(&self, table: &TableRef, column: &str) -> Option<&'a ValueRange> {
         if self.withholds(table) || !self.column(table, column) {
             return None;
@@ -115,7 +105,6 @@ impl<'a> Shown<'a> {
         self.snapshot.profiled(table, column)?.range.as_ref()
     }
 
-    /// All values of a column, where the scan knows that there are no others and they may be shown.
     pub(crate) fn all_values(&self, table: &TableRef, column: &str) -> Option<&'a [String]> {
         let is_complete = self
             .snapshot
@@ -125,8 +114,7 @@ impl<'a> Shown<'a> {
         (is_complete && !values.is_empty()).then_some(values)
     }
 
-    /// Whether no value of a table is shown: a file that may say which of its columns are hidden
-    /// cannot be read, or extends a table that no shard holds.
+    /// True if a file that can hide columns is unreadable, or extends an unknown table.
     pub(crate) fn withholds(&self, table: &TableRef) -> bool {
         self.broken.contains(&table.name.to_lowercase())
             || (self.is_partial && self.sources(table).is_empty())
@@ -135,7 +123,7 @@ impl<'a> Shown<'a> {
     fn sources(&self, table: &TableRef) -> &[&'a Source] {
         let found = match self.readers.get(table) {
             Some(found) => Some(found),
-            // What is not among the tables that could be read may be any table of the name.
+            // An unknown table can be any table of the name.
             None if self.snapshot.table(table).is_none() => {
                 self.by_last_part.get(&last_part(&table.name))
             }
@@ -145,20 +133,18 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The last part of a dotted name, quoted or not, in lower case.
 fn last_part(name: &str) -> String {
     let plain = name.replace(['"', '`', '[', ']'], "").to_lowercase();
     let last = plain.trim().rsplit('.').next().unwrap_or_default();
     last.to_owned()
 }
 
-/// Whether a source hides or excludes a column of its table.
 fn keeps_back(source: &Source, column: &str) -> bool {
     let mut its = source.columns.iter().filter(|one| reads(one, column));
     if its.any(|one| one.visibility == Visibility::Hidden) {
         return true;
     }
-    // An overlay can only take columns of the scanned table away.
+    // An overlay can only remove columns of the scanned table.
     source.origin == Origin::Overlay
         && !source
             .columns
@@ -166,7 +152,6 @@ fn keeps_back(source: &Source, column: &str) -> bool {
             .any(|one| one.expr.is_none() && one.name.eq_ignore_ascii_case(column))
 }
 
-/// Whether a column of a source is this column of the table, under its own or another name.
 fn reads(one: &Column, column: &str) -> bool {
     let name = match &one.expr {
         Some(expr) => expr.trim().trim_matches(['"', '`', '[', ']']),

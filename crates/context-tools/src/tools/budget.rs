@@ -1,7 +1,6 @@
-//! How much a result may say: one budget for the results of all tools, and the cursor that reads on.
+//! The size limit of results, and the cursor for the next part.
 //!
-//! To read the next part, a client sends the same arguments with the cursor. ktx keeps no state between calls: the tool
-//! runs again, and the cursor proves that it gave the same data.
+//! ktx keeps no state: the tool runs again, and the cursor proves that the data are the same.
 
 mod cursor;
 mod parts;
@@ -17,57 +16,45 @@ use parts::Parts;
 pub(crate) use parts::Shape;
 use shorten::Cut;
 
-/// Tokens of a result when a call does not say.
+/// In tokens.
 const USUAL: usize = 4_000;
 
-/// The most tokens that a call may ask for.
+/// In tokens.
 pub(super) const MOST: usize = 10_000;
 
-/// The fewest: less holds no more than the note in front of the data.
+/// In tokens: less would hold only the note before the data.
 const FEWEST: usize = 200;
 
-/// Bytes of a token: no usual tokenizer makes fewer of the names, numbers and JSON of a result.
+/// No usual tokenizer makes smaller tokens of names, numbers and JSON.
 const TOKEN_BYTES: usize = 3;
 
-/// Room for the cursor and the notes that a part adds.
 const ROOM: usize = 120;
 
-/// Warnings that a result repeats.
 const WARNINGS: usize = 5;
 
-/// Letters of a warning.
 const WARNING_LETTERS: usize = 300;
 
-/// What a call says about the form of its result.
 #[derive(Debug)]
 pub(crate) struct Ask {
     tokens: usize,
     cursor: Option<String>,
     form: Form,
-    /// The arguments that the tool itself takes.
     pub(crate) arguments: Value,
 }
 
-/// The face of a result that carries the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Compact tables.
     Text,
-    /// JSON, as structure.
     Json,
 }
 
-/// One part of a result.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// The data.
     pub(crate) value: Value,
-    /// The same for a model.
     pub(crate) text: String,
 }
 
 impl Ask {
-    /// Takes what is about the form out of the arguments of a call.
     pub(crate) fn of(arguments: Value) -> Self {
         let mut arguments = match arguments {
             Value::Object(map) => map,
@@ -90,7 +77,6 @@ impl Ask {
         }
     }
 
-    /// The part of a whole result that the call asks for, within its budget.
     pub(crate) fn part(&self, tool: &str, whole: Value, shape: Shape) -> Result<Part, Failure> {
         let proof = Cursor::new(tool, &self.arguments, &whole);
         let start = match &self.cursor {
@@ -128,18 +114,16 @@ impl Ask {
         Part { value, text }
     }
 
-    /// Whether both faces are JSON: they are short, and together within the budget.
+    /// Both must be JSON, short, and together within the budget.
     fn is_given_twice(&self, json: &str) -> bool {
         json.len() <= LONGEST_TWICE.min(self.most() / 2)
     }
 
-    /// The budget in bytes.
     fn most(&self) -> usize {
         self.tokens * TOKEN_BYTES
     }
 }
 
-/// The units of a result from one on, and the room for them.
 struct Window<'a> {
     parts: &'a Parts,
     start: usize,
@@ -147,8 +131,7 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The most units that fit, and the result with them. Where not even one fits, long texts and lists
-    /// are cut until it does.
+    /// If not even one unit fits, cuts long texts and lists.
     fn largest(&self) -> Option<(usize, Value)> {
         Cut::LEVELS.iter().find_map(|cut| self.largest_cut(*cut))
     }
@@ -194,7 +177,6 @@ impl Window<'_> {
     }
 }
 
-/// The schema of a tool's arguments with those about the form of the result.
 pub(crate) fn input_schema(mut schema: Value) -> Value {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let connection = properties.get_mut("connectionId");
@@ -222,7 +204,6 @@ pub(crate) fn input_schema(mut schema: Value) -> Value {
     schema
 }
 
-/// The schema of a result with what a part of it adds.
 pub(super) fn output_schema(mut schema: Value) -> Value {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.insert(
@@ -241,7 +222,7 @@ pub(super) fn output_schema(mut schema: Value) -> Value {
     schema
 }
 
-/// Limits the number and length of warnings, which each result repeats.
+/// Each part repeats the warnings.
 fn capped(mut whole: Value) -> Value {
     let warnings = whole.get_mut("warnings").and_then(Value::as_array_mut);
     let Some(warnings) = warnings else {

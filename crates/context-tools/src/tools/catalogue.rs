@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::specs::SPECS;
 
-/// Every tool with its schemas, in the order in which a reader meets them.
 pub fn tool_catalogue() -> Value {
     let tools = SPECS.iter().map(|spec| {
         json!({
@@ -21,7 +20,6 @@ pub fn tool_catalogue() -> Value {
     Value::Array(tools.collect())
 }
 
-/// The reference page of the tools, in Markdown, with `more` tools that a server offers.
 pub fn tool_catalogue_markdown(more: &[ToolDescriptor]) -> String {
     let catalogue = tool_catalogue();
     let tools = catalogue.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -72,7 +70,6 @@ fn section(tool: &Value) -> String {
     )
 }
 
-/// One row of a table of fields.
 struct Row {
     path: String,
     kind: String,
@@ -96,7 +93,6 @@ fn table(rows: &[Row]) -> String {
     )
 }
 
-/// The fields of an object schema, inner ones after their outer one.
 fn fields(schema: &Value, prefix: &str, depth: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if depth > 3 {
@@ -152,7 +148,6 @@ fn list<'a>(schema: &'a Value, key: &str) -> &'a [Value] {
         .unwrap_or_default()
 }
 
-/// The type of a property in words, with its bounds.
 fn kind(property: &Value) -> String {
     let choices: Vec<String> = list(property, "enum")
         .iter()

@@ -21,7 +21,6 @@ use super::budget::Shape;
 use super::envelope::Contents;
 use super::{Answer, Core, Spec};
 
-/// The tools, ordered as a reader meets them.
 pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "connection_list",
@@ -166,12 +165,11 @@ pub(super) static SPECS: [Spec; 9] = [
     },
 ];
 
-/// The schema of tools without arguments.
 fn nothing() -> Value {
     json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
 
-/// Arguments have been validated, so this fails only where a schema says less than its type.
+/// Fails only if a schema is laxer than its type.
 pub(super) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
     serde_json::from_value(arguments)
         .map_err(|error| Failure::new(Code::InvalidArguments, error.to_string()))

@@ -1,4 +1,4 @@
-//! The next step after a refusal: for every refusal at least one.
+//! Adds at least one next step to every refusal.
 
 use std::sync::Arc;
 
@@ -15,13 +15,11 @@ use super::budget::{Ask, MOST as MOST_TOKENS};
 use super::envelope::noted;
 use super::specs::read;
 
-/// Corrected arguments that a refusal offers.
 const MOST: usize = 3;
 
-/// Arguments of `sl_query` that a query does not hold.
 const BESIDE_THE_QUERY: [&str; 4] = ["connectionId", "include", "maxTokens", "format"];
 
-/// The refusal of a call with corrected arguments, where some are known to work, and a next step.
+/// Adds arguments that are known to work, and a next step.
 pub(super) async fn taught(
     context: &Arc<dyn ProjectContext>,
     spec: &Spec,
@@ -47,7 +45,6 @@ pub(super) async fn taught(
     failure
 }
 
-/// A query with the other arguments of the call.
 fn whole(request: &str, arguments: &Value) -> Option<String> {
     let mut request: Map<String, Value> = serde_json::from_str(request).ok()?;
     for name in BESIDE_THE_QUERY {
@@ -58,7 +55,6 @@ fn whole(request: &str, arguments: &Value) -> Option<String> {
     Some(Value::Object(request).to_string())
 }
 
-/// Arguments that may have been meant, the likeliest first.
 async fn candidates(
     context: &Arc<dyn ProjectContext>,
     spec: &Spec,
@@ -120,7 +116,6 @@ fn named(name: &'static str, values: impl Iterator<Item = String>) -> Vec<(&'sta
     values.map(|value| (name, value)).collect()
 }
 
-/// The keys of pages that a key may mean: the same with other letters, a near one, or a page about these words.
 async fn pages(context: &Arc<dyn ProjectContext>, wanted: &str) -> Vec<String> {
     let name = wanted.rsplit('/').next().unwrap_or(wanted);
     let name = name.strip_suffix(".md").unwrap_or(name);
@@ -145,7 +140,6 @@ async fn pages(context: &Arc<dyn ProjectContext>, wanted: &str) -> Vec<String> {
     keys
 }
 
-/// These arguments if a call with them is not refused, else those that its refusal offers.
 pub(super) async fn workable(
     context: &Arc<dyn ProjectContext>,
     spec: &Spec,
@@ -156,7 +150,6 @@ pub(super) async fn workable(
         Err(failure) => {
             let failure = taught(context, spec, &arguments, failure).await;
             let requests = failure.detail.requests.iter();
-            // They are written as JSON.
             requests
                 .filter_map(|request| serde_json::from_str(request).ok())
                 .collect()
@@ -164,7 +157,7 @@ pub(super) async fn workable(
     }
 }
 
-/// Finds out whether a call is refused. Runs no statement: of SQL, the gate and the tables are checked.
+/// Runs no statement.
 async fn rehearsed(
     context: &Arc<dyn ProjectContext>,
     spec: &Spec,
@@ -205,7 +198,6 @@ async fn rehearsed(
     Ok(())
 }
 
-/// The next step where a refusal knows none of its own.
 fn usual(tool: &str, code: Code) -> &'static str {
     match (tool, code) {
         (_, Code::TextTooLong) => "send less in one call",

@@ -1,4 +1,4 @@
-//! Listing connections.
+//! Lists connections.
 
 use ktx_config::Driver;
 use ktx_diagnostics::Failure;
@@ -6,7 +6,6 @@ use ktx_diagnostics::Failure;
 use crate::context::ProjectContext;
 use crate::wire::{ConnectionItem, ConnectionListOutput};
 
-/// All connections in the order of `ktx.yaml`.
 pub async fn list_connections(
     context: &dyn ProjectContext,
 ) -> Result<ConnectionListOutput, Failure> {

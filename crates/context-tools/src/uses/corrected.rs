@@ -1,4 +1,4 @@
-//! What to ask instead of a refused query.
+//! Corrects refused queries.
 
 use ktx_diagnostics::{Failure, Hint, nearest};
 use ktx_semantic_layer::{
@@ -9,17 +9,13 @@ use serde_json::Value;
 use super::reshaped::{is_admitted, reshaped};
 use crate::reader::Reader;
 
-/// Queries that are offered for one refusal.
 const MOST_QUERIES: usize = 2;
 
-/// Wrong names that are corrected in one query.
 const MOST_NAMES: usize = 4;
 
-/// Members of a source that a hint lists.
 const MOST_MEMBERS: usize = 12;
 
-/// The refusal with whole queries that compile, and with the names of the source that it is about. Every refusal has a
-/// next step.
+/// Adds queries that compile, and always a next step.
 pub(super) fn taught(
     error: QueryError,
     query: &Query,
@@ -42,7 +38,7 @@ pub(super) fn taught(
     let mut failure = Failure::from(error);
     let texts = queries.iter().map(ToString::to_string);
     failure.detail.requests.extend(texts);
-    // What the named source has goes before what others have.
+    // Members of the named source go before those of others.
     failure.hints.splice(0..0, next.map(Hint::new));
     if failure.hints.is_empty() && failure.detail.requests.is_empty() {
         failure
@@ -52,7 +48,7 @@ pub(super) fn taught(
     failure
 }
 
-/// The refusals whose every suggestion answers what the query may mean.
+/// Every suggestion of these refusals is a possible meaning.
 const ALL_FIT: [ErrorKind; 6] = [
     ErrorKind::AmbiguousColumn,
     ErrorKind::AmbiguousMeasure,
@@ -62,8 +58,7 @@ const ALL_FIT: [ErrorKind; 6] = [
     ErrorKind::UnqualifiedColumn,
 ];
 
-/// The suggestions that may stand in the place of a name: near ones, and the only one; of the same source, where the
-/// name says a source.
+/// Returns suggestions that can replace a name; of the same source if the name has one.
 fn replacements<'a>(wrong: &str, error: &'a QueryError, catalog: &Catalog) -> Vec<&'a str> {
     // An aggregate over the column begins with its function.
     let is_aggregate = error.kind == ErrorKind::NotAMeasure;
@@ -85,7 +80,6 @@ fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Collects the queries in which suggested names stand in the place of wrong ones.
 fn correct(
     query: &Value,
     error: &QueryError,
@@ -128,7 +122,6 @@ fn correct(
     }
 }
 
-/// Puts a name in the place of another one in every text; whether there was one.
 fn replace(value: &mut Value, wrong: &str, right: &str) -> bool {
     match value {
         Value::String(text) => {
@@ -147,7 +140,6 @@ fn replace(value: &mut Value, wrong: &str, right: &str) -> bool {
     }
 }
 
-/// A text with a name in the place of another one, where that is not a part of a longer name.
 fn with_name(text: &str, wrong: &str, right: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut written = String::with_capacity(text.len());
@@ -166,7 +158,6 @@ fn with_name(text: &str, wrong: &str, right: &str) -> String {
     written
 }
 
-/// What to do about a refusal that proposes no names.
 fn next_step(error: &QueryError, catalog: &Catalog) -> Option<String> {
     let wrong = error.offending.as_deref().unwrap_or_default();
     let source = wrong
@@ -232,7 +223,6 @@ fn next_step(error: &QueryError, catalog: &Catalog) -> Option<String> {
     }
 }
 
-/// The measures of a source, and an aggregate that it could have.
 fn measures_of(source: &Source) -> String {
     let name = &source.name;
     let number = public(source)
@@ -256,7 +246,6 @@ fn public(source: &Source) -> impl Iterator<Item = &ktx_semantic_layer::Column> 
     columns.filter(|column| column.visibility == Visibility::Public)
 }
 
-/// The first names of many.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     let shown = names.get(..MOST_MEMBERS).unwrap_or(&names);

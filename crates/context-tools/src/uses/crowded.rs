@@ -1,12 +1,11 @@
-//! Says that members without facts take the places of rows in an answer that is cut.
+//! Notes that members without facts displace rows of a cut answer.
 
 use ktx_semantic_layer::{EmptyMembers, Query};
 use ktx_warehouse::{Cell, QueryResult};
 
 use crate::reader::Reader;
 
-/// A note, if the usual limit cuts the answer and some of its rows hold no number. A query with a limit of its own, or
-/// one that asks for such rows, gets none.
+/// Returns `None` for a query with its own limit, or one that asks for such rows.
 pub(super) fn crowded_note(query: &Query, result: &QueryResult, reader: Reader) -> Option<String> {
     let measures = query.measures.len();
     let is_asked = query.limit.is_some() || query.empty_members != EmptyMembers::UnlessRanked;
@@ -28,7 +27,6 @@ pub(super) fn crowded_note(query: &Query, result: &QueryResult, reader: Reader) 
     })
 }
 
-/// What a member without facts has: no value, or a count of 0.
 fn is_nothing(cell: &Cell) -> bool {
     matches!(cell, Cell::Null | Cell::Int(0) | Cell::UInt(0))
 }

@@ -1,4 +1,4 @@
-//! Which columns hold a value.
+//! Finds the columns that hold a value.
 
 use std::sync::Arc;
 
@@ -14,22 +14,18 @@ use crate::wire::{
     DictionaryResult, SearchedConnection,
 };
 
-/// The last scan and the semantic sources of one warehouse.
 struct WarehouseFacts {
     id: ConnectionId,
     catalog: Arc<Catalog>,
     snapshot: Option<Arc<ScanSnapshot>>,
 }
 
-/// One warehouse with the values that may be shown of it.
 struct Warehouse<'a> {
     id: &'a ConnectionId,
     scan: Option<(&'a ScanSnapshot, Shown<'a>)>,
-    /// The profiled columns of which values may be shown.
     columns: Vec<(&'a ProfiledColumn, &'a [String])>,
 }
 
-/// Looks for values among those that the last scans have kept.
 pub async fn dictionary_search(
     context: &dyn ProjectContext,
     input: &DictionaryInput,
@@ -117,7 +113,6 @@ impl<'a> Warehouse<'a> {
         }
     }
 
-    /// The name of the table's source, or of the table.
     fn source_name(&self, table: &TableRef) -> String {
         let scan = self.scan.as_ref();
         scan.and_then(|(_, shown)| shown.source(table))
@@ -153,7 +148,7 @@ fn result(value: &str, warehouses: &[Warehouse<'_>]) -> DictionaryResult {
             });
         }
     }
-    // The sort is stable: equal ranks stay in the order of warehouse, table and column.
+    // The sort is stable: equal ranks keep the order of warehouse, table and column.
     ranked.sort_by_key(|(rank, order, ..)| (*rank, *order));
     let matches =
         ranked
@@ -173,7 +168,7 @@ fn result(value: &str, warehouses: &[Warehouse<'_>]) -> DictionaryResult {
     }
 }
 
-/// 0 for the value itself, 1 for a beginning, 2 for a part; `None` when it does not occur.
+/// 0 for the whole value, 1 for a beginning, 2 for a part.
 fn closeness(known: &str, wanted: &str) -> Option<usize> {
     if known == wanted {
         Some(0)

@@ -1,4 +1,4 @@
-//! Finding things of all kinds.
+//! Finds things of all kinds.
 
 mod entries;
 mod named;
@@ -23,30 +23,27 @@ use entries::{add_ranges, entries};
 use named::{best_pages, with_named};
 use quantities::{asks_for_quantity, measures_first, named_things};
 
-/// Bytes of the whole catalog that a result still holds: 300 tokens.
+/// In bytes, about 300 tokens; a longer catalog is not listed.
 const SHORT_CATALOG: usize = 900;
 
-/// Measures that a result names where nothing fits.
 const MOST_MEASURES: usize = 15;
 
-/// What a weak reference counts beside one that fits.
+/// The weight of weak references.
 const WEAK: f64 = 0.5;
 
-/// Kinds that compete with each other; the best of each group stands side by side.
+/// Kinds compete within a group; the best of each group are equal.
 const GROUPS: [&[Kind]; 3] = [
     &[Kind::Wiki],
     &[Kind::SemanticSource, Kind::Measure, Kind::Dimension],
     &[Kind::Table, Kind::Column],
 ];
 
-/// What is known of one connection.
 struct ConnectionData {
     id: ConnectionId,
     catalog: Arc<Catalog>,
     snapshot: Option<Arc<ScanSnapshot>>,
 }
 
-/// Finds pages, sources, measures, dimensions, tables and columns.
 pub async fn discover(
     context: &dyn ProjectContext,
     input: &DiscoverInput,
@@ -109,8 +106,7 @@ pub async fn discover(
     })
 }
 
-/// The hits of all groups, best first, with their scores. Of each group there are more than are given at most, even
-/// where two hits are one thing.
+/// Best first. Each group has extra hits, because two hits can be one thing.
 async fn search(
     context: &dyn ProjectContext,
     input: &DiscoverInput,
@@ -149,7 +145,7 @@ async fn search(
             *score *= WEAK;
         }
     }
-    // The best of a group is not good because it is the best: weak ones go behind those that fit.
+    // The best of a group can be weak: weak hits follow those that fit.
     fused.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     let best = fused.first().map_or(0.0, |(_, score)| *score);
     let hits = fused.into_iter().filter_map(|(at, score)| {
@@ -167,7 +163,7 @@ fn add_new(warnings: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// What is known of the connections, and what of sources and scans cannot be read: nothing of it can be found.
+/// Also returns what is unreadable, and so cannot be found.
 async fn read(
     context: &dyn ProjectContext,
     only: Option<ConnectionId>,
@@ -177,7 +173,6 @@ async fn read(
     } else {
         let connections = context.connections().await?.into_iter();
         let ids = connections.map(|connection| connection.id);
-        // A folder that cannot be listed was told of by the search.
         ids.chain(context.source_folders().await.unwrap_or_default())
             .collect()
     };
@@ -215,7 +210,6 @@ async fn read(
     Ok((known, warnings))
 }
 
-/// Where nothing fits, or no measure does although one is asked for: the measures that there are.
 fn nothing_fits(query: &str, refs: &[DiscoverRef], known: &[ConnectionData]) -> Option<String> {
     if known.is_empty() {
         return None;
@@ -249,7 +243,6 @@ fn nothing_fits(query: &str, refs: &[DiscoverRef], known: &[ConnectionData]) -> 
     })
 }
 
-/// Every source on a line of its own, where all together are short.
 fn short_catalog(known: &[ConnectionData]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut bytes = 0;

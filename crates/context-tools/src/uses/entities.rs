@@ -1,4 +1,4 @@
-//! Tables as the last scan saw them, with what the semantic layer knows.
+//! Describes scanned tables with facts of the semantic layer.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,9 @@ use crate::wire::{
     SnapshotItem, TableName, TablePlace,
 };
 
-/// Values that are shown of one column.
 const VALUES_SHOWN: usize = 10;
 
-/// Describes tables of one warehouse, in the order of asking.
+/// In the order of the request.
 pub async fn entity_details(
     context: &dyn ProjectContext,
     input: &EntityDetailsInput,
@@ -60,7 +59,6 @@ pub async fn entity_details(
     Ok(EntityDetailsOutput { results, warnings })
 }
 
-/// Refuses names that are too long.
 fn check_names(input: &EntityDetailsInput) -> Result<(), Failure> {
     for entity in &input.entities {
         match entity.table() {
@@ -79,7 +77,7 @@ fn check_names(input: &EntityDetailsInput) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The warehouse that is named, the only one, or the only one whose last scan has every table.
+/// The named or only warehouse, or the only one that scanned every table.
 async fn warehouse_for(
     context: &dyn ProjectContext,
     input: &EntityDetailsInput,
@@ -125,7 +123,6 @@ struct Details<'a> {
 }
 
 impl Details<'_> {
-    /// Whether the scan has all tables.
     fn tables_of(&self, input: &EntityDetailsInput) -> Match {
         for entity in &input.entities {
             match self.table(&entity.table()) {
@@ -137,7 +134,7 @@ impl Details<'_> {
                     let near = near.map(|near| format!(", try `{near}`"));
                     return Match::Missing(error.message + &near.unwrap_or_default());
                 }
-                // A name that several tables have is there.
+                // An ambiguous name exists.
                 Ok(_) | Err(_) => {}
             }
         }
@@ -315,7 +312,6 @@ fn hidden_column(table: &ScannedTable, name: &str) -> EntityError {
     }
 }
 
-/// Tables with a near full or bare name, at most ten.
 fn near_tables(wanted: &str, tables: &[ScannedTable]) -> Vec<String> {
     let bare = wanted.rsplit('.').next().unwrap_or(wanted);
     let displays: Vec<String> = tables.iter().map(|table| table.table.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Says where a statement's own joins multiply rows that it adds up.
+//! Finds joins of a statement that multiply the rows of its aggregates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -15,13 +15,11 @@ use sqlparser::parser::Parser;
 
 use crate::scans::Places;
 
-/// Aggregates whose result changes when a row is there twice.
+/// Duplicate rows change these aggregates.
 const ADDING: [&str; 4] = ["sum", "avg", "count", "total"];
 
-/// The relations of a statement by the names that it gives them.
 struct Relations<'a> {
     by_alias: BTreeMap<String, &'a Source>,
-    /// For each step from one relation to another, whether it finds several rows for one.
     steps: BTreeMap<(String, String), Found>,
 }
 
@@ -31,8 +29,7 @@ enum Found {
     Several,
 }
 
-/// A note for each relation whose rows the joins of the statement multiply below an aggregate, with a semantic query that
-/// counts each row once. Only a plain query over joined tables is judged, and only joins that the catalog knows.
+/// Judges only plain queries over joined tables, and joins that the catalog knows.
 pub(super) fn multiplied(
     statement: &ReadOnlySql,
     catalog: &Catalog,
@@ -77,7 +74,6 @@ impl Relations<'_> {
             .map_or("", |source| source.name.as_str())
     }
 
-    /// The relation that multiplies the rows of another one, on whatever way of joins.
     fn multiplier(&self, alias: &str) -> Option<String> {
         let mut reached = BTreeSet::from([alias.to_owned()]);
         let mut open = vec![alias.to_owned()];
@@ -96,7 +92,6 @@ impl Relations<'_> {
         None
     }
 
-    /// The relation of a column: the one that is named, or the only one that has it.
     fn owner(&self, column: &Expr) -> Option<(String, String)> {
         match column {
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {
@@ -122,7 +117,6 @@ impl Relations<'_> {
     }
 }
 
-/// The joined tables of a query; none where something else is joined.
 fn relations<'a>(
     select: &Select,
     catalog: &'a Catalog,
@@ -192,7 +186,6 @@ fn relation<'a>(
     Some((alias, source))
 }
 
-/// Collects the pairs of equal columns by the relations that they are of.
 fn equalities(
     condition: &Expr,
     relations: &Relations<'_>,
@@ -224,7 +217,6 @@ fn equalities(
     }
 }
 
-/// What a join over these columns finds for a row, where the catalog knows the join.
 fn found(from: &Source, to: &Source, columns: &[(String, String)]) -> Option<Found> {
     let is_pair = |pair: &(String, String)| {
         columns.iter().any(|(local, target)| {
@@ -239,7 +231,6 @@ fn found(from: &Source, to: &Source, columns: &[(String, String)]) -> Option<Fou
     })
 }
 
-/// The aggregates of a query that add rows up, as the semantic layer writes them, with the relation of their column.
 fn aggregates(select: &Select, relations: &Relations<'_>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let flow: ControlFlow<()> = visit_expressions(&select.projection, |part| {
@@ -277,7 +268,6 @@ fn adding(call: &Function, relations: &Relations<'_>) -> Option<(String, String)
     ))
 }
 
-/// The semantic query with the same aggregate, groups and conditions, where there is one that compiles.
 fn instead(
     aggregate: &str,
     select: &Select,
@@ -312,7 +302,6 @@ fn instead(
     Some(query)
 }
 
-/// A condition with the name of a source in the place of an alias.
 fn with_source(text: &str, alias: &str, source: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
     let mut written = String::new();

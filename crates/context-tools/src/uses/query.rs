@@ -1,4 +1,4 @@
-//! Compiling and running semantic queries.
+//! Compiles and runs semantic queries.
 
 use std::sync::Arc;
 
@@ -28,49 +28,33 @@ use super::sql::{MAX_ROWS, Statement, cut_note, fetched, headers, rows};
 use super::unknown_values::unknown_values;
 use super::waiting::with_waiting_joins;
 
-/// Whether a query is run after it was compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Execution {
-    /// It is run.
-    Run {
-        /// The most rows, besides the query's own limit.
-        max_rows: Option<usize>,
-    },
-    /// It is not.
+    Run { max_rows: Option<usize> },
     CompileOnly,
 }
 
-/// One semantic query to answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryRequest {
-    /// The warehouse; the only one when absent.
+    /// Chosen by the query if absent.
     pub connection: Option<String>,
-    /// What is asked.
     pub query: Query,
-    /// Whether it is run.
     pub execution: Execution,
 }
 
-/// The answer, with everything that can be shown of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryAnswer {
-    /// The warehouse.
     pub connection: Connection,
-    /// Its dialect.
     pub dialect: Dialect,
-    /// The SQL and how it came about.
     pub compiled: Compiled,
-    /// The query's own limit.
     pub limit: Option<u64>,
-    /// The rows; `None` when the query was only compiled.
+    /// `None` if the query was only compiled.
     pub result: Option<QueryResult>,
-    /// What to know about the numbers.
     pub notes: Vec<String>,
-    /// What `plan.execution` says.
     pub execution: Value,
 }
 
-/// Compiles a query and runs it. The compiled text passes the same gate as SQL of users.
+/// The compiled SQL passes the same gate as users' SQL.
 pub async fn query(
     context: &dyn ProjectContext,
     request: &QueryRequest,
@@ -94,7 +78,6 @@ pub async fn query(
             let reader = context.reader();
             let failure = taught(error, &request.query, &catalog, reader);
             if reader == Reader::Person {
-                // The command adds the joins that wait, after its own command lines.
                 return Err(failure);
             }
             let connection = Some(connection.id.as_str());
@@ -103,7 +86,7 @@ pub async fn query(
     };
     let mut notes = compiled.notes.clone();
     if !compiled.compared.is_empty() {
-        // An answer does not wait for a scan that cannot be read: other commands say so.
+        // Other commands report an unreadable scan.
         let snapshot = context.snapshot(&connection.id).await.ok().flatten();
         let unknown = snapshot.map(|scan| unknown_values(&compiled.compared, &catalog, &scan));
         notes.extend(unknown.unwrap_or_default());
@@ -167,8 +150,7 @@ pub async fn query(
     })
 }
 
-/// The SQL to run. Neither the query's own limit nor the usual one may hide that there are more rows: one
-/// more is asked for. Who wants none, or more than are ever given, or rows beside the groups, gets what is written.
+/// Requests one extra row, to detect further rows.
 fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Result<String, Failure> {
     let limit = query.limit.unwrap_or(ktx_semantic_layer::DEFAULT_LIMIT);
     let is_beyond = usize::try_from(limit).map_or(true, |limit| limit > MAX_ROWS);
@@ -177,7 +159,7 @@ fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Resul
     }
     let query = Query {
         limit: Some(limit + 1),
-        // The usual limit asks for no first rows.
+        // The default limit does not select the first rows.
         empty_members: match query.empty_members {
             EmptyMembers::UnlessRanked if query.limit.is_none() => EmptyMembers::Include,
             asked => asked,
@@ -188,7 +170,6 @@ fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Resul
 }
 
 impl QueryAnswer {
-    /// Whether rows are missing that the query's own limit would have let through.
     pub fn is_truncated(&self) -> bool {
         let as_asked = |rows: usize| {
             let limit = self.limit.map(usize::try_from);
@@ -198,9 +179,7 @@ impl QueryAnswer {
         result.is_some_and(|result| result.truncated && !as_asked(result.rows.len()))
     }
 
-    /// The plan with its `execution`.
     pub fn plan(&self) -> Value {
-        // The plan is plain data, which always has a JSON form.
         let mut plan = serde_json::to_value(&self.compiled.plan).unwrap_or_default();
         if let Value::Object(map) = &mut plan {
             map.insert("execution".to_owned(), self.execution.clone());
@@ -208,7 +187,6 @@ impl QueryAnswer {
         plan
     }
 
-    /// The names of the result's columns, run or not.
     pub fn headers(&self) -> Vec<String> {
         match &self.result {
             Some(result) if !result.columns.is_empty() => headers(result),
@@ -221,7 +199,6 @@ impl QueryAnswer {
         }
     }
 
-    /// The JSON shape of the tool.
     pub fn to_wire(&self, include: &[IncludePart]) -> SlQueryOutput {
         let rows = self.result.as_ref().map(rows).unwrap_or_default();
         SlQueryOutput {
@@ -240,7 +217,6 @@ impl QueryAnswer {
     }
 }
 
-/// The sources that a query needs. A server answers many queries from one catalog.
 async fn catalog_for(
     context: &dyn ProjectContext,
     connection: &Connection,
@@ -255,7 +231,7 @@ async fn catalog_for(
     }
 }
 
-/// The warehouse that is named, the only one, or the only one whose sources have every name of the query.
+/// The named or only warehouse, or the only one with every name of the query.
 async fn warehouse_for(
     context: &dyn ProjectContext,
     request: &QueryRequest,
@@ -275,7 +251,6 @@ async fn warehouse_for(
     choose(matches, context.reader())
 }
 
-/// Whether a catalog has every name of a query.
 fn names_in(catalog: &Catalog, query: &Query) -> Match {
     if catalog.list().is_empty() {
         return Match::Missing("no semantic sources".to_owned());
@@ -301,10 +276,10 @@ fn compile_only(reason: &str) -> Value {
     json!({"mode": "compile_only", "reason": reason})
 }
 
-/// The query of a tool call.
+/// Converts the arguments of a tool call.
 ///
 /// # Errors
-/// A sort key whose direction is not one.
+/// An unknown direction of a sort key.
 pub fn query_of(input: &SlQueryInput) -> Result<Query, Failure> {
     let measures = input.measures.iter().map(|measure| match measure {
         MeasureInput::Text(text) => MeasureRequest::parse(text),

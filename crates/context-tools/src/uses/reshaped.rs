@@ -1,15 +1,14 @@
-//! The refused query in another shape, where the refusal itself says which: in parts, with another unit of time, or
-//! without what does not fit. Only queries that compile are offered.
+//! Reshapes a refused query as its refusal suggests.
 
 use ktx_semantic_layer::{
     Catalog, ColumnType, Compiled, DimensionRequest, ErrorKind, MeasureRequest, MissingPeriods,
     Query, QueryError, Source, Visibility, compile,
 };
 
-/// Units of time, the most usual first.
+/// The most usual first.
 const UNITS: [&str; 5] = ["month", "day", "week", "quarter", "year"];
 
-/// Functions that compare the groups of an answer; each has a measure as its first argument.
+/// Functions over groups; their first argument is a measure.
 const GROUP_FUNCTIONS: [&str; 6] = [
     "share",
     "rank",
@@ -52,7 +51,7 @@ pub(super) fn reshaped(
     shapes.into_iter().filter(compiles).take(most).collect()
 }
 
-/// Whether the gate lets a query through: a misspelled function compiles as one of the warehouse.
+/// The gate refuses misspelled functions, which compile as the warehouse's own.
 pub(super) fn is_admitted(compiled: &Compiled, catalog: &Catalog) -> bool {
     ktx_read_only_sql::check(&compiled.sql, catalog.dialect()).is_ok()
 }
@@ -66,7 +65,7 @@ fn grouped(query: &Query, error: &QueryError) -> Vec<Query> {
     vec![shaped]
 }
 
-/// Whether a shape with a limit has the order that says which rows are the first.
+/// A limit needs the order that selects its rows.
 fn keeps_first_rows(query: &Query, shape: &Query) -> bool {
     let is_cut = shape.limit.is_some() || !shape.limit_per.is_empty();
     !is_cut || shape.order_by.len() == query.order_by.len()
@@ -81,12 +80,12 @@ fn without_order(query: &Query, error: &QueryError) -> Vec<Query> {
     vec![shaped]
 }
 
-/// Each measure alone, as other measures may not have the groups.
+/// Other measures may lack the groups.
 fn each_measure(query: &Query) -> Vec<Query> {
     let alone = |measure: &MeasureRequest| {
         let mut shaped = query.clone();
         shaped.measures = vec![measure.clone()];
-        // The answer has only these fields to sort by.
+        // Only these fields can sort the answer.
         shaped.order_by.retain(|order| {
             order.field == measure.expr
                 || measure.name.as_ref() == Some(&order.field)
@@ -133,7 +132,6 @@ fn without_unit(query: &Query, error: &QueryError) -> Vec<Query> {
     vec![shaped]
 }
 
-/// By the time columns of the sources that the measures name.
 fn by_time(query: &Query, catalog: &Catalog) -> Vec<Query> {
     let mut times: Vec<String> = Vec::new();
     for name in mentioned(query) {
@@ -168,7 +166,6 @@ fn mentioned(query: &Query) -> Vec<String> {
     names
 }
 
-/// The query without each of its time dimensions in turn, so that one is left.
 fn one_time(query: &Query) -> Vec<Query> {
     let timed = |dimension: &DimensionRequest| dimension.granularity.is_some();
     let places: Vec<usize> = query
@@ -203,7 +200,6 @@ fn in_other_units(query: &Query) -> Vec<Query> {
     UNITS.iter().map(with).collect()
 }
 
-/// The measures themselves in place of functions over the groups of the answer.
 fn ungrouped(query: &Query) -> Vec<Query> {
     let mut shaped = query.clone();
     for measure in &mut shaped.measures {
@@ -215,7 +211,6 @@ fn ungrouped(query: &Query) -> Vec<Query> {
     vec![shaped]
 }
 
-/// Returns the first argument of a group function.
 fn inner(expr: &str) -> Option<String> {
     let (function, rest) = expr.trim().split_once('(')?;
     let function = function.trim().to_lowercase();

@@ -1,4 +1,4 @@
-//! Listing, finding and reading semantic sources.
+//! Lists, finds and reads semantic sources.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,13 +14,10 @@ use crate::reader::Reader;
 use crate::scans::Shown;
 use crate::wire::{DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceList};
 
-/// Values that are shown of one column that matched.
 const VALUES_SHOWN: usize = 5;
 
-/// Sources that a search without a limit gives at most.
 const MOST: usize = 1000;
 
-/// All sources, or those of one connection.
 pub async fn list_sources(
     context: &dyn ProjectContext,
     connection: Option<&str>,
@@ -37,7 +34,6 @@ pub async fn list_sources(
     Ok(list)
 }
 
-/// The measures of all connections as queries name them, ordered, each once.
 pub async fn list_measures(context: &dyn ProjectContext) -> Result<Vec<String>, Failure> {
     let mut names = BTreeSet::new();
     for (_, catalog) in catalogs(context, None, None).await? {
@@ -49,8 +45,7 @@ pub async fn list_measures(context: &dyn ProjectContext) -> Result<Vec<String>, 
     Ok(names.into_iter().collect())
 }
 
-/// Finds sources; `limit` 0 means all. Only the index is asked, and for values the last scan. The
-/// second part is what could not be read, and therefore not be found.
+/// Finds sources; `limit` 0 means all. Also returns what is unreadable, and so cannot be found.
 pub async fn search_sources(
     context: &dyn ProjectContext,
     query: &str,
@@ -90,7 +85,7 @@ pub async fn search_sources(
     Ok((found, outcome.warnings))
 }
 
-/// The YAML of one source. Without a connection the name must be in one connection only.
+/// Returns the YAML of a source. Without a connection, the name must be unique.
 pub async fn read_source(
     context: &dyn ProjectContext,
     connection: Option<&str>,
@@ -130,7 +125,6 @@ pub async fn read_source(
     })
 }
 
-/// The catalogs of the connections that have sources, or of one connection.
 async fn catalogs(
     context: &dyn ProjectContext,
     connection: Option<&str>,
@@ -146,7 +140,7 @@ async fn catalogs(
         };
         match catalog {
             Ok(catalog) => found.push((id, catalog)),
-            // A listing tells of it; the other connections have their sources.
+            // The listing reports it; the other connections have their sources.
             Err(failure) if connection.is_none() && failure.code == Code::OutsideProject => {}
             Err(failure) => return Err(failure),
         }
@@ -154,7 +148,6 @@ async fn catalogs(
     Ok(found)
 }
 
-/// The connections that have sources, or one connection.
 async fn ids(
     context: &dyn ProjectContext,
     connection: Option<&str>,
@@ -165,7 +158,6 @@ async fn ids(
     }
 }
 
-/// The connection of this id: one with sources, or one of `ktx.yaml`.
 async fn folder_of(context: &dyn ProjectContext, text: &str) -> Result<ConnectionId, Failure> {
     let folders = context.source_folders().await?;
     match folders.into_iter().find(|id| id.as_str() == text) {
@@ -174,8 +166,6 @@ async fn folder_of(context: &dyn ProjectContext, text: &str) -> Result<Connectio
     }
 }
 
-/// Adds the columns whose known values hold a word of the query to the sources that were found by
-/// their values.
 async fn add_values(
     context: &dyn ProjectContext,
     found: &mut [SourceHit],

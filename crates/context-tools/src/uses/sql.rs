@@ -1,4 +1,4 @@
-//! Running one read-only statement.
+//! Runs one read-only statement.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,44 +22,31 @@ use crate::wire::SqlOutput;
 use super::multiplied::multiplied;
 use super::sql_names::with_names;
 
-/// Rows that a statement gives when it does not say.
 pub(crate) const DEFAULT_ROWS: usize = 1000;
 
-/// Most rows that one statement gives.
 pub(crate) const MAX_ROWS: usize = 10_000;
 
-/// One statement to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlRequest {
-    /// The warehouse; the only one when absent.
+    /// Chosen by the tables of the statement if absent.
     pub connection: Option<String>,
-    /// The statement in the warehouse's dialect.
     pub sql: String,
-    /// The most rows; 1 to 10 000, 1 000 when absent.
+    /// 1 to 10,000; 1,000 by default.
     pub max_rows: Option<usize>,
-    /// How long the statement may run; the connector's usual time when absent.
     pub timeout: Option<Duration>,
 }
 
-/// The rows and where they came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SqlAnswer {
-    /// The warehouse.
     pub connection: Connection,
-    /// The statement as it was sent.
     pub sql: String,
-    /// The keys by which it sorts its rows; empty if they have no order.
     pub order: Vec<SortKey>,
-    /// Typed cells, for tables and CSV.
     pub result: QueryResult,
-    /// The caps that the result was read under.
     pub caps: Caps,
-    /// What to know about the rows.
     pub notes: Vec<String>,
 }
 
 impl SqlAnswer {
-    /// The JSON shape.
     pub fn to_wire(&self) -> SqlOutput {
         SqlOutput {
             headers: headers(&self.result),
@@ -72,7 +59,7 @@ impl SqlAnswer {
     }
 }
 
-/// Checks and runs one statement. What could write is refused before anything is sent.
+/// Runs one statement. The gate refuses writes before anything is sent.
 pub async fn execute_sql(
     context: &dyn ProjectContext,
     request: &SqlRequest,
@@ -120,8 +107,7 @@ pub async fn execute_sql(
     })
 }
 
-/// What the joins of a statement multiply, for a model: a person has the statement before them. A catalog or scan that
-/// cannot be read knows nothing of it.
+/// Only for a model. Unreadable catalogs and scans add no note.
 async fn fan_out(
     context: &dyn ProjectContext,
     connection: &Connection,
@@ -139,8 +125,7 @@ async fn fan_out(
     }
 }
 
-/// The warehouse that is named, the only one, or the only one whose last scan and sources have every table of a
-/// statement; with a note where it was chosen among several.
+/// The named or only warehouse, or the only one with every table; with a note about a choice.
 pub async fn warehouse_of_sql(
     context: &dyn ProjectContext,
     id: Option<&str>,
@@ -180,7 +165,7 @@ async fn warehouse_with_tables(
     }
     let refused = |(_, found): &(Connection, Match)| matches!(found, Match::Refused(_));
     if !matches.iter().all(refused) {
-        // A statement of one dialect is no statement of others.
+        // The statement can have the dialect of one warehouse only.
         for (_, found) in &mut matches {
             if let Match::Refused(failure) = found {
                 *found = Match::Missing(std::mem::take(&mut failure.message));
@@ -190,8 +175,6 @@ async fn warehouse_with_tables(
     choose(matches, context.reader())
 }
 
-/// Whether the gate can read a statement and the warehouse has its tables, as far as its last scan and its semantic
-/// sources know.
 pub(crate) async fn has_tables(
     context: &dyn ProjectContext,
     connection: &Connection,
@@ -209,7 +192,7 @@ pub(crate) async fn has_tables(
     }
 }
 
-/// The statement as far as it names tables. Functions that the gate does not know are judged once the warehouse is chosen.
+/// Unknown functions are judged once the warehouse is chosen.
 fn readable(sql: &str, connection: &Connection, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
     let allowed = AllowedFunctions::new(connection.texts(&["allowed_functions"]));
     match ktx_read_only_sql::check_allowing(sql, dialect, &allowed) {
@@ -222,7 +205,6 @@ fn readable(sql: &str, connection: &Connection, dialect: Dialect) -> Result<Read
     }
 }
 
-/// Whether a warehouse has these tables, as far as its last scan and its semantic sources know.
 async fn tables_in(
     context: &dyn ProjectContext,
     connection: &Connection,
@@ -254,7 +236,6 @@ async fn tables_in(
     }
 }
 
-/// Whether a semantic source is over the table of this dotted name, outer parts left out or not.
 fn reads(source: &Source, table: &str) -> bool {
     let Relation::Table(name) = &source.relation else {
         return false;
@@ -269,7 +250,6 @@ fn reads(source: &Source, table: &str) -> bool {
     is_end(&name, &table) || is_end(&table, &name)
 }
 
-/// Says that cells were cut.
 pub(crate) fn cut_note(result: &QueryResult, caps: &Caps) -> Option<String> {
     let cells = match result.cut_cells(caps) {
         0 => return None,
@@ -290,7 +270,7 @@ pub(crate) struct Statement<'a> {
 }
 
 impl Statement<'_> {
-    /// Lets the gate judge a text, and the warehouse the functions that the gate does not know; a refusal is noted.
+    /// Judges a statement; the warehouse judges functions that the gate does not know.
     pub(crate) async fn check(
         &self,
         context: &dyn ProjectContext,
@@ -316,7 +296,6 @@ impl Statement<'_> {
         })
     }
 
-    /// Runs a checked statement; every outcome is noted.
     pub(crate) async fn run(
         &self,
         context: &dyn ProjectContext,
@@ -324,7 +303,6 @@ impl Statement<'_> {
         sql: &ReadOnlySql,
         connector: &dyn Connector,
     ) -> Result<QueryResult, Failure> {
-        // One row more than is handed out tells whether there were more.
         let one_more = u64::try_from(self.caps.rows)
             .unwrap_or(u64::MAX)
             .saturating_add(1);
@@ -371,7 +349,7 @@ impl Statement<'_> {
     }
 }
 
-/// A statement as the audit log keeps it: whole as far as the gate looks at it at all.
+/// Returns the whole statement, unless it is too long for the gate.
 fn noted(sql: &str) -> Cow<'_, str> {
     if sql.len() > ktx_read_only_sql::MAX_BYTES {
         excerpt(sql)

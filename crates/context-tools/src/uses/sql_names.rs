@@ -1,4 +1,4 @@
-//! Names for a statement that the warehouse refused: what a wrong name may have meant.
+//! Suggests names for a statement that the warehouse refused.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,10 @@ use crate::context::ProjectContext;
 use crate::reader::Reader;
 use crate::scans::{ScanSnapshot, Shown};
 
-/// Names of one message about which something is said.
 const MOST_NAMES: usize = 3;
 
-/// Columns of a table that a hint lists.
 const MOST_COLUMNS: usize = 20;
 
-/// The failure of a statement with the names that the tables have, where its message names something that they have
-/// not.
 pub(super) async fn with_names(
     context: &dyn ProjectContext,
     connection: &Connection,
@@ -64,7 +60,7 @@ fn hints(
     let mut columns: BTreeSet<&str> = BTreeSet::new();
     for table in &read {
         columns.extend(shown.columns(table).map(|column| column.name.as_str()));
-        // A computed column is a name of the semantic layer only.
+        // Only the semantic layer knows a computed column.
         if let Some(source) = shown.source(&table.table) {
             let public = source.columns.iter();
             let public = public.filter(|column| column.visibility == Visibility::Public);
@@ -94,7 +90,6 @@ fn hints(
     hints
 }
 
-/// The words of a message about an unknown column that stand in the statement and that no table has as a column.
 fn wrong_columns(message: &str, statement: &ReadOnlySql, columns: &BTreeSet<&str>) -> Vec<String> {
     let lowered = message.to_lowercase();
     if columns.is_empty() || !lowered.contains("column") && !lowered.contains("identifier") {

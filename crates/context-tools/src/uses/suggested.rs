@@ -1,4 +1,4 @@
-//! Measures that a source could have, as `sl_query` takes them.
+//! Suggests measures of a source, in the syntax of `sl_query`.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,13 @@ use ktx_semantic_layer::{Catalog, Declared, Source, SourceFacts, SuggestedItem, 
 
 use crate::scans::ScanSnapshot;
 
-/// A measure that no file defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SuggestedMeasure {
-    /// The name that a file would give it.
     pub(crate) name: String,
-    /// An aggregate over columns with their source.
     pub(crate) expr: String,
-    /// Why it may be wanted.
     pub(crate) reason: String,
 }
 
-/// Returns what is known about a source, for [`suggest`].
 pub fn source_facts<'a>(
     source: &'a Source,
     catalog: &Catalog,
@@ -44,7 +39,6 @@ pub fn source_facts<'a>(
     }
 }
 
-/// The measures that a source could have.
 pub(crate) fn suggested_measures(
     source: &Source,
     catalog: &Catalog,
@@ -58,7 +52,7 @@ pub(crate) fn suggested_measures(
     let measures = suggestions.into_iter().filter_map(|one| match one.item {
         SuggestedItem::Measure { name, expr } => Some(SuggestedMeasure {
             name,
-            // Each suggestion is made of aggregates over one plain column, or over the rows.
+            // Each suggestion aggregates one plain column, or the rows.
             expr: expr.replace('(', &format!("({}.", source.name)),
             reason: one.reason,
         }),

@@ -1,25 +1,18 @@
-//! Listing the tables of a scan.
+//! Lists the tables of a scan.
 
 use ktx_diagnostics::Failure;
 
 use crate::context::{ProjectContext, warehouse_of};
 use crate::scans::Shown;
 
-/// One table of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSummary {
-    /// The full place, with dots.
     pub table: String,
-    /// Columns that may be shown.
     pub columns: usize,
-    /// The comment in the warehouse's catalog.
     pub comment: Option<String>,
 }
 
-/// The tables of a warehouse's last scan, ordered by place; `None` if it was never scanned.
-///
-/// # Errors
-/// If there is no such warehouse, or its scan cannot be read.
+/// Returns the scanned tables, ordered by place; `None` if the warehouse was never scanned.
 pub async fn list_tables(
     context: &dyn ProjectContext,
     connection: &str,

@@ -1,4 +1,4 @@
-//! Filters on values that no row has, as far as the last scan knows.
+//! Finds filter values that no scanned row has.
 
 use ktx_diagnostics::excerpt;
 use ktx_semantic_layer::{Catalog, ComparedValue};
@@ -6,13 +6,11 @@ use ktx_sql::Dialect;
 
 use crate::scans::{ScanSnapshot, Shown};
 
-/// The most values that a note lists.
 const MOST_LISTED: usize = 8;
-/// A scan keeps so many letters of a value.
+/// A scan keeps this many letters of a value.
 const LONGEST: usize = 100;
 
-/// Says which texts of the filters the scan has not found in their columns, with the nearest ones that it
-/// has. Columns of which it does not know all values are left out.
+/// Skips columns whose values are not all known.
 pub(super) fn unknown_values(
     compared: &[ComparedValue],
     catalog: &Catalog,
@@ -71,7 +69,7 @@ fn listed(values: &[String]) -> String {
     format!("its values are {}{more}", shown.join(", "))
 }
 
-/// Whether the warehouse may take two texts for one: some ignore case and blanks at the end.
+/// Some warehouses ignore case and trailing blanks.
 fn is_same(dialect: Dialect, known: &str, value: &str) -> bool {
     match dialect {
         Dialect::MySql | Dialect::MariaDb | Dialect::SqlServer => {

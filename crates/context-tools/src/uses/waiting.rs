@@ -1,4 +1,4 @@
-//! Joins that wait for a decision and that a refused query may need.
+//! Offers waiting joins to refused queries.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,6 @@ use ktx_semantic_layer::Query;
 use crate::context::{ProjectContext, warehouses_of};
 use crate::reader::Reader;
 
-/// The refusals for which another join may be the answer.
 const NEEDS_A_JOIN: [Code; 5] = [
     Code::NoJoinPath,
     Code::Fanout,
@@ -18,10 +17,8 @@ const NEEDS_A_JOIN: [Code; 5] = [
     Code::UnknownColumn,
 ];
 
-/// The most joins that a refusal offers.
 const MOST_JOINS: usize = 3;
 
-/// Adds the joins between tables of the query that a scan found and that wait for a decision.
 pub async fn with_waiting_joins(
     context: &dyn ProjectContext,
     connection: Option<&str>,
@@ -35,7 +32,6 @@ pub async fn with_waiting_joins(
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let words: BTreeSet<&str> = text.split(|letter| !is_part(letter)).collect();
     let mut links: Vec<Link> = Vec::new();
-    // A scan that cannot be read has no join to offer.
     for connection in warehouses_of(context, connection).await.unwrap_or_default() {
         if let Some(found) = context.links(&connection.id).await {
             links.extend(waiting(found, |table| {

@@ -1,4 +1,4 @@
-//! Listing, finding and reading wiki pages.
+//! Lists, finds and reads wiki pages.
 
 use std::sync::Arc;
 
@@ -15,16 +15,14 @@ use crate::wire::{
 
 use super::{hits, shown_confidence};
 
-/// Whether a search tells what each of its lanes did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lanes {
-    /// It does.
     Shown,
-    /// It does not: a model has no use for it.
+    /// A model has no use for the lanes.
     Hidden,
 }
 
-/// All pages that the user sees, ordered by key.
+/// Returns the visible pages, ordered by key.
 pub async fn list_wiki(context: &dyn ProjectContext) -> Result<Vec<WikiItem>, Failure> {
     let paths = context.page_paths().await?;
     let pages = context.pages(&paths).await?;
@@ -37,7 +35,6 @@ pub async fn list_wiki(context: &dyn ProjectContext) -> Result<Vec<WikiItem>, Fa
     Ok(items.collect())
 }
 
-/// Finds pages. Only the index is asked.
 pub async fn search_wiki(
     context: &dyn ProjectContext,
     input: &WikiSearchInput,
@@ -45,7 +42,6 @@ pub async fn search_wiki(
 ) -> Result<WikiSearchOutput, Failure> {
     check_text("query", &input.query)?;
     let limit = hits(input.limit);
-    // One page more tells whether there are more.
     let query = Query::new(&input.query, limit + 1).of_kinds(&[Kind::Wiki]);
     let outcome = search_one(context, query).await?;
     let reports: Vec<LaneItem> = outcome.lanes.iter().map(LaneItem::from).collect();
@@ -55,7 +51,7 @@ pub async fn search_wiki(
         .into_iter()
         .take(limit)
         .map(|hit| {
-            // A payload of another version of the index tells nothing; the key is enough to read.
+            // Another version of the index may have written the payload.
             let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
             WikiHit {
                 item: WikiItem {
@@ -88,7 +84,7 @@ pub async fn search_wiki(
     })
 }
 
-/// The page of this key: the user's own one, else the global one.
+/// Returns the user's own page, else the global one.
 pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Page>, Failure> {
     check_text("key", key)?;
     let parsed = parse_key(key);
@@ -122,7 +118,6 @@ pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Pa
     })
 }
 
-/// One page in the shape of `wiki_read`.
 pub async fn read_wiki(
     context: &dyn ProjectContext,
     input: &WikiReadInput,

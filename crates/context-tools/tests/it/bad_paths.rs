@@ -1,4 +1,4 @@
-//! Queries and overlays that contradict themselves or the scan: one clear refusal, with the place and a next step.
+//! Contradictory queries and overlays: one clear refusal, with place and next step.
 
 use std::fmt::Write as _;
 
@@ -54,7 +54,6 @@ fn project(overlay: &str) -> TestProject {
     project
 }
 
-/// The refusal; whatever it offers is answered.
 async fn refused(overlay: &str, query: &Value) -> String {
     let project = project(overlay);
     let mut told = String::new();

@@ -7,7 +7,6 @@ use crate::project::TestProject;
 const NUMBERS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
                        SELECT i, 'customer ' || i AS name FROM n ORDER BY i";
 
-/// Reads a result to its end and gives the parts.
 async fn parts(project: &TestProject, tool: &str, mut arguments: Value) -> Vec<Value> {
     let mut parts = Vec::new();
     loop {

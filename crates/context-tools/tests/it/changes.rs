@@ -1,4 +1,4 @@
-//! What a running server sees of files that change under it.
+//! Files that change under a running server.
 
 use std::sync::PoisonError;
 
@@ -59,8 +59,7 @@ async fn a_changed_source_answers_with_its_new_measure() {
     );
 }
 
-/// Writes a file in place and sets its time of modification to what it was, as `rsync -t --inplace`
-/// does.
+/// Restores the time of modification, as `rsync -t --inplace` does.
 fn edit_in_place(project: &TestProject, path: &str, from: &str, to: &str) {
     use std::io::Write as _;
 
@@ -80,7 +79,6 @@ fn edit_in_place(project: &TestProject, path: &str, from: &str, to: &str) {
     file.set_modified(modified).expect("the file is there");
 }
 
-/// The size, the number and the time of modification of the file stay the same.
 #[tokio::test]
 async fn an_edit_in_place_is_seen_by_this_server_and_the_next() {
     let project = TestProject::new();

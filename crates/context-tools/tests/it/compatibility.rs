@@ -1,4 +1,4 @@
-//! A project as KTX 0.12 has left it.
+//! A project of KTX 0.12.
 
 use std::path::Path;
 use std::sync::Arc;

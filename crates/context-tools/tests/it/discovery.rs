@@ -71,7 +71,6 @@ async fn finds_things_of_every_kind_measures_first_and_each_once() {
     );
 }
 
-/// From the references alone a reader comes to the measure, or learns that none fits and which there are.
 #[tokio::test]
 async fn words_lead_to_measures_or_to_the_list_of_them() {
     let project = TestProject::new();

@@ -1,4 +1,4 @@
-//! What is found when sources and pages no longer match the last scan.
+//! Sources and pages that no longer match the last scan.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,6 @@ async fn drift(project: &TestProject) -> Drift {
     drift_as(project, DriftRole::Checked).await
 }
 
-/// `role`: what the warehouse of the project is for.
 async fn drift_as(project: &TestProject, role: DriftRole) -> Drift {
     let context = &project.context;
     let id = ConnectionId::parse("warehouse").expect("an id");
@@ -45,7 +44,7 @@ fn shown(drift: &Drift) -> String {
     text
 }
 
-/// The scan has lost `orders.amount`, and the catalog has lost nothing else.
+/// The scan has lost `orders.amount`.
 #[tokio::test]
 async fn names_columns_that_the_warehouse_has_lost() {
     let project = TestProject::new();
@@ -69,7 +68,6 @@ async fn names_tables_sources_and_pages_that_are_gone() {
     insta::assert_snapshot!(shown(&drift(&project).await));
 }
 
-/// A page may name what another warehouse than the checked one has.
 #[tokio::test]
 async fn a_warehouse_that_is_not_checked_still_has_its_names() {
     let project = TestProject::new();
@@ -91,7 +89,6 @@ async fn a_warehouse_that_is_not_checked_still_has_its_names() {
     );
 }
 
-/// Accepted values, `unique` and `not_null`, as a context source copies them into the shard.
 #[tokio::test]
 async fn names_promises_that_the_rows_break() {
     let project = TestProject::new();
@@ -119,7 +116,6 @@ async fn names_promises_that_the_rows_break() {
     insta::assert_snapshot!(shown(&promises));
 }
 
-/// Without a scan, ktx reports what it could not check, and no loss.
 #[tokio::test]
 async fn says_what_it_could_not_look_at() {
     let project = TestProject::new();

@@ -55,7 +55,6 @@ async fn describes_a_table_with_everything_that_is_known() {
     );
 }
 
-/// Where two joins lead to one table, details and search have the names by which queries tell them apart.
 #[tokio::test]
 async fn the_roles_of_a_table_are_named() {
     let project = TestProject::new();

@@ -1,4 +1,4 @@
-//! Columns that people hide, and what is shown of them: nothing.
+//! Nothing of hidden columns is shown.
 
 use ktx_context_tools::search_sources;
 use serde_json::{Value, json};
@@ -35,7 +35,6 @@ fn project() -> TestProject {
     project
 }
 
-/// Everything that the tools say about the values, as text.
 async fn everything(project: &TestProject) -> String {
     let mut all = Vec::new();
     for (tool, asked) in [
@@ -96,7 +95,6 @@ async fn a_column_that_is_hidden_later_leaves_the_index() {
     assert!(!everything(&project).await.contains("kestrel-"));
 }
 
-/// What a file that cannot be read would have hidden is not known.
 #[tokio::test]
 async fn no_values_are_shown_while_the_file_that_hides_cannot_be_read() {
     let project = project();
@@ -116,11 +114,11 @@ async fn no_values_are_shown_while_the_file_that_hides_cannot_be_read() {
             "no values of `main.staff` are shown: a source file that may hide some of its columns cannot be used; `ktx sl validate` says which"
         ]))
     );
-    // The same when the overlay is sound and what it extends is gone.
+    // Also if the overlay is sound and its table is gone.
     project.write(overlay, OVERLAY);
     project.remove("semantic-layer/warehouse/_schema/staff.yaml");
     assert!(!everything(&project).await.contains("kestrel-"));
-    // A source of one's own hides as well, also of a table whose artifact cannot be read.
+    // A standalone source hides as well, even for a table whose artifact is unreadable.
     project.remove(overlay);
     project.write(
         "semantic-layer/warehouse/people.yaml",

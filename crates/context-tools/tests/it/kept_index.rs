@@ -1,4 +1,4 @@
-//! A kept index of sources changes no answer: not when it is damaged, old, or cannot be written.
+//! A kept index of sources changes no answer, even if it is damaged, old or cannot be written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,6 @@ use crate::warehouse::{Notes, TestWarehouses};
 
 const COUNT: usize = 80;
 
-/// Each table refers to the next one.
 fn project() -> TestProject {
     let project = TestProject::new();
     for file in ["broken.yaml", "orders.yaml", "_schema/public.yaml"] {
@@ -41,7 +40,6 @@ fn project() -> TestProject {
     project
 }
 
-/// What a new process answers.
 async fn answer(project: &TestProject, index: IndexPlace, asked: &str) -> String {
     let context: Arc<dyn ProjectContext> = Arc::new(FileContext::new(FileContextParts {
         root: project.folder.path().to_owned(),
@@ -120,7 +118,7 @@ async fn a_kept_index_changes_no_answer() {
     assert_same(&project, "after a change").await;
 }
 
-/// A file stands where the folder of indexes would be.
+/// A file blocks the folder of indexes.
 #[tokio::test]
 async fn a_project_that_cannot_be_written_answers_the_same() {
     let project = project();

@@ -1,4 +1,4 @@
-//! The tools over a project folder with a SQLite warehouse.
+//! A project folder with a SQLite warehouse.
 #![expect(clippy::expect_used, reason = "test helpers fail the test")]
 #![expect(
     clippy::disallowed_methods,

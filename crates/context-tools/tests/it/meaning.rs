@@ -1,4 +1,4 @@
-//! Searches that compare meanings, with a provider that checks and counts what it is given.
+//! Semantic searches, with a provider that checks and counts its requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use ktx_wiki::UserId;
 
 use crate::project::TestProject;
 
-/// Vectors of a few words; a text has the sum of those of its words.
+/// A text has the sum of its words' vectors.
 const WORDS: [(&str, [f32; 3]); 6] = [
     ("revenue", [1.0, 0.0, 0.0]),
     ("moolah", [1.0, 0.1, 0.0]),
@@ -27,11 +27,8 @@ const WORDS: [(&str, [f32; 3]); 6] = [
 struct WordVectors {
     texts: Mutex<Vec<String>>,
     failure: Mutex<Option<String>>,
-    /// A word of texts that are refused.
     refused: Mutex<Option<String>>,
-    /// Requests after which the provider fails.
     requests_left: Mutex<Option<usize>>,
-    /// Numbers that each vector has in addition.
     padding: Mutex<usize>,
     batch: usize,
 }
@@ -45,7 +42,6 @@ fn set<T>(of: &Mutex<T>, value: T) {
 }
 
 impl WordVectors {
-    /// The texts since the last call.
     fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.texts.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -54,7 +50,6 @@ impl WordVectors {
         set(&self.failure, Some(reason.to_owned()));
     }
 
-    /// What the provider has against a request.
     fn objection(&self, texts: &[String]) -> Option<VectorsError> {
         if let Some(left) = value(&self.requests_left) {
             set(&self.requests_left, Some(left.saturating_sub(1)));
@@ -156,8 +151,7 @@ async fn finds_pages_that_share_no_word_with_the_query() {
     assert_eq!(keys(&search(&context, "moolah").await), ["revenue-policy"]);
 }
 
-/// Vectors cost money: each text is embedded once, also by another process, also after the index
-/// was rebuilt.
+/// Also by another process, and after the index was rebuilt.
 #[tokio::test]
 async fn embeds_no_text_twice() {
     let project = TestProject::new();
@@ -196,7 +190,6 @@ async fn embeds_no_text_twice() {
     "#);
 }
 
-/// A provider that fails is a warning; full text answers.
 #[tokio::test]
 async fn a_failing_provider_leaves_full_text() {
     let project = TestProject::new();
@@ -213,7 +206,6 @@ fn vectors_file(project: &TestProject) -> std::path::PathBuf {
     project.folder.path().join(".ktx/state/vectors.sqlite")
 }
 
-/// A damaged file costs its vectors, not the search.
 #[tokio::test]
 async fn damaged_vectors_are_made_anew() {
     let project = TestProject::new();
@@ -245,7 +237,6 @@ async fn vectors_that_cannot_be_opened_leave_full_text() {
     insta::assert_snapshot!(first.warnings.join("\n").replace(&root, "PROJECT"), @"meanings were not compared, only words: could not use the vectors of passages: unable to open database: PROJECT/.ktx/state/vectors.sqlite: Error code 14: unable to open database file");
 }
 
-/// The warning is about the index, and does not get lost among those about the vectors.
 #[tokio::test]
 async fn a_damaged_index_is_told_with_vectors_too() {
     let project = TestProject::new();
@@ -260,7 +251,6 @@ async fn a_damaged_index_is_told_with_vectors_too() {
     assert_eq!(vectors.asked(), ["moolah"]);
 }
 
-/// One text that the model does not take keeps no other one from being found by its meaning.
 #[tokio::test]
 async fn a_refused_passage_is_left_out_and_not_sent_again() {
     let project = TestProject::new();
@@ -287,7 +277,6 @@ async fn a_refused_passage_is_left_out_and_not_sent_again() {
     assert_eq!(vectors.asked(), ["poison\npoison"]);
 }
 
-/// If the model refuses every text, the search reports a failure and leaves no passage out for good.
 #[tokio::test]
 async fn a_model_that_refuses_everything_is_told() {
     let project = TestProject::new();
@@ -307,7 +296,6 @@ async fn a_model_that_refuses_everything_is_told() {
     assert_eq!((done.embedded, done.warnings.len()), (Some(12), 0));
 }
 
-/// What a request answered is kept, whatever happens to the next one.
 #[tokio::test]
 async fn an_interrupted_reindexing_pays_for_no_text_twice() {
     let project = TestProject::new();
@@ -337,7 +325,6 @@ async fn an_interrupted_reindexing_pays_for_no_text_twice() {
     assert_eq!((all, asked.len()), (12, 12));
 }
 
-/// Many searches at once ask for each passage once.
 #[tokio::test(flavor = "multi_thread")]
 async fn searches_at_once_pay_for_no_text_twice() {
     let project = TestProject::new();
@@ -358,7 +345,6 @@ async fn searches_at_once_pay_for_no_text_twice() {
     assert_eq!((all, asked.len()), (12, 12));
 }
 
-/// A server under the same name may begin to answer vectors of another length.
 #[tokio::test]
 async fn vectors_of_another_length_are_made_anew() {
     let project = TestProject::new();
@@ -374,7 +360,6 @@ async fn vectors_of_another_length_are_made_anew() {
     assert_eq!((done.embedded, vectors.asked()), (Some(0), vec![]));
 }
 
-/// A server sees the vectors that another process has kept.
 #[tokio::test]
 async fn sees_vectors_of_other_processes() {
     let project = TestProject::new();
@@ -401,7 +386,6 @@ async fn sees_vectors_of_other_processes() {
     assert!(is_near(&found), "{found:?}");
 }
 
-/// An index in memory, as the arms of a test have, shares the vectors of the project.
 #[tokio::test]
 async fn an_index_in_memory_pays_for_nothing_again() {
     let project = TestProject::new();

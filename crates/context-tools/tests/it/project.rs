@@ -1,4 +1,4 @@
-//! A project folder made for one test.
+//! Project folders of tests.
 
 use std::fs;
 use std::path::Path;
@@ -106,7 +106,6 @@ fn context(
     }))
 }
 
-/// A folder with a context over it.
 pub(crate) struct TestProject {
     pub(crate) folder: Arc<tempfile::TempDir>,
     pub(crate) warehouses: Arc<TestWarehouses>,
@@ -132,12 +131,11 @@ impl TestProject {
         project
     }
 
-    /// Another context over the same folder, as another process has it.
     pub(crate) fn seen_by(&self, user: &str) -> Arc<dyn ProjectContext> {
         context(self.folder.path(), user, &self.warehouses, &self.notes)
     }
 
-    /// The same folder in a process that has read nothing yet.
+    /// A process that has read nothing yet.
     pub(crate) fn seen_by_another(&self) -> Self {
         Self {
             folder: Arc::clone(&self.folder),
@@ -180,8 +178,7 @@ impl TestProject {
         Ok(output)
     }
 
-    /// The data of a call that works, without the mark that it is data: every tool but the one that
-    /// lists our own names sets it.
+    /// Checks and removes the mark of foreign data.
     pub(crate) async fn data(&self, tool: &str, arguments: Value) -> Value {
         let output = self.call(tool, arguments).await.expect("the call works");
         let mut data = output.structured.unwrap_or_default();
@@ -191,7 +188,6 @@ impl TestProject {
         data
     }
 
-    /// The text of a call that fails.
     pub(crate) async fn failure(&self, tool: &str, arguments: Value) -> String {
         self.call(tool, arguments)
             .await

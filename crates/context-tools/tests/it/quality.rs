@@ -1,4 +1,4 @@
-//! How well a search finds the right page, measured over the wikis of two invented companies.
+//! The quality of search, measured over the wikis of two invented companies.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,17 +15,14 @@ use ktx_wiki::UserId;
 
 use crate::warehouse::{Notes, TestWarehouses};
 
-/// A wiki with questions.
 struct Collection {
     folder: &'static str,
-    /// For each kind of questions, the least share of right pages that come first, and among the
-    /// first five.
+    /// The minimum share of right pages in the first place, and in the first five.
     floors: &'static [(&'static str, f64, f64)],
-    /// The least share of pages that come first and are right, and do not count as weak.
     least_confident: f64,
 }
 
-/// The ranking was written with these questions at hand.
+/// The ranking was tuned with these questions.
 const SHOP: Collection = Collection {
     folder: "search",
     floors: &[
@@ -37,7 +34,7 @@ const SHOP: Collection = Collection {
     least_confident: 0.85,
 };
 
-/// These were written without a look at the ranking.
+/// The ranking was not tuned with these.
 const TRANSIT: Collection = Collection {
     folder: "search-transit",
     floors: &[
@@ -48,14 +45,12 @@ const TRANSIT: Collection = Collection {
     least_confident: 0.65,
 };
 
-/// One line of `questions.tsv`; a question that no page answers has no page.
 struct Question {
     kind: String,
     text: String,
     page: String,
 }
 
-/// What the ranks of the right pages of one kind of questions come to.
 #[derive(Default)]
 struct Score {
     asked: usize,
@@ -131,7 +126,7 @@ fn context(collection: &Collection) -> Arc<dyn ProjectContext> {
     }))
 }
 
-/// A full-text table as anyone would make it: whole pages, every word of the question counts.
+/// The baseline: whole pages, every word of the question counts.
 struct PlainFullText {
     db: rusqlite::Connection,
 }
@@ -269,7 +264,7 @@ async fn says_when_no_page_of_it_fits(collection: &Collection) -> String {
             confident += usize::from(best.confidence == Confidence::Fits);
         }
     }
-    // A misspelled word may be the one that the index knows: `footfall`.
+    // A misspelled word can be one that the index knows: `footfall`.
     assert!(misleading.len() < 2, "{misleading:?}");
     writeln!(text, "{confident} of {right} right pages are not weak").expect("a line");
     assert!(small(confident) / small(right) >= collection.least_confident);

@@ -48,7 +48,7 @@ async fn answers_a_semantic_query_on_the_only_warehouse() {
     assert_eq!(project.notes.lines().len(), 1);
 }
 
-/// Totals do not count for the limit.
+/// Totals do not count against the limit.
 #[tokio::test]
 async fn totals_are_rows_beside_the_groups() {
     let project = TestProject::new();
@@ -72,7 +72,6 @@ async fn totals_are_rows_beside_the_groups() {
     assert_eq!(answer.get("truncated"), Some(&json!(false)));
 }
 
-/// A dimension and a measure can name a source on the way.
 #[tokio::test]
 async fn a_query_names_a_source_on_the_way() {
     let project = TestProject::new();

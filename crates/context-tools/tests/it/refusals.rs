@@ -1,4 +1,4 @@
-//! Every refusal of a query has a next step, on the command line and over MCP, and the queries that it offers compile.
+//! Every refusal has a next step on the command line and over MCP, and its queries compile.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ const SOURCES: &[(&str, &str)] = &[
     ),
 ];
 
-/// A query for each refusal that only the query itself causes.
+/// Only the query itself causes these.
 const REFUSED: &[(&str, &str)] = &[
     (
         "ambiguous_join_path",
@@ -192,7 +192,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
-/// The refusals that files cause, or that stand for another one before a query is read.
+/// Caused by files, or replaced by another refusal before a query is read.
 const OTHERS: [ErrorKind; 7] = [
     ErrorKind::MultiGrainMeasure,
     ErrorKind::UnknownDialect,
@@ -308,7 +308,6 @@ async fn every_refusal_has_a_next_step() {
     assert_eq!(unmet, Vec::<&ErrorKind>::new());
 }
 
-/// The first rows are other rows without the order: a query with a limit keeps its order, or is not offered.
 #[tokio::test]
 async fn no_offered_query_has_a_limit_without_its_order() {
     let project = shop();
@@ -338,7 +337,6 @@ async fn no_offered_query_has_a_limit_without_its_order() {
     insta::assert_snapshot!("limited_refusals", shown);
 }
 
-/// The lines of the guide are YAML with the keys of source files.
 #[test]
 fn the_lines_of_the_guide_are_yaml() {
     let keys = [
@@ -365,7 +363,6 @@ fn the_lines_of_the_guide_are_yaml() {
     }
 }
 
-/// Each code that a query can be refused with has a row in the guide.
 #[test]
 fn the_guide_knows_every_refusal() {
     let without: Vec<&ErrorKind> = ErrorKind::ALL
@@ -375,7 +372,6 @@ fn the_guide_knows_every_refusal() {
     assert_eq!(without, Vec::<&ErrorKind>::new());
 }
 
-/// `KTX_UPDATE_DOCS` writes the guide.
 #[test]
 fn the_guide_is_generated() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! What a client sees and uses while the settings change.
+//! What a client sees while the settings change.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,6 @@ use ktx_diagnostics::{Code, Failure};
 
 use crate::project::TestProject;
 
-/// What the settings say when they are opened; broken ones say nothing.
 type Said = Arc<Mutex<Option<Vec<String>>>>;
 
 struct Client {
@@ -18,7 +17,6 @@ struct Client {
     context: ReloadedContext,
 }
 
-/// A client that may use only what `said` lists.
 fn client(is_limited: bool) -> Client {
     let project = TestProject::new();
     let said: Said = Arc::new(Mutex::new(Some(vec!["wiki_search".to_owned()])));
@@ -51,7 +49,6 @@ fn client(is_limited: bool) -> Client {
 }
 
 impl Client {
-    /// Changes the settings.
     fn say(&self, only: Option<&[&str]>, config: &str) {
         let only = only.map(|only| only.iter().map(|name| (*name).to_owned()).collect());
         *self.said.lock().expect("a lock") = only;
@@ -95,7 +92,6 @@ async fn a_client_with_a_policy_sees_nothing_while_settings_are_broken() {
     assert_eq!(state.files.len(), 0);
 }
 
-/// However often it is asked, settings that stay the same are opened once.
 #[tokio::test]
 async fn settings_are_opened_again_only_when_their_content_changes() {
     let client = client(true);
@@ -106,7 +102,6 @@ async fn settings_are_opened_again_only_when_their_content_changes() {
     assert_eq!(opened(), 1);
     let config = std::fs::read_to_string(client.project.folder.path().join("ktx.yaml"));
     let config = config.expect("the settings");
-    // Written again with the same content.
     client.project.write("ktx.yaml", &config);
     client.context.connections().await.expect("connections");
     assert_eq!(opened(), 1);

@@ -1,4 +1,4 @@
-//! Many callers at once.
+//! Concurrent callers.
 
 use std::sync::Arc;
 
@@ -24,7 +24,6 @@ fn context(project: &TestProject, index: IndexPlace) -> Arc<FileContext> {
     }))
 }
 
-/// The keys that each of many callers finds at the same time.
 async fn found_by_many(context: &Arc<FileContext>, word: &str) -> Vec<Vec<String>> {
     let callers: Vec<_> = (0..64)
         .map(|_| {
@@ -32,7 +31,6 @@ async fn found_by_many(context: &Arc<FileContext>, word: &str) -> Vec<Vec<String
             tokio::spawn(async move {
                 let mut outcomes = context.search(vec![query]).await.expect("an answer");
                 let outcome = outcomes.pop().expect("an outcome");
-                // A broken source causes a warning.
                 assert!(outcome.warnings.len() <= 1, "{:?}", outcome.warnings);
                 let hits = outcome.hits.into_iter();
                 hits.map(|hit| hit.id).collect::<Vec<String>>()
@@ -65,7 +63,6 @@ async fn many_callers_find_the_same_and_every_edit() {
     }
 }
 
-/// An index file that someone removes is made again.
 #[tokio::test]
 async fn a_removed_index_is_made_again() {
     let project = TestProject::new();

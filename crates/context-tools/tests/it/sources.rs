@@ -1,4 +1,4 @@
-//! Listing, finding and reading semantic sources.
+//! Lists, finds and reads semantic sources.
 
 use ktx_context_tools::{list_sources, read_source, search_sources};
 use serde_json::json;

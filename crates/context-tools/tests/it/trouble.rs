@@ -1,4 +1,4 @@
-//! What is answered when a part cannot be read: the rest, and what is missing.
+//! Unreadable parts: the answer has the rest, and reports what is missing.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ async fn a_damaged_index_is_made_anew_and_that_is_told() {
         (Some("returns"), told.clone())
     );
     assert_eq!(found(&project, "returns").await.1, Value::Null);
-    // Damage inside of a file that is still a database.
+    // Damage inside a valid database.
     let project = sound();
     let first = project.seen_by("local");
     search_sources(&*first, "revenue", None, 0).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_damaged_index_is_made_anew_and_that_is_told() {
 async fn while_another_process_writes_the_index_the_last_one_answers() {
     let project = sound();
     let path = project.folder.path().join(".ktx/state/search.sqlite");
-    // Nothing was indexed yet: everything is read for the answer.
+    // Without an index, the answer reads everything.
     project.write(".ktx/state/.gitignore", "*\n");
     let writer = rusqlite::Connection::open(&path).unwrap();
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
@@ -88,7 +88,7 @@ async fn while_another_process_writes_the_index_the_last_one_answers() {
 #[tokio::test]
 async fn what_cannot_be_read_is_named_and_the_rest_is_found() {
     let project = sound();
-    // A folder where a file should be can be read by nobody, whatever their rights.
+    // No user can read a folder as a file.
     let (ids, _) = found(&project, "revenue").await;
     assert!(ids.contains(&"orders.revenue".to_owned()), "{ids:?}");
     for path in ["profile", "table"] {
@@ -112,7 +112,7 @@ async fn what_cannot_be_read_is_named_and_the_rest_is_found() {
     ] {
         assert!(warnings.contains(part), "{part} in {warnings}");
     }
-    // Pages alone have nothing to do with it.
+    // Pages alone are unaffected.
     let pages = json!({"query": "revenue", "kinds": ["wiki"]});
     assert_eq!(
         project.data("discover_data", pages).await.get("warnings"),
@@ -199,7 +199,7 @@ async fn folders_behind_links_out_of_the_project_are_refused_and_named() {
             format!("`semantic-layer/warehouse/more` {leads_out}")
         ]
     );
-    // A link that stays in the project is as good as the folder.
+    // A link within the project counts as the folder.
     fs::remove_file(at("wiki/global")).unwrap();
     symlink(at("pages"), at("wiki/global")).unwrap();
     assert_eq!(list_wiki(&*project.context).await.unwrap().len(), 2);

@@ -1,4 +1,4 @@
-//! A warehouse in SQLite that takes checked statements only, as every connector does.
+//! A SQLite warehouse that accepts checked statements only, like every connector.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,6 @@ use ktx_warehouse::{
 use rusqlite::types::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Counts what it opens.
 #[derive(Debug, Default)]
 pub(crate) struct TestWarehouses {
     pub(crate) opened: Mutex<Vec<String>>,
@@ -133,12 +132,11 @@ impl Connector for TestConnector {
     }
 }
 
-/// Keeps what was noted.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Mutex<Vec<AuditEntry>>);
 
 impl Notes {
-    /// `tool connection outcome sql` of each statement.
+    /// `tool connection outcome sql`.
     pub(crate) fn lines(&self) -> Vec<String> {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries
@@ -162,7 +160,6 @@ impl AuditSink for Notes {
     }
 }
 
-/// The declared types that this warehouse tells.
 fn declared(column: &str) -> Option<&'static str> {
     match column {
         "id" => Some("INTEGER"),

@@ -1,4 +1,4 @@
-//! While the index has an owner, others search.
+//! Searches while the index has an owner.
 #![expect(
     clippy::disallowed_methods,
     reason = "the test writes a project folder"
@@ -35,7 +35,7 @@ impl Warehouses for NoWarehouses {
     }
 }
 
-/// It would wait forever for a lock that the test holds.
+/// The test holds the index's lock.
 #[test]
 fn searches_do_not_wait_for_the_owner_of_the_index() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What of a file changes its stamp.
+//! Changes of stamps.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use super::of;
 
-/// Writes in place and sets the time of modification to what it was.
 fn edit(path: &Path, text: &str) {
     let modified = fs::metadata(path).unwrap().modified().unwrap();
     let mut file = File::options().write(true).open(path).unwrap();
@@ -34,7 +33,7 @@ fn an_edit_within_one_tick_of_the_clock_shows() {
     edit(file.path(), "sum(b)");
     assert_ne!(stamp(file.path(), written), first);
     edit(file.path(), "sum(a)");
-    // The digest is that of the content again; what the system tells may have gone on.
+    // The metadata may differ.
     assert_eq!(
         stamp(file.path(), written).rsplit(':').next(),
         first.rsplit(':').next()
@@ -56,7 +55,6 @@ fn a_file_at_rest_is_not_read_and_an_edit_in_place_of_the_same_time_shows() {
     };
     let before = changed(file.path());
     edit(file.path(), "sum(b)");
-    // A later tick of the file system's clock, such as an edit after two hours is in.
     while changed(file.path()) == before {
         edit(file.path(), "sum(b)");
     }

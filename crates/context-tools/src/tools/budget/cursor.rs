@@ -1,10 +1,10 @@
-//! Where a part begins, and that it is a part of the same result.
+//! Where a part begins.
 
 use ktx_diagnostics::{Code, Failure};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// The proof that a cursor belongs to a call and to its data.
+/// Proves that a cursor belongs to the call and its data.
 pub(super) struct Cursor {
     call: String,
     data: String,
@@ -18,12 +18,10 @@ impl Cursor {
         }
     }
 
-    /// The cursor of the part that begins with this unit.
     pub(super) fn text(&self, start: usize) -> String {
         format!("{start}.{}.{}", self.call, self.data)
     }
 
-    /// The unit that a cursor names.
     pub(super) fn start(&self, text: &str) -> Result<usize, Failure> {
         let mut fields = text.split('.');
         let (Some(start), Some(call), Some(data), None) =
@@ -44,7 +42,6 @@ impl Cursor {
     }
 }
 
-/// Reports a cursor that leads nowhere.
 pub(super) fn wrong(why: &str) -> Failure {
     Failure::new(
         Code::InvalidArguments,

@@ -1,47 +1,36 @@
-//! What a result is divided into: whole rows, references, columns, sections.
+//! Divides a result into rows, references, columns and sections.
 
 use serde_json::{Map, Value};
 
-/// Bytes of a piece of a line: a longer line is divided.
+/// In bytes; longer lines are divided.
 pub(super) const LINE: usize = 100;
 
-/// Which field of a result grows, and by what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Rows, with the field that counts them.
     Rows {
-        /// The field with the count.
         count: &'static str,
     },
-    /// A list of this name.
     List(&'static str),
-    /// Lists of columns within a list of tables.
     Columns {
-        /// The field with the tables.
         tables: &'static str,
-        /// The field of each with its columns.
         columns: &'static str,
     },
-    /// A text of sections that begin with `#`.
+    /// Sections begin with `#`.
     Markdown(&'static str),
-    /// A text of entries that begin in the first column.
+    /// Entries begin in the first column.
     Yaml(&'static str),
 }
 
-/// A whole result and its units.
 pub(super) struct Parts {
     whole: Value,
     shape: Shape,
     units: Vec<Unit>,
 }
 
-/// The smallest that is given whole.
+/// An indivisible part.
 enum Unit {
-    /// A row or an entry of a list.
     Entry(Value),
-    /// A column of a table, or the table itself where it has no column.
     Column { table: usize, column: Option<Value> },
-    /// A piece of a text.
     Piece { text: String, opens: Opens },
 }
 
@@ -84,12 +73,11 @@ impl Parts {
         }
     }
 
-    /// How many units there are.
     pub(super) fn len(&self) -> usize {
         self.units.len()
     }
 
-    /// Shortens a number of units from `start` so that a text ends with a whole section, if it has one.
+    /// Prefers to end with a whole section.
     pub(super) fn whole(&self, start: usize, units: usize) -> usize {
         let opens = |at: usize| {
             matches!(
@@ -108,7 +96,6 @@ impl Parts {
         ends.unwrap_or(units)
     }
 
-    /// The result with only these units.
     pub(super) fn build(&self, start: usize, units: usize) -> Value {
         let window: Vec<&Unit> = self.units.iter().skip(start).take(units).collect();
         let mut value = self.whole.clone();
@@ -135,7 +122,6 @@ impl Parts {
         value
     }
 
-    /// Marks a part that has a next one.
     pub(super) fn goes_on(value: &mut Value, cursor: &str) {
         if let Some(map) = value.as_object_mut() {
             if let Some(truncated) = map.get_mut("truncated") {
@@ -146,7 +132,7 @@ impl Parts {
         }
     }
 
-    /// Says that a part is the last one; there may be more where the result itself was cut.
+    /// More can exist if the result itself was cut.
     pub(super) fn ends(&self, value: &mut Value) {
         let truncated = self.whole.get("truncated").and_then(Value::as_bool);
         if let Some(map) = value.as_object_mut() {
@@ -173,7 +159,6 @@ fn text_of(window: &[&Unit]) -> String {
     pieces.collect()
 }
 
-/// The tables without their columns, and one unit for each column.
 fn columns_of(tables: Vec<Value>, field: &str) -> (Vec<Value>, Vec<Unit>) {
     let mut frames = Vec::with_capacity(tables.len());
     let mut units = Vec::new();
@@ -203,7 +188,6 @@ fn columns_of(tables: Vec<Value>, field: &str) -> (Vec<Value>, Vec<Unit>) {
     (frames, units)
 }
 
-/// Returns the tables of these columns.
 fn tables_of(frames: Option<&Vec<Value>>, window: &[&Unit], field: &str) -> Vec<Value> {
     let mut tables: Vec<(usize, Value)> = Vec::new();
     for unit in window {
@@ -230,7 +214,6 @@ fn tables_of(frames: Option<&Vec<Value>>, window: &[&Unit], field: &str) -> Vec<
     tables.into_iter().map(|(_, table)| table).collect()
 }
 
-/// The lines of a text, long ones in pieces; together they are the text.
 fn pieces(text: &str, opens: fn(&str) -> bool) -> Vec<Unit> {
     let mut units = Vec::new();
     let mut fenced = false;

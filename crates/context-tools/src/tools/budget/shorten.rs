@@ -1,20 +1,16 @@
-//! Cuts long texts and lists of a result of which not even one unit fits its budget.
+//! Cuts long texts and lists if not even one unit fits.
 
 use serde_json::Value;
 
 use super::parts::LINE;
 
-/// How much of a result stays.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
-    /// Letters of a text.
     letters: usize,
-    /// Entries of a list.
     entries: usize,
 }
 
 impl Cut {
-    /// From nothing cut to little left.
     pub(super) const LEVELS: [Option<Self>; 6] = [
         None,
         Some(Self::new(2_000, 200)),
@@ -28,12 +24,10 @@ impl Cut {
         Self { letters, entries }
     }
 
-    /// Units that can be given without cutting the list or the text that they make up.
     pub(super) fn most_units(self) -> usize {
         self.entries.min(self.letters / LINE).max(1)
     }
 
-    /// The result with short texts and lists, and a field that says what was cut.
     pub(super) fn apply(self, mut value: Value) -> Value {
         let mut lost = Lost::default();
         self.walk(&mut value, &mut lost);
@@ -65,7 +59,6 @@ impl Cut {
     }
 }
 
-/// What a cut took.
 #[derive(Debug, Default)]
 struct Lost {
     texts: usize,
@@ -89,7 +82,7 @@ impl Lost {
     }
 }
 
-/// Cuts a text to this number of letters, the last one being `…`. Returns whether it was longer.
+/// True if the text was longer.
 pub(super) fn cut_text(text: &mut String, letters: usize) -> bool {
     if text.chars().nth(letters).is_none() {
         return false;

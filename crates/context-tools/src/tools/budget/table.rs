@@ -1,8 +1,8 @@
-//! A result as compact text: names once, then rows.
+//! Renders results as compact text.
 
 use serde_json::{Map, Value};
 
-/// The text of a result: `name: value` lines, and a table for each list of like things.
+/// `name: value` lines, and a table for each list of similar things.
 pub(super) fn text_of(value: &Value) -> String {
     let mut text = String::new();
     match value {
@@ -77,7 +77,7 @@ fn list(text: &mut String, name: &str, entries: &[Value]) {
     }
 }
 
-/// Whether an object holds a list of objects, which no cell of a table can hold.
+/// No cell can hold a list of objects.
 fn has_list(object: &Map<String, Value>) -> bool {
     let is_list = |value: &Value| {
         value
@@ -87,7 +87,6 @@ fn has_list(object: &Map<String, Value>) -> bool {
     object.values().any(is_list)
 }
 
-/// The fields that at least one of the objects has, in the order of their first use.
 fn columns<'a>(objects: &[&'a Map<String, Value>]) -> Vec<&'a str> {
     let mut columns: Vec<&str> = Vec::new();
     for object in objects {
@@ -107,7 +106,6 @@ fn line(text: &mut String, cells: &[Value]) {
     text.push('\n');
 }
 
-/// Writes a value for a table: on one line, in quotes if it is ambiguous.
 fn cell(value: &Value) -> String {
     match value {
         Value::String(text) => {
@@ -134,7 +132,6 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// A value after its name.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -24,7 +24,6 @@ fn part(whole: &Value, shape: Shape, arguments: Value) -> Result<Part, String> {
         .map_err(|failure| failure.message)
 }
 
-/// Reads a result to its end.
 fn all_parts(whole: &Value, shape: Shape, arguments: &Value) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut cursor = Value::Null;

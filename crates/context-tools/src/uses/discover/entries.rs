@@ -1,4 +1,4 @@
-//! Hits as references: one for each thing, whatever kinds it was found as.
+//! Turns hits into references, one for each thing.
 
 use ktx_search::Hit;
 use ktx_semantic_layer::{ColumnType, Source, SuggestedItem, Visibility, suggest};
@@ -12,20 +12,17 @@ use crate::wire::{DiscoverKind, DiscoverRef, Payload, TablePlace};
 use super::ConnectionData;
 use super::quantities::rows_of;
 
-/// Letters of a snippet.
 const SNIPPET_LETTERS: usize = 200;
 
-/// Days of a time are its first letters.
+/// A date is the beginning of a time.
 const DAY_LETTERS: usize = 10;
 
-/// What is put together for the look-ups of one connection.
 struct Place<'a> {
     known: &'a ConnectionData,
     shown: Option<Shown<'a>>,
 }
 
-/// The references, best first. A table is its source and a column is its dimension, where it has one: the reference
-/// is that of the semantic layer, at the place of the better of both.
+/// Best first. A table merges into its source, a column into its dimension.
 pub(super) fn entries(found: Vec<(Hit, f64)>, known: &[ConnectionData]) -> Vec<DiscoverRef> {
     let places = places(known);
     let mut refs: Vec<(String, DiscoverRef)> = Vec::new();
@@ -33,7 +30,7 @@ pub(super) fn entries(found: Vec<(Hit, f64)>, known: &[ConnectionData]) -> Vec<D
         let place = places
             .iter()
             .find(|place| Some(place.known.id.as_str()) == hit.connection.as_deref());
-        // A payload of another version of the index tells nothing; the reference stands without it.
+        // Another version of the index may have written the payload.
         let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
         let name = thing(&hit, &payload, place);
         let entry = reference(&hit, &payload, score);
@@ -58,7 +55,6 @@ fn places(known: &[ConnectionData]) -> Vec<Place<'_>> {
     places.collect()
 }
 
-/// Adds the first and last time of the data, where the scan has read it.
 pub(super) fn add_ranges(refs: &mut [DiscoverRef], known: &[ConnectionData]) {
     let places = places(known);
     for entry in refs {
@@ -69,7 +65,6 @@ pub(super) fn add_ranges(refs: &mut [DiscoverRef], known: &[ConnectionData]) {
     }
 }
 
-/// Adds what another reference of the same thing knows.
 fn merge(better: &mut DiscoverRef, mut other: DiscoverRef) {
     let is_semantic = matches!(
         other.kind,
@@ -84,7 +79,7 @@ fn merge(better: &mut DiscoverRef, mut other: DiscoverRef) {
     better.summary = better.summary.take().or(other.summary);
 }
 
-/// What names the thing itself: the same for a column and its dimension, and for a table and its source.
+/// Equal for a column and its dimension, and for a table and its source.
 fn thing(hit: &Hit, payload: &Payload, place: Option<&Place<'_>>) -> String {
     let connection = hit.connection.as_deref().unwrap_or_default();
     let kind = DiscoverKind::of(hit.kind);
@@ -107,7 +102,6 @@ fn thing(hit: &Hit, payload: &Payload, place: Option<&Place<'_>>) -> String {
     }
 }
 
-/// The dimension that is a column of the table as it is.
 fn dimension<'a>(source: &'a Source, column: &str) -> Option<&'a str> {
     let mut public = source
         .columns
@@ -134,8 +128,7 @@ fn reference(hit: &Hit, payload: &Payload, score: f64) -> DiscoverRef {
     }
 }
 
-/// The first and the last day of the data, where the scan has read the times of a source or table. A measure has those
-/// of its source.
+/// A measure has its source's range.
 fn data_range(entry: &DiscoverRef, place: &Place<'_>) -> Option<String> {
     let shown = place.shown.as_ref()?;
     let catalog = &place.known.catalog;
@@ -169,7 +162,6 @@ fn data_range(entry: &DiscoverRef, place: &Place<'_>) -> Option<String> {
     range_text(&column, table, shown)
 }
 
-/// The column that says when the rows of a source happened.
 fn time_column(source: &Source, place: &Place<'_>) -> Option<String> {
     let catalog = &place.known.catalog;
     let facts = source_facts(source, catalog, place.known.snapshot.as_deref());
@@ -198,7 +190,6 @@ fn range_text(column: &str, table: &TableRef, shown: &Shown<'_>) -> Option<Strin
     })
 }
 
-/// A snippet without marks, cut to its bound.
 fn plain_snippet(snippet: &str) -> String {
     let plain = snippet.replace("<mark>", "").replace("</mark>", "");
     if plain.chars().count() <= SNIPPET_LETTERS {

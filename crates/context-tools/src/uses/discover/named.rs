@@ -1,4 +1,4 @@
-//! Measures that found pages name: a page says in words what a measure counts.
+//! Measures that found pages name.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,10 @@ use crate::wire::{DiscoverKind, DiscoverRef, Payload};
 
 use super::ConnectionData;
 
-/// Pages that are read.
 const MOST_PAGES: usize = 3;
 
-/// Measures that are taken from one page.
 const MOST_OF_A_PAGE: usize = 3;
 
-/// Where the best pages lie.
 pub(super) fn best_pages(found: &[(Hit, f64)]) -> Vec<PagePath> {
     let pages = found.iter().filter(|(hit, _)| hit.kind == Kind::Wiki);
     let paths = pages.filter_map(|(hit, _)| {
@@ -27,14 +24,12 @@ pub(super) fn best_pages(found: &[(Hit, f64)]) -> Vec<PagePath> {
     paths.take(MOST_PAGES).collect()
 }
 
-/// References, among them measures that only pages name.
 pub(super) struct WithNamed {
     pub(super) refs: Vec<DiscoverRef>,
-    /// The ids of these measures.
     pub(super) named: BTreeSet<String>,
 }
 
-/// Adds the measures that pages name behind their pages.
+/// The measures follow their pages.
 pub(super) async fn with_named(
     context: &dyn ProjectContext,
     paths: &[PagePath],
@@ -70,7 +65,6 @@ pub(super) async fn with_named(
     Ok(WithNamed { refs: all, named })
 }
 
-/// What a page names: in its text, in their order there, then in its front matter.
 fn names(page: &Page) -> Vec<SlReference> {
     let in_text = page.code_references().into_iter();
     let in_text = in_text.filter_map(|reference| match reference.target {

@@ -1,4 +1,4 @@
-//! Words that ask for a quantity: measures come first, and what could be one is suggested.
+//! Puts measures first if the words ask for a quantity, and suggests new ones.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,8 @@ use crate::wire::{DiscoverKind, DiscoverRef};
 use super::ConnectionData;
 use super::named::WithNamed;
 
-/// Measures that are suggested.
 const MOST_SUGGESTED: usize = 3;
 
-/// Words of questions for a number.
 const QUANTITIES: &str = "\
     amount average avg cost count discount fee how income many margin mean median much number payment \
     percentage price profit quantity rate ratio revenue sale share spend sum tax total turnover value volume \
@@ -22,13 +20,12 @@ const QUANTITIES: &str = "\
 /// Words that ask for the number of rows.
 const COUNTS: &str = "many number count anzahl";
 
-/// Words of a question that name nothing.
+/// Words that name nothing.
 const EMPTY: &str = "\
     a an and are as at be by did do does each for from had has have how in is it its last many me much of on or our \
     per show that the their there these this to was we were what when where which who with";
 
-/// The references with measures first, where the words ask for a quantity; measures that could be defined follow those
-/// that are.
+/// Suggested measures follow defined ones.
 pub(super) fn measures_first(
     query: &str,
     WithNamed { refs, named }: WithNamed,
@@ -40,17 +37,17 @@ pub(super) fn measures_first(
     }
     let is_measure = |entry: &DiscoverRef| entry.kind == DiscoverKind::SlMeasure;
     let fits = |entry: &DiscoverRef| entry.confidence.is_none();
-    // A page of this name says what the words mean: a column of a like name may mean something else.
+    // The page defines the words: a similarly named column can mean something else.
     let is_definition =
         |entry: &DiscoverRef| entry.kind == DiscoverKind::Wiki && entry.matched_on == "name";
-    // A measure that is defined goes before one that could be, over the same rows.
+    // A defined measure goes before a suggested one over the same rows.
     let is_of_suggested = |entry: &DiscoverRef| {
         let rows = source_of(entry, known).map(|(_, source)| source.name.as_str());
         let suggested = suggested.iter().filter_map(|one| rows_of(&one.id));
         suggested.into_iter().any(|name| Some(name) == rows)
     };
     let rank = |entry: &DiscoverRef| match (is_measure(entry), fits(entry)) {
-        // A page says how its measures make what the words mean: it goes before them.
+        // The page explains these measures, so it goes first.
         (true, true) if named.contains(&entry.id) => 1,
         (true, true) => 0,
         (false, _) if is_definition(entry) => 1,
@@ -71,12 +68,10 @@ pub(super) fn measures_first(
     before.chain(suggested).chain(rest).collect()
 }
 
-/// Whether the words ask for a number.
 pub(super) fn asks_for_quantity(query: &str) -> bool {
     words(query).iter().any(|word| is_in(word, QUANTITIES))
 }
 
-/// The words that name things, without those that only ask for a quantity; `None` if that leaves nothing, or all.
 pub(super) fn named_things(query: &str) -> Option<String> {
     let words = words(query);
     let named: Vec<&str> = words
@@ -87,14 +82,13 @@ pub(super) fn named_things(query: &str) -> Option<String> {
     (!named.is_empty() && named.len() < words.len()).then(|| named.join(" "))
 }
 
-/// The source of an aggregate such as `sum(orders.amount)`.
+/// Returns the source of an aggregate such as `sum(orders.amount)`.
 pub(super) fn rows_of(expr: &str) -> Option<&str> {
     let (_, inner) = expr.split_once('(')?;
     inner.split('.').next()
 }
 
-/// Aggregates over columns that the words name, of sources that were found; and, where the words ask for it, the number
-/// of rows of the sources that they name, or else of the best one.
+/// Aggregates over named columns, and row counts if asked for.
 fn suggestions(
     words: &BTreeSet<String>,
     refs: &[DiscoverRef],
@@ -155,7 +149,6 @@ fn suggestions(
     suggested.take(MOST_SUGGESTED).collect()
 }
 
-/// The source that a reference is or belongs to.
 fn source_of<'a>(
     entry: &DiscoverRef,
     known: &'a [ConnectionData],
@@ -170,7 +163,6 @@ fn source_of<'a>(
     Some((known, known.catalog.source(name)?))
 }
 
-/// The words of a text that name something, in lower case and without the ending of a plural.
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric());
     let words = words
