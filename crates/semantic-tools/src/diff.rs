@@ -1,4 +1,4 @@
-//! Differences between two states of a semantic layer, and whether they can change numbers.
+//! Differences between two states of a semantic layer.
 
 mod compare;
 mod meaning;
@@ -30,13 +30,11 @@ impl Subject {
     }
 }
 
-/// The largest possible effect of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Only descriptions, or another spelling of the same thing.
+    /// Only descriptions or spelling.
     Words,
-    /// Other queries become possible or impossible; queries that both states can answer keep their
-    /// numbers.
+    /// Other queries become possible or impossible; common queries keep their numbers.
     Queries,
     /// Answers can change or disappear.
     Numbers,
@@ -52,10 +50,9 @@ impl Effect {
     }
 }
 
-/// One property with its two values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldChange {
-    /// The key in source files; `sql` means the compiled SQL of a measure.
+    /// The key in source files; `sql` is a measure's compiled SQL.
     pub field: &'static str,
     pub old: Option<String>,
     pub new: Option<String>,
@@ -72,8 +69,7 @@ pub enum Change {
 pub struct Difference {
     pub source: String,
     pub subject: Subject,
-    /// The name of the column, measure or segment; the target or alias of a join; the source's name
-    /// for a source.
+    /// A join's target or alias; the source's name for a source.
     pub name: String,
     pub change: Change,
     pub effect: Effect,
@@ -98,10 +94,9 @@ impl Difference {
     }
 }
 
-/// Returns all differences, ordered by source, then by subject and name.
+/// Returns all differences, ordered by source, subject and name.
 ///
-/// A measure with the same text but other compiled SQL, because a column, segment, join or measure
-/// it uses changed, counts as changed, too.
+/// A measure with the same text but other compiled SQL counts as changed.
 pub fn diff(old: &Catalog, new: &Catalog) -> Vec<Difference> {
     let mut all = deep(|| compare::sources(old, new));
     all.sort_by(|left, right| {

@@ -1,8 +1,7 @@
-//! The formatter of source files: one key order, one layout, all comments preserved.
+//! Formats source files: one key order, one layout, all comments preserved.
 //!
-//! The formatter moves words but never changes them: quotes, flow collections and scalars keep
-//! their spelling. It checks that the output has the same words and the same YAML value, and
-//! refuses the file otherwise.
+//! Quotes, flow collections and scalars keep their spelling. A file whose words or YAML value would
+//! change is refused.
 
 pub(crate) mod comments;
 mod print;
@@ -14,15 +13,14 @@ use ktx_semantic_layer::SourceFile;
 use ktx_semantic_layer::authored;
 use ktx_semantic_layer::shape::{OVERLAY, Record, STANDALONE};
 
-/// Formats one source file, standalone or overlay, in the canonical layout.
+/// Formats one source file, standalone or overlay. Idempotent.
 ///
-/// `path` is relative to the connection's folder and appears in the diagnostic. Formatting is
-/// idempotent.
+/// `path` is relative to the connection's folder and appears in the diagnostic.
 ///
 /// # Errors
 ///
-/// The reason why a file cannot be read as a source (with the loader's code), or why it cannot be
-/// formatted without loss: `not_formatted`.
+/// The loader's diagnostic for an unreadable file; `not_formatted` if formatting would lose
+/// something.
 pub fn format_source(text: &str, path: &str) -> Result<String, Diagnostic> {
     let text = text.trim_start_matches('\u{feff}');
     let refuse = |reason: &str| {
@@ -72,7 +70,7 @@ fn value(file: &SourceFile) -> Result<serde_yaml::Value, Diagnostic> {
         .map_err(|error| broken(Code::ParseError, error.to_string(), None))
 }
 
-/// Returns the words of a text in sorted order, which moved lines and changed indentation preserve.
+/// Sorted, so that moved lines and changed indentation compare equal.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     words.sort_unstable();

@@ -1,9 +1,8 @@
 //! Sources in the open interchange format of Apache Ossie (incubating), the former Open Semantic
 //! Interchange, draft 0.2.
 //!
-//! The format lacks some features of source files and has others that they lack. Each construct
-//! without a counterpart is reported as a [`Loss`]. Constructs that only ktx understands go into an
-//! extension of the file with the vendor name `KTX`, so that ktx can read back what it wrote.
+//! Each construct without a counterpart is a [`Loss`]. Constructs that only ktx understands go into
+//! an extension with the vendor name `KTX`, so that ktx can read back what it wrote.
 
 mod datatype;
 mod document;
@@ -22,8 +21,7 @@ pub use export::export_osi;
 pub use import::import_osi;
 pub use replace::{Replaced, replace_source};
 
-/// The written version: the only one that the draft's JSON Schema (`core-spec/ossie-schema.json`)
-/// allows.
+/// The only version that the draft's JSON Schema (`core-spec/ossie-schema.json`) allows.
 pub const OSI_VERSION: &str = "0.2.0.dev0";
 
 const VENDOR: &str = "KTX";
@@ -31,11 +29,10 @@ const VENDOR: &str = "KTX";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is expressed in another, equivalent way.
+    /// Expressed in another, equivalent way.
     Rewritten,
-    /// It goes into the extension: ktx reads it back, other programs do not see it.
+    /// ktx reads it back, other programs do not see it.
     Extension,
-    /// It is lost.
     Dropped,
 }
 
@@ -49,7 +46,6 @@ impl Fate {
     }
 }
 
-/// A construct without a counterpart in the other format.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Loss {
     /// `source.member` on export, the path in the file on import.
@@ -63,23 +59,23 @@ pub struct Loss {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     pub text: String,
-    /// The constructs without a counterpart, ordered by place.
+    /// Ordered by place.
     pub losses: Vec<Loss>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedSource {
     pub name: String,
-    /// The path relative to the connection's folder.
+    /// Relative to the connection's folder.
     pub path: String,
     pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// Sources are ordered by name.
+    /// Ordered by name.
     pub sources: Vec<ImportedSource>,
-    /// Losses are ordered by place.
+    /// Ordered by place.
     pub losses: Vec<Loss>,
 }
 
@@ -87,7 +83,6 @@ pub struct Imported {
 pub enum InterchangeError {
     #[error("the file is not YAML: {reason}")]
     NotYaml { reason: String },
-    /// The file is YAML without a semantic model.
     #[error("the file has no list `semantic_model`")]
     NoModel,
     #[error("`{name}` cannot be written")]

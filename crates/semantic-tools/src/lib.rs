@@ -1,5 +1,5 @@
-//! What people do with semantic sources: compare, draw, format, exchange them, and check
-//! them against their warehouse.
+//! Compares, draws, formats and exchanges semantic sources, and checks them against their
+//! warehouse.
 
 mod diff;
 mod drawing;

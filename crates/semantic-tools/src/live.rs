@@ -1,5 +1,4 @@
-//! Checks sources against their warehouse: read-only questions through the gate, bounded in rows
-//! and time.
+//! Checks sources against their warehouse with bounded, read-only queries.
 
 mod columns;
 mod statements;
@@ -16,14 +15,13 @@ use tokio_util::sync::CancellationToken;
 use crate::probes::{NotAsked, Probe, probes, relation_probe};
 use statements::{Answer, StatementRunner};
 
-/// With at most this many tables, only these are read from the catalog of the warehouse.
+/// With at most this many tables, only these are read from the warehouse's catalog.
 const FEW: usize = 50;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// Queries fail, or numbers are wrong.
     Error,
-    /// It may be intended.
     Warning,
 }
 
@@ -36,39 +34,33 @@ impl Severity {
     }
 }
 
-/// A contradiction between a source and the warehouse.
 #[derive(Debug)]
 pub struct LiveFinding {
     pub severity: Severity,
-    /// The code, such as `unknown_column`.
     pub kind: &'static str,
     pub source: String,
-    /// The position within the connection's folder.
     pub location: Location,
-    /// Starts with the part of the source that it is about.
+    /// Starts with the part of the source.
     pub message: String,
 }
 
 #[derive(Debug)]
 pub struct SkippedCheck {
     pub source: String,
-    /// The part of the source, such as ``column `id` ``.
+    /// Such as ``column `id` ``.
     pub about: String,
     pub reason: String,
 }
 
-/// What a warehouse says about a catalog.
 #[derive(Debug, Default)]
 pub struct LiveReport {
-    /// The number of answered questions.
     pub asked: usize,
-    /// The number of rows of a source in which keys were looked for.
     pub sample: u64,
     pub findings: Vec<LiveFinding>,
     pub not_looked_at: Vec<SkippedCheck>,
-    /// Checks that are not possible yet, although the files are correct.
+    /// Not possible yet, although the files are correct.
     pub not_checked: Vec<SkippedCheck>,
-    /// Why no further question could be asked.
+    /// Why the check stopped early.
     pub unreachable: Option<WarehouseError>,
 }
 
@@ -88,7 +80,6 @@ impl LiveReport {
             .count()
     }
 
-    /// Returns whether the last skipped check was about this source.
     fn is_unchecked(&self, source: &Source) -> bool {
         let last = self.not_checked.last();
         last.is_some_and(|last| last.source == source.name)
@@ -99,23 +90,20 @@ impl LiveReport {
     }
 }
 
-/// A check of a catalog against its warehouse.
 pub struct LiveCheck<'a> {
     pub connector: &'a dyn Connector,
-    /// The functions of the user that statements may call.
+    /// Functions that statements can call.
     pub allowed: AllowedFunctions,
-    /// The schemas and tables that the connection reads.
     pub scope: Scope,
     pub catalog: &'a Catalog,
-    /// The only source to check; `None` for all.
+    /// `None` checks all sources.
     pub source: Option<&'a str>,
     /// The validator's errors: their sources are skipped.
     pub refused: &'a [Finding],
-    /// The number of rows of a source in which keys are looked for.
+    /// Rows per source in which keys are searched.
     pub sample: u64,
-    /// The time limit of the whole check.
+    /// For the whole check.
     pub time_limit: Duration,
-    /// Receives every statement.
     pub log: &'a dyn StatementLog,
 }
 
@@ -140,8 +128,7 @@ impl std::fmt::Debug for LiveCheck<'_> {
 }
 
 impl LiveCheck<'_> {
-    /// Asks the warehouse. Only a cancellation is an error; an unreachable warehouse is part of the
-    /// report.
+    /// Only a cancellation is an error; an unreachable warehouse is part of the report.
     pub async fn run(&self, cancel: &CancellationToken) -> Result<LiveReport, WarehouseError> {
         let mut report = LiveReport {
             sample: self.sample,
@@ -198,8 +185,7 @@ impl LiveCheck<'_> {
         sources
     }
 
-    /// Reads the structure of the checked tables. If the catalog must not be read, each table is
-    /// queried separately.
+    /// If the catalog is inaccessible, each table is queried separately.
     async fn structure(
         &self,
         sources: &[&Source],
@@ -322,7 +308,6 @@ impl LiveCheck<'_> {
     }
 }
 
-/// Returns the code of a question that does not run.
 const fn broken(part: &Part) -> &'static str {
     match part {
         Part::Relation => "relation_not_readable",

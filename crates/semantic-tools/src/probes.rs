@@ -1,8 +1,6 @@
-//! Probes: bounded, read-only queries that check whether the declarations of sources hold, each one
-//! statement.
+//! Probes: bounded, read-only queries that check the declarations of sources.
 //!
-//! A probe either only has to run (it reads no data), or searches a sample for a counterexample: no
-//! returned row means that the sample has none.
+//! A probe either only has to run (it reads no data), or searches a sample for a counterexample.
 
 use ktx_sql::Dialect;
 
@@ -21,49 +19,44 @@ mod keys;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The statement runs. Its result is empty and has the columns of the relation or query.
+    /// The empty result has the columns of the relation or query.
     Runs,
-    /// The sample yields no row: a returned row holds keys that occur more than once.
+    /// A row would hold keys that occur more than once.
     NoRow { sample: u64 },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// The source whose file makes the claim.
     pub source: String,
     pub part: Part,
-    /// The claim, such as `one row per id`.
     pub claim: String,
-    /// One query in the catalog's dialect.
     pub sql: String,
     pub wanted: Wanted,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAsked {
-    /// The source whose file makes the claim.
     pub source: String,
     pub part: Part,
-    /// Why: lower case, no full stop.
+    /// Lower case, no full stop.
     pub reason: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Probes {
-    /// In this order: grain, joins, computed columns, segments, measures.
+    /// Order: grain, joins, computed columns, segments, measures.
     pub asked: Vec<Probe>,
-    /// The claims that a bounded statement cannot check.
+    /// A bounded statement cannot check these claims.
     pub not_asked: Vec<NotAsked>,
 }
 
-/// Builds the probe that checks whether a source can be read; its header lists the existing
-/// columns.
+/// Checks whether a source is readable; the header lists its columns.
 pub fn relation_probe(catalog: &Catalog, source: &Source) -> Probe {
     let dialect = catalog.dialect();
     let rows = rows_of(dialect, source);
     let sql = match rows {
         Some(rows) => limited(dialect, "*", &format!("FROM {rows}"), 0),
-        // Common table expressions are allowed only at the top, so the query is sent unchanged.
+        // Common table expressions are allowed only at the top.
         None => match &source.relation {
             Relation::Sql(sql) => sql.clone(),
             Relation::Table(table) => table_name(dialect, table),
@@ -78,7 +71,7 @@ pub fn relation_probe(catalog: &Catalog, source: &Source) -> Probe {
     }
 }
 
-/// Builds the probes of a source's declarations. Omits what the validator refuses.
+/// Omits what the validator refuses.
 pub fn probes(catalog: &Catalog, source: &Source, sample: u64) -> Probes {
     deep(|| all_probes(catalog, source, sample))
 }
@@ -115,7 +108,6 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Formats a reference that resolves to exactly this member of the source.
     fn name(&self, member: &str) -> String {
         let quoted = |name: &str| identifier(self.catalog.dialect(), name);
         format!("{}.{}", quoted(&self.source.name), quoted(member))
@@ -168,7 +160,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Probes a single measure; one that needs a time dimension uses the first possible one.
+    /// A measure that needs a time dimension uses the first possible one.
     fn measure(&self, measure: &Measure, probes: &mut Probes) {
         let part = || Part::Measure(measure.name.clone());
         let mut query = self.columns(&[]);
@@ -218,14 +210,13 @@ fn refusal(error: &QueryError) -> String {
     format!("it does not compile by itself: {}", error.message)
 }
 
-/// Returns the `FROM` clause for the rows of a source, with an alias. SQL Server allows no nested
-/// common table expression, which a query may have.
+/// Returns `None` for an unparsable query, and on SQL Server for one with a common table
+/// expression, which must not be nested.
 fn rows_of(dialect: Dialect, source: &Source) -> Option<String> {
     let alias = identifier(dialect, "probed");
     match &source.relation {
         Relation::Table(table) => Some(format!("{} AS {alias}", table_name(dialect, table))),
         Relation::Sql(sql) => {
-            // The validator reports a query that does not parse.
             let query = parse_query(source, sql, dialect).ok()?;
             (dialect != Dialect::SqlServer || query.with.is_none())
                 .then(|| format!("({query}) AS {alias}"))

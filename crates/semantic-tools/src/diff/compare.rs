@@ -40,8 +40,8 @@ pub(super) fn sources(old: &Catalog, new: &Catalog) -> Vec<Difference> {
     all
 }
 
-/// Reports a source that only one state has: joins through it can change the paths of other
-/// queries, and the numbers of its measures disappear with it.
+/// Joins through the source can change the paths of other queries, and its measures' numbers
+/// disappear with it.
 fn whole(source: &Source, catalog: &Catalog, change: Change) -> Difference {
     let node = catalog.graph().node_id(&source.name);
     let is_joined = node.is_some_and(|node| !catalog.graph().edges_from(node).is_empty());
@@ -151,7 +151,6 @@ impl Pair<'_> {
             all.extend(match (old, new) {
                 (Some(old), Some(new)) => self.changed(subject, wanted, fields(self, old, new)),
                 (Some(_), None) => {
-                    // A removed measure has no number any more.
                     let effect = match subject {
                         Subject::Measure => Effect::Numbers,
                         _ => effect,
@@ -300,7 +299,7 @@ impl Pair<'_> {
         fields
     }
 
-    /// Compares joins by target, and by columns if several have the same target.
+    /// By target, and by columns if either state has several joins to one target.
     fn joins(&self) -> Vec<Difference> {
         let place = |join: &Join| join.alias.clone().unwrap_or_else(|| join.to.clone());
         let key = |join: &Join, all: &[Join]| {
@@ -315,7 +314,6 @@ impl Pair<'_> {
             }
         };
         let keyed = |joins: &'_ [Join], other: &[Join]| -> Vec<String> {
-            // If either state has several joins to one target, both are identified by columns.
             let all = |join: &Join| {
                 let (own, others) = (
                     key(join, joins),

@@ -12,7 +12,7 @@ use ktx_semantic_layer::sql::sql_text::identifier;
 use ktx_semantic_layer::{DimensionRequest, MeasureRequest, Query};
 use ktx_semantic_layer::{Measure, Source};
 
-/// Returns true if two fragments are the same expression except for white space.
+/// Ignores white space.
 pub(super) fn is_same_expression(old: &str, new: &str, dialect: Dialect) -> bool {
     let printed = |text: &str| expression::parse(text, dialect).map(|tree| tree.to_string());
     old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)
@@ -23,7 +23,7 @@ pub(super) fn is_same_query(source: &Source, old: &str, new: &str, dialect: Dial
     old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)
 }
 
-/// Compiles a measure on its own; `None` if it does not compile.
+/// Compiles a measure on its own.
 pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Option<String> {
     let dialect = catalog.dialect();
     let quoted = |name: &str| identifier(dialect, name);
@@ -51,7 +51,7 @@ pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Opti
                 compile(catalog, &query, dialect).ok()
             })
         }
-        // The validator reports why it does not compile.
+        // The validator reports the reason.
         Err(_) => None,
     };
     compiled.map(|compiled| compiled.sql)

@@ -6,8 +6,8 @@ use super::{Change, Difference, FieldChange, Subject};
 
 const LONGEST: usize = 80;
 
-/// Formats one line per difference, grouped by source: `+` added, `-` removed, `~` changed, with
-/// the largest possible effect in parentheses.
+/// Prints a line per difference, grouped by source: `+` added, `-` removed, `~` changed, with its
+/// effect in parentheses.
 pub fn diff_text(differences: &[Difference]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut source: Option<&str> = None;
@@ -59,7 +59,7 @@ fn short(text: &str) -> String {
     format!("`{cut}…`")
 }
 
-/// Formats differences as a JSON list, with complete values.
+/// A list with complete values.
 pub fn diff_json(differences: &[Difference]) -> Value {
     differences.iter().map(difference).collect()
 }

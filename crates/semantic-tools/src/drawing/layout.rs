@@ -1,5 +1,4 @@
-//! Positions boxes and joins: layers from facts to the sources that they look up, few crossings,
-//! whole pixels.
+//! Positions boxes in layers, with few crossings and whole pixels.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ pub(super) const BOX_HEIGHT: i32 = 64;
 pub(super) const MARGIN: i32 = 24;
 const LAYER_GAP: i32 = 120;
 const BOX_GAP: i32 = 28;
-/// The height that a join takes when it passes through a layer.
+/// The height of a join that passes through a layer.
 const PASSAGE: i32 = 12;
 const SWEEPS: usize = 8;
 const NARROWEST: i32 = 130;
@@ -27,7 +26,7 @@ pub(super) struct Area {
 pub(super) struct Way {
     /// True if it starts at the join's `to` side.
     pub(super) is_turned: bool,
-    /// Points at the edges of layers, left to right.
+    /// At the edges of layers, left to right.
     pub(super) points: Vec<(i32, i32)>,
 }
 
@@ -42,7 +41,6 @@ pub(super) struct Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Node(NodeId),
-    /// A passing join, by its number, and the layer.
     Passage(usize, usize),
 }
 
@@ -52,7 +50,6 @@ struct Link {
     is_turned: bool,
 }
 
-/// The width in pixels, rounded up.
 fn text_width(text: &str) -> i32 {
     let letters = text.chars().take(LONGEST_TEXT);
     letters
@@ -95,7 +92,7 @@ pub(super) fn layout(model: &Model<'_>) -> Layout {
     place(model, &links, &layer_of, &slots)
 }
 
-/// Directs all joins from left to right without cycles: reverses a join that closes one.
+/// Reverses joins that close a cycle.
 fn directed(model: &Model<'_>) -> Vec<Link> {
     let mut states: BTreeMap<NodeId, Visit> = BTreeMap::new();
     let mut turned: Vec<bool> = vec![false; model.lines.len()];
@@ -123,7 +120,7 @@ enum Visit {
     Done,
 }
 
-/// Depth-first search without recursion, because chains of joins may be long.
+/// Not recursive, because chains of joins can be long.
 fn visit(
     model: &Model<'_>,
     start: NodeId,
@@ -162,7 +159,7 @@ fn visit(
     }
 }
 
-/// Assigns layers: one more than the rightmost node that looks this one up.
+/// One more than the rightmost node that looks this one up.
 fn layers(model: &Model<'_>, links: &[Link]) -> Vec<usize> {
     let count = model.nodes.len();
     let mut layers = vec![0; count];
@@ -243,7 +240,7 @@ fn neighbours(links: &[Link], layer_of: &[usize]) -> Neighbours {
     all
 }
 
-/// Orders the layers by the mean position of each slot's neighbors, sweeping back and forth.
+/// By the mean position of each slot's neighbors.
 fn order(slots: &mut [Vec<Slot>], neighbours: &Neighbours) {
     let depth = slots.len();
     for sweep in 0..SWEEPS {
@@ -270,7 +267,7 @@ fn order(slots: &mut [Vec<Slot>], neighbours: &Neighbours) {
                     .flatten()
                     .filter_map(|slot| places.get(slot).copied())
                     .collect();
-                // Thousandths of a position allow integer arithmetic.
+                // Thousandths allow integer arithmetic.
                 match found.len() {
                     0 => own * 1000,
                     count => found.iter().sum::<usize>() * 1000 / count,
@@ -357,8 +354,7 @@ enum Side {
     Right,
 }
 
-/// Returns the height at which a join meets its box. The joins of a side are spread over it in the
-/// order of their other ends.
+/// Spreads the joins of a side in the order of their other ends.
 fn port(links: &[Link], middles: &BTreeMap<Slot, i32>, at: usize, side: Side) -> i32 {
     let ends = |link: &Link| match side {
         Side::Right => (link.left, link.right),

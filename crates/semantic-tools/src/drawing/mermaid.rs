@@ -51,7 +51,7 @@ pub(super) fn write(model: &Model<'_>) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Returns the identifier of a node: its name, if that is a word and not a Mermaid keyword.
+/// Names that are not words, or are Mermaid keywords, get another identifier.
 fn entity(model: &Model<'_>, node: NodeId) -> String {
     let name = model.name(node);
     if is_word(name) {

@@ -1,4 +1,4 @@
-//! The drawn objects: boxes, joins with their ends, and traps.
+//! Boxes, joins with their ends, and traps.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ impl Node<'_> {
     }
 }
 
-/// One join, directed from the looking-up side to the looked-up side if they differ.
+/// Directed toward the looked-up side if the sides differ.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) from: NodeId,
@@ -49,7 +49,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns true if it multiplies rows only when read backwards.
+    /// True if only the reverse direction multiplies rows.
     pub(super) fn is_look_up(&self) -> bool {
         self.from_end == End::Many && self.to_end == End::AtMostOne
     }
@@ -67,7 +67,7 @@ impl Line {
     }
 }
 
-/// Facts that meet at a source: their numbers must not be summed over one joined set of rows.
+/// The numbers of these facts must not be summed over one joined set of rows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Chasm {
     pub(super) at: NodeId,
@@ -75,13 +75,12 @@ pub(super) struct Chasm {
     pub(super) lines: Vec<usize>,
 }
 
-/// All drawn objects; nodes by name, lines by the names of their ends.
 #[derive(Debug)]
 pub(super) struct Model<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) lines: Vec<Line>,
     pub(super) chasms: Vec<Chasm>,
-    /// Joins whose looked-up side has measures: a join would repeat its rows.
+    /// These joins would repeat the rows of measures.
     pub(super) fan_outs: Vec<usize>,
 }
 
@@ -159,8 +158,7 @@ impl<'a> Model<'a> {
             .collect();
     }
 
-    /// Finds the chasm at a node where facts arrive by different joins. A fact that looks up the
-    /// other one meets it earlier.
+    /// A fact that looks up the other one meets it earlier.
     fn chasm_of(&self, at: NodeId, lines: &[usize], facts: &[Fact<'_>]) -> Option<Chasm> {
         let from = |line: &usize| self.lines.get(*line).map(|line| line.from);
         let coming: Vec<(&Fact<'_>, Vec<usize>)> = facts
@@ -203,8 +201,7 @@ impl Fact<'_> {
     }
 }
 
-/// Lists each join among the first `nodes` once, directed along the look-up if only one direction
-/// is one.
+/// Directed along the look-up if only one direction is one.
 fn lines(catalog: &Catalog, nodes: usize) -> Vec<Line> {
     let graph = catalog.graph();
     let mut lines: Vec<Line> = Vec::new();
@@ -250,7 +247,6 @@ fn lines(catalog: &Catalog, nodes: usize) -> Vec<Line> {
     lines
 }
 
-/// Returns true if two edges are the same join read from opposite sides.
 fn is_reverse(edge: &Edge, other: &Edge) -> bool {
     let turned = |pairs: &[(String, String)]| {
         let mut pairs: Vec<(String, String)> = pairs

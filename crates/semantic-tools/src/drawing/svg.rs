@@ -1,4 +1,4 @@
-//! Writes the SVG: boxes, curves with crow's feet and bars, trap marks, a legend.
+//! Writes the SVG.
 
 use super::layout::{Area, BOX_HEIGHT, LONGEST_TEXT, Layout, MARGIN, Way, content, grain};
 use super::model::{End, Line, Model};
@@ -23,7 +23,7 @@ pub(super) fn write(model: &Model<'_>, layout: &Layout) -> String {
         "<title>Join graph</title>".to_owned(),
         format!(r##"<rect width="{width}" height="{height}" fill="#ffffff"/>"##),
     ];
-    // Traps are drawn last, on top of the other joins.
+    // Traps are drawn on top of the other joins.
     for wanted in [false, true] {
         for (at, (line, way)) in model.lines.iter().zip(&layout.ways).enumerate() {
             if model.is_trap(at) == wanted {
@@ -43,8 +43,7 @@ pub(super) fn write(model: &Model<'_>, layout: &Layout) -> String {
     out.join("\n")
 }
 
-/// Escapes a text for XML content and attributes; removes control characters, which XML does not
-/// allow.
+/// Removes control characters, which XML does not allow.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -69,7 +68,6 @@ fn short(text: &str) -> String {
     format!("{}…", escaped(&cut))
 }
 
-/// Draws one join: a curve, its two ends, and its condition as a tooltip.
 fn join(model: &Model<'_>, at: usize, line: &Line, way: &Way) -> String {
     let is_trap = model.is_trap(at);
     let colour = if is_trap { TRAP } else { JOIN };
@@ -88,7 +86,7 @@ fn join(model: &Model<'_>, at: usize, line: &Line, way: &Way) -> String {
     for (place, (x, y)) in way.points.iter().copied().enumerate() {
         match last {
             None => curve.push(format!("M{x} {y}")),
-            // The curve is straight within a layer and bent between layers.
+            // Straight within a layer, bent between layers.
             Some(_) if place % 2 == 0 => curve.push(format!("L{x} {y}")),
             Some((from_x, from_y)) => {
                 let half = (x - from_x) / 2;
@@ -112,7 +110,7 @@ fn join(model: &Model<'_>, at: usize, line: &Line, way: &Way) -> String {
     )
 }
 
-/// Draws the mark of an end at a point; `away` is the direction in which the join leaves.
+/// `away` is the direction in which the join leaves.
 fn end(end: End, (x, y): (i32, i32), away: i32) -> String {
     match end {
         End::Many => {

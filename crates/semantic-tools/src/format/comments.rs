@@ -6,12 +6,11 @@ use super::{print, record_of, tree};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) text: String,
-    /// The comments that could not be placed, in file order.
     pub(crate) lost: Vec<String>,
 }
 
-/// Adds the comments of the old text to the new one, each before its subject. Returns `None` if a
-/// comment has an unreadable layout, or if the result would have another value.
+/// Puts each comment before its subject. `None` if a comment has an unreadable layout, or if the
+/// result would have another value.
 pub(crate) fn carry(old: &str, new: &str) -> Option<Carried> {
     let value: serde_yaml::Value = serde_yaml::from_str(new).ok()?;
     let old = tree::read(old.trim_start_matches('\u{feff}')).ok()?;
@@ -107,7 +106,6 @@ fn list(old: Vec<Item>, new: &mut [Item], lost: &mut Vec<String>) {
     }
 }
 
-/// Identifies a list item: by its name, its target, or its whole text.
 fn identity(item: &Item) -> Option<String> {
     let keys = ["name", "alias", "to"];
     match &item.node {
@@ -136,7 +134,6 @@ fn scalar(text: &str) -> Option<String> {
     }
 }
 
-/// Splits the text after a key into the value and the trailing comment.
 fn split(header: &str) -> (&str, Option<&str>) {
     let mut quote: Option<char> = None;
     let mut last = ' ';

@@ -99,7 +99,7 @@ fn entry(out: &mut String, entry: Entry, indent: usize, order: Order) {
     node(out, entry.node, indent + 2, order.below(&entry.key));
 }
 
-/// Writes the content below an element; `indent` is the element's own.
+/// `indent` is the element's own.
 fn node(out: &mut String, node: Node, indent: usize, order: Order) {
     match node {
         Node::Text(lines) => {

@@ -1,26 +1,24 @@
-//! Parses a file into groups of lines: mappings, lists, texts, and the comments before them.
+//! Parses a file into mappings, lists, texts, and their comments.
 
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Comments at the top, separated by a blank line, and a `---`.
+    /// Followed by a blank line, and a `---`.
     pub(super) header: Vec<String>,
     pub(super) entries: Vec<Entry>,
     pub(super) tail: Vec<String>,
 }
 
-/// Comments before an element; an empty line separates groups.
+/// An empty line separates groups.
 #[derive(Debug, Default)]
 pub(super) struct Before {
     pub(super) comments: Vec<String>,
     pub(super) is_apart: bool,
 }
 
-/// `key: header` with the content below it.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) before: Before,
     pub(super) key: String,
-    /// The text after the colon on the same line.
     pub(super) header: String,
     pub(super) node: Node,
 }
@@ -28,7 +26,6 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) before: Before,
-    /// The text after the dash, for scalars.
     pub(super) header: String,
     pub(super) node: Node,
 }
@@ -43,11 +40,11 @@ pub(super) enum Node {
         items: Vec<Item>,
         tail: Vec<String>,
     },
-    /// The continuation lines of a scalar, without their common indentation.
+    /// Without their common indentation.
     Text(Vec<String>),
 }
 
-/// One line; `text` has no indentation.
+/// `text` has no indentation.
 #[derive(Debug, Clone)]
 struct Line {
     indent: usize,
@@ -73,7 +70,7 @@ struct Reader {
     at: usize,
 }
 
-/// Parses a text that is valid YAML; the error says why the layout is not supported.
+/// The text must be valid YAML; the error explains an unsupported layout.
 pub(super) fn read(text: &str) -> Result<Document, String> {
     let lines = text.lines().map(|line| {
         let text = line.trim_start_matches(' ');
@@ -167,7 +164,6 @@ impl Reader {
             .find(|line| !line.is_blank() && !line.is_comment())
     }
 
-    /// Takes the comments at the top, up to the last blank line before the first key.
     fn header(&mut self) -> Vec<String> {
         let mut end = 0;
         for (at, line) in self.lines.iter().enumerate() {
@@ -231,7 +227,6 @@ impl Reader {
         tail
     }
 
-    /// Reads a mapping with its keys at `indent`.
     fn map(&mut self, indent: usize) -> Result<(Vec<Entry>, Vec<String>), String> {
         let mut entries = Vec::new();
         loop {
@@ -254,7 +249,7 @@ impl Reader {
         Ok((entries, self.tail(indent)))
     }
 
-    /// Reads a list with its dashes at `indent`; comments indented by at least `floor` close it.
+    /// Comments indented by at least `floor` close the list.
     fn list(&mut self, indent: usize, floor: usize) -> Result<Node, String> {
         let mut items = Vec::new();
         while self
@@ -310,7 +305,7 @@ impl Reader {
         Ok(self.text(parent))
     }
 
-    /// Reads what belongs to `header` at `indent`: a block below it, or the rest of its text.
+    /// A block below `header`, or the rest of its text.
     fn value(&mut self, header: &str, indent: usize) -> Result<Node, String> {
         if header.starts_with(['|', '>']) {
             return self.block_scalar(header, indent);
@@ -333,14 +328,12 @@ impl Reader {
         }
     }
 
-    /// Returns true if the last line is a key; dashes at its own indentation are then its list.
     fn follows_key(&self) -> bool {
         let mut before = self.lines.iter().take(self.at).rev();
         let last = before.find(|line| !line.is_blank() && !line.is_comment());
         last.is_some_and(|line| !line.is_item())
     }
 
-    /// Reads the continuation lines of a plain or quoted scalar: all lines deeper than `indent`.
     fn text(&mut self, indent: usize) -> Node {
         let mut end = self.at;
         for (at, line) in self.lines.iter().enumerate().skip(self.at) {
@@ -358,7 +351,6 @@ impl Reader {
         node
     }
 
-    /// Reads the continuation lines of a flow collection, up to its closing bracket.
     fn flow(&mut self, header: &str) -> Node {
         let mut depth = open_brackets(header);
         let begin = self.at;

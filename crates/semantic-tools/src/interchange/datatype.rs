@@ -1,9 +1,9 @@
-//! The logical types of fields, as in the draft's JSON Schema.
+//! The logical types of fields in the draft's JSON Schema.
 
 use ktx_semantic_layer::authored::ColumnType;
 
-/// Returns the name of a type if it is certain. The format distinguishes integers, exact and
-/// approximate numbers, and dates from timestamps, and wants no type if that is unknown.
+/// Returns `None` if uncertain: the format distinguishes integers, exact and approximate numbers,
+/// and dates from timestamps.
 pub(super) const fn written(kind: ColumnType) -> Option<&'static str> {
     match kind {
         ColumnType::String => Some("String"),
@@ -12,8 +12,8 @@ pub(super) const fn written(kind: ColumnType) -> Option<&'static str> {
     }
 }
 
-/// Parses a type name, including names of earlier drafts (`number`, `timestamp_tz`). Types outside
-/// the vocabulary (`Opaque`, `other`) are unknown.
+/// Also reads earlier drafts (`number`, `timestamp_tz`). Types outside the vocabulary (`Opaque`,
+/// `other`) are unknown.
 pub(super) fn read(name: &str) -> Option<ColumnType> {
     Some(match name.to_ascii_lowercase().as_str() {
         "string" => ColumnType::String,

@@ -1,4 +1,4 @@
-//! The document in memory, shared by both directions.
+//! The document, shared by both directions.
 
 use ktx_sql::Dialect;
 use serde::Serialize;
@@ -6,12 +6,11 @@ use serde::Serialize;
 use super::wire::{self, Expressions};
 use ktx_semantic_layer::authored::Descriptions;
 
-/// The key of descriptions that has its own place in the format.
+/// Has its own place in the format, as does [`LABEL`].
 pub(super) const AI_CONTEXT: &str = "ai_context";
-/// The same for fields.
 pub(super) const LABEL: &str = "label";
 
-/// Returns the format's name of a dialect; dialects that it does not know use the standard name.
+/// Unknown dialects use the standard name.
 pub(super) const fn dialect_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Snowflake => "SNOWFLAKE",
@@ -32,7 +31,7 @@ pub(super) fn expressions(dialect: Dialect, expression: impl Into<String>) -> Ex
     }
 }
 
-/// Returns the text to show first; hand-written texts have priority.
+/// Hand-written texts have priority.
 pub(super) fn best(descriptions: Option<&Descriptions>, plain: Option<&String>) -> Option<String> {
     let own = descriptions.and_then(|texts| {
         let mut known = texts.0.clone();
@@ -43,8 +42,7 @@ pub(super) fn best(descriptions: Option<&Descriptions>, plain: Option<&String>) 
     own.or_else(|| plain.cloned())
 }
 
-/// Returns the text under a key of descriptions that has its own place in the format; JSON objects
-/// become objects.
+/// JSON objects become objects.
 pub(super) fn own_place(
     descriptions: Option<&Descriptions>,
     key: &str,

@@ -1,5 +1,5 @@
-//! Expands measures to self-contained expressions: qualified names, conditions inside the
-//! aggregates, other measures inlined.
+//! Expands measures to self-contained expressions: qualified names, inner conditions, inlined
+//! measures.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use ktx_semantic_layer::aggregates::{
 use ktx_semantic_layer::sql::expression;
 use ktx_semantic_layer::{Measure, Source};
 
-/// A deeper chain of measures that name measures is a cycle.
+/// A deeper chain of measures is a cycle.
 const DEEPEST: usize = 16;
 
 pub(super) struct Expanded {
@@ -139,7 +139,6 @@ impl Expander<'_> {
             .collect()
     }
 
-    /// Qualifies all names of an expression and adds the conditions to its aggregates.
     fn rewrite(
         &mut self,
         text: &str,
@@ -231,7 +230,7 @@ impl Rewrite<'_, '_> {
         Ok(())
     }
 
-    /// Rewrites a division: measures divide as real numbers, and by zero to NULL.
+    /// Measures divide as real numbers, and by zero to NULL.
     fn division(&mut self, tree: &mut Expr) -> Result<(), String> {
         let Expr::BinaryOp { left, right, .. } = &*tree else {
             return Ok(());

@@ -17,11 +17,7 @@ use ktx_semantic_layer::authored::{
 use ktx_semantic_layer::{Join, Origin, Source};
 use ktx_sql::deep::deep;
 
-/// Writes all sources of a catalog as one semantic model. Broken sources are omitted and reported.
-///
-/// # Errors
-///
-/// If something cannot be serialized as YAML or JSON.
+/// Writes one semantic model. Broken sources are omitted and reported.
 pub fn export_osi(catalog: &Catalog, model: &str) -> Result<Exported, InterchangeError> {
     deep(|| exported(catalog, model))
 }
@@ -151,7 +147,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Reports texts of several authors: the format has room for one.
+    /// The format has room for one author.
     fn text_losses(&mut self, place: &str, texts: Option<&Descriptions>) {
         if let Some(texts) = texts.filter(|texts| texts.0.len() > 1) {
             let writers: Vec<&str> = texts.0.keys().map(String::as_str).collect();
@@ -213,7 +209,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Reports what composition has consumed, which the composed source no longer shows.
+    /// The composed source no longer shows what composition consumed.
     fn source_losses(&mut self, source: &Source, composed: &Composed) {
         if composed.origin == Origin::Standalone {
             if composed.source.inherits_columns_from.is_some() {
@@ -424,7 +420,7 @@ impl Exporter<'_> {
     }
 }
 
-/// Returns all texts, if there are others besides the exported one.
+/// `None` if the exported text is the only one.
 fn kept_texts(texts: Option<&Descriptions>, plain: Option<&String>) -> Option<Descriptions> {
     let texts = texts?;
     let mut known = texts.0.clone();

@@ -1,4 +1,4 @@
-//! The data of the extension `KTX`, which only ktx understands.
+//! The extension `KTX`, which only ktx understands.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,6 @@ use ktx_semantic_layer::authored::{
 
 pub(super) const VERSION: u32 = 1;
 
-/// All extension data, by the names in the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Extension {
@@ -22,12 +21,11 @@ pub(super) struct Extension {
     pub(super) relationships: BTreeMap<String, RelationshipRest>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) metrics: BTreeMap<String, MetricRest>,
-    /// Measures without an equivalent metric, by source.
+    /// Without an equivalent metric, by source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) measures: BTreeMap<String, Vec<Measure>>,
 }
 
-/// What a dataset lacks; likewise below for columns, joins and measures.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DatasetRest {
@@ -96,19 +94,18 @@ impl ColumnRest {
 pub(super) struct RelationshipRest {
     pub(super) declared_by: String,
     pub(super) relationship: Relationship,
-    /// True if the other source declares it too, read from there.
+    /// Whether the other source declares it too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) both_sides: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) alias: Option<String>,
 }
 
-/// The source of a metric, and the measure as written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MetricRest {
     pub(super) source: String,
-    /// The metric's expression at export; if it differs, `measure` is outdated.
+    /// If the metric's expression differs, `measure` is outdated.
     pub(super) expression: String,
     pub(super) measure: Measure,
 }

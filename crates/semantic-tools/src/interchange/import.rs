@@ -37,13 +37,12 @@ const MODEL: [&str; 7] = [
     "custom_extensions",
 ];
 
-/// Creates source files for the connection of the catalog `into`: its dialect selects expressions,
-/// and its scanned tables provide column types. A dataset named like a scanned table becomes an
-/// overlay, all others become standalone sources.
+/// The catalog `into` selects the dialect and provides column types. A dataset named like a scanned
+/// table becomes an overlay, others become standalone sources.
 ///
 /// # Errors
 ///
-/// If the text is not YAML, or has no list of models. Every smaller problem is a loss.
+/// Text that is not YAML, or has no list of models. Every smaller problem is a loss.
 pub fn import_osi(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
     deep(|| imported(text, into))
 }
@@ -100,12 +99,11 @@ fn imported(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
             }
             None => to_text(&typed(source)).map_err(failed)?,
         };
-        // Skip an overlay that adds nothing.
         if text.lines().count() == 1 {
             continue;
         }
         let path = SourceFile::name_for(&name);
-        // Use the layout of hand-written files if possible.
+        // Falls back to the plain layout.
         let text = crate::format_source(&text, &path).unwrap_or(text);
         sources.push(ImportedSource { name, path, text });
     }
@@ -115,7 +113,7 @@ fn imported(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
     })
 }
 
-/// Gives the type text to columns that only expressions mention.
+/// Columns that only expressions mention become text.
 fn typed(mut source: Standalone) -> Standalone {
     for column in &mut source.columns {
         column.kind = column.kind.or(Some(ColumnType::String));
@@ -146,7 +144,6 @@ fn model_text(node: &Node<'_>, key: &str, losses: &mut Losses) {
     );
 }
 
-/// Reports extensions of other vendors.
 fn extension(node: &Node<'_>, losses: &mut Losses) -> Option<Extension> {
     let mut own = None;
     let known = ["vendor_name", "data"];

@@ -1,4 +1,4 @@
-//! Imported sources over scanned tables: overlays that omit what the scan already knows.
+//! Overlays that omit what the scan already knows.
 
 use serde::Serialize;
 
@@ -27,8 +27,6 @@ pub(super) fn scanned<'a>(into: &'a Catalog, name: &str) -> Option<&'a ScannedTa
     into.scanned_table(name).filter(|table| table.name == name)
 }
 
-/// Reduces a source to its differences from the scan.
-///
 /// `known` is the existing source over the table.
 pub(super) fn on(
     source: Standalone,
@@ -115,7 +113,7 @@ pub(super) fn on(
     }
 }
 
-/// Returns true if the scan found a join already, independent of the spelling of its condition.
+/// Ignores the spelling of the condition.
 fn is_scanned(join: &Join, entry: &ManifestEntry, known: Option<&Source>) -> bool {
     let in_shard = |on: &str| entry.joins.iter().any(|other| other.on == on);
     let mut scanned = known

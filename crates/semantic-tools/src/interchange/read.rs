@@ -1,5 +1,4 @@
-//! Reads the format from a tree of values; reports unknown keys and unexpected shapes and
-//! continues.
+//! Reads the format leniently; reports unknown keys and unexpected shapes.
 
 use ktx_sql::Dialect;
 use serde_yaml::{Mapping, Value};
@@ -13,7 +12,7 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Reads a value as a map; reports every key that is not in `known`.
+    /// Reports every key that is not in `known`.
     pub(super) fn new(
         path: String,
         value: &'a Value,
@@ -41,7 +40,7 @@ impl<'a> Node<'a> {
         Some(Self { path, map })
     }
 
-    /// Returns the value of a key; null counts as absent.
+    /// Null counts as absent.
     pub(super) fn value(&self, key: &str) -> Option<&'a Value> {
         self.map.get(key).filter(|value| !value.is_null())
     }
@@ -100,11 +99,11 @@ impl<'a> Node<'a> {
             .collect()
     }
 
-    /// Returns a text, or an object as JSON: texts for models have both forms.
+    /// Texts for models can be objects, which become JSON.
     pub(super) fn text_or_object(&self, key: &str) -> Option<String> {
         match self.value(key)? {
             Value::String(text) => Some(text.clone()),
-            // A tree read from YAML has a JSON form unless one of its keys is not a text.
+            // Fails only if a key is not a text.
             other => serde_json::to_string(other).ok(),
         }
     }

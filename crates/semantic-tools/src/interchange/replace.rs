@@ -1,4 +1,4 @@
-//! Replaces a source file with an imported source and reports what is lost.
+//! Replaces a source file with an imported source.
 
 use serde_yaml::Value;
 
@@ -7,13 +7,13 @@ use crate::format::comments;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
-    /// The imported source with the comments of the file.
+    /// With the comments of the file.
     pub text: String,
-    /// What the replacement no longer contains, in file order; comments last.
+    /// In file order; comments last.
     pub losses: Vec<Loss>,
 }
 
-/// Replaces the file at `path` with an imported text. A file with the same content stays unchanged.
+/// A file with the same content stays unchanged.
 pub fn replace_source(old: &str, new: &str, path: &str) -> Replaced {
     let values = |text: &str| serde_yaml::from_str::<Value>(text).ok();
     let (before, after) = (values(old), values(new));

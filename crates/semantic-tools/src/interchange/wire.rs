@@ -1,4 +1,4 @@
-//! The serialized shapes of the format, with keys in its order.
+//! The serialized shapes, with keys in the format's order.
 
 use serde::Serialize;
 use serde_yaml::Value;

@@ -1,4 +1,4 @@
-//! Compares the columns that sources declare with those of their columns.
+//! Compares declared columns with those of the warehouse.
 
 use ktx_semantic_layer::{Catalog, ColumnType, Part, Relation, Source, column_type, place_of};
 use ktx_sql::Dialect;
@@ -6,18 +6,14 @@ use ktx_warehouse::{DimensionType, SchemaSnapshot};
 
 use super::{LiveFinding, Severity};
 
-/// A column of a table or of the result of a query.
 #[derive(Debug, Clone)]
 pub(super) struct RelationColumn {
     pub(super) name: String,
-    /// The warehouse's name of the type, if reported.
     pub(super) native_type: Option<String>,
-    /// The column type, if the catalog reports it.
     pub(super) kind: Option<ColumnType>,
 }
 
-/// Returns the columns of a source's table from the catalog; `None` if it is missing or ambiguous,
-/// or if the source is a query.
+/// `None` if the table is missing or ambiguous, or if the source is a query.
 pub(super) fn scanned(source: &Source, snapshot: &SchemaSnapshot) -> Option<Vec<RelationColumn>> {
     let Relation::Table(written) = &source.relation else {
         return None;
@@ -63,7 +59,6 @@ fn is_end_of(end: &str, whole: &str) -> bool {
             .is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Returns missing columns, and columns of another type.
 pub(super) fn compare(
     catalog: &Catalog,
     source: &Source,
@@ -122,7 +117,6 @@ fn relation(source: &Source) -> String {
     }
 }
 
-/// Returns the severity of a column of type `actual` instead of the declared one.
 fn mismatch(declared: ColumnType, actual: ColumnType, dialect: Dialect) -> Option<Severity> {
     use ColumnType::{Boolean, Number, String, Time};
     if declared == actual {

@@ -1,4 +1,4 @@
-//! Runs questions on a warehouse: gate, audit log, caps, remaining time.
+//! Runs queries with gate, audit log, caps and remaining time.
 
 use std::time::{Duration, Instant};
 
@@ -13,21 +13,19 @@ use super::columns::RelationColumn;
 use super::{StatementLog, StatementOutcome};
 use crate::probes::{Probe, Wanted};
 
-/// Time limit of one question.
 const LONGEST: Duration = Duration::from_mins(1);
 
 pub(super) enum Answer {
-    /// The claim holds, at least in the sample. Holds the columns of the result.
+    /// At least in the sample. Holds the columns of the result.
     Holds(Vec<RelationColumn>),
     Broken(String),
-    /// A key occurs in more than one row.
     Repeated {
         key: String,
         rows: String,
     },
     Refused(String),
     CouldNotLook(String),
-    /// This question cannot be answered yet: there are no rows.
+    /// There are no rows yet.
     NotReady(String),
     Unreachable(WarehouseError),
 }

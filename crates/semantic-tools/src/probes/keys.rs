@@ -1,4 +1,4 @@
-//! Probes of keys: whether a grain identifies rows, whether a join finds one row.
+//! Probes of keys: grains and joins.
 
 use ktx_semantic_layer::Part;
 
@@ -7,7 +7,7 @@ use ktx_semantic_layer::Catalog;
 use ktx_semantic_layer::sql::sql_text::{column_name, identifier};
 use ktx_semantic_layer::{Join, Source};
 
-/// Whether rows without keys count: a grain must distinguish them, a join never finds them.
+/// A grain must distinguish rows without keys, a join never finds them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Absent {
     Counts,
@@ -36,8 +36,8 @@ pub(super) fn grain(catalog: &Catalog, source: &Source, sample: u64, probes: &mu
     }
 }
 
-/// Builds the probes of a join: whether its columns can be compared, and whether it finds at most
-/// the declared number of rows.
+/// Checks whether the columns compare, and whether the join finds at most the declared number of
+/// rows.
 pub(super) fn join(
     catalog: &Catalog,
     source: &Source,
@@ -114,7 +114,7 @@ fn rows(catalog: &Catalog, source: &Source) -> Result<String, String> {
     })
 }
 
-/// Selects one key that occurs more than once in a sample, with its count.
+/// Selects a repeated key of the sample with its count.
 fn repeated(
     catalog: &Catalog,
     source: &Source,
@@ -147,7 +147,6 @@ fn repeated(
     Ok(limited(dialect, &what, &outer, 1))
 }
 
-/// Builds a join of the two relations that reads no data.
 fn comparison(
     catalog: &Catalog,
     source: &Source,

@@ -1,4 +1,4 @@
-//! Tests of measures other than plain expressions: comparing and formatting.
+//! Compares and formats measures that are not plain expressions.
 
 use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_semantic_tools::{diff, diff_text, format_source};

@@ -1,4 +1,4 @@
-//! Integration tests: the tools over whole models, and the fuzz targets over their corpus.
+//! Whole models, and the fuzz targets over their corpus.
 #![expect(
     clippy::expect_used,
     clippy::panic,

@@ -1,9 +1,8 @@
-//! Runs the fuzz targets as tests: inputs derived from the corpus by small changes, always the same
-//! ones.
+//! Runs the fuzz targets on reproducible mutations of the corpus.
 //!
-//! `KTX_MUTATIONS=100000` sets the number of inputs per target, and `KTX_MUTATIONS_SEED=2` the
-//! seed. `KTX_MUTATIONS_SHOW=1` prints each input before its run, so the last one printed ended the
-//! process.
+//! Set `KTX_MUTATIONS=100000` for the number of inputs per target, and `KTX_MUTATIONS_SEED=2` for
+//! the seed. With `KTX_MUTATIONS_SHOW=1`, each input is printed before its run, so the last one
+//! printed ended the process.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -105,8 +104,7 @@ fn corpus(target: &str) -> Vec<String> {
         .collect()
 }
 
-/// Changes an input after its first line: fragments inserted, removed, doubled, moved, nested, and
-/// copied from other inputs.
+/// Keeps the first line.
 fn mutated(corpus: &[String], random: &mut Random) -> String {
     let input = random.pick(corpus);
     let (dialect, text) = input.split_once('\n').unwrap_or(("", input));
@@ -167,7 +165,7 @@ fn mutated(corpus: &[String], random: &mut Random) -> String {
     format!("{dialect}\n{text}")
 }
 
-/// Runs a target on its corpus and on `usual` changed inputs, or the number set in the environment.
+/// Runs `usual` mutations, or the number set in the environment.
 fn holds(name: &str, usual: u64, target: fn(&str)) {
     let corpus = corpus(name);
     assert!(corpus.len() >= 5, "{} inputs", corpus.len());
@@ -181,7 +179,6 @@ fn holds(name: &str, usual: u64, target: fn(&str)) {
         if shows {
             println!("{input:?}");
         }
-        // The panic message of a target is printed immediately.
         if catch_unwind(AssertUnwindSafe(|| target(&input))).is_err() {
             wrong.push(input);
         }

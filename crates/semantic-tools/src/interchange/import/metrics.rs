@@ -1,4 +1,4 @@
-//! Imports metrics as measures of the source whose rows they aggregate.
+//! Imports metrics as measures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -113,7 +113,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// Finds the dataset whose rows a metric aggregates: the one that looks up all others.
+    /// Finds the dataset that looks up all others: the metric aggregates its rows.
     fn home(&mut self, name: &str, node: &Node<'_>, text: &str) -> Result<String, String> {
         let tree = expression::parse(text, self.into.dialect()).map_err(|error| error.message)?;
         let mut references = References::default();

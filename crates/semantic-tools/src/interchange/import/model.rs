@@ -86,7 +86,7 @@ impl<'b> Building<'b> {
         }
     }
 
-    /// Reports extensions of nested objects, which are never ktx's.
+    /// Extensions of nested objects are never ktx's.
     pub(super) fn foreign_extensions(&mut self, node: &Node<'_>) {
         if node.value("custom_extensions").is_some() {
             self.losses.add(
@@ -139,7 +139,7 @@ impl<'b> Building<'b> {
         }
     }
 
-    /// Returns the primary key, else the first unique key, else all fields.
+    /// The primary key, else the first unique key, else all fields.
     fn grain(&mut self, node: &Node<'_>, columns: &[Column]) -> Vec<String> {
         let primary = node.texts("primary_key", self.losses);
         let unique = node.list("unique_keys", self.losses);
@@ -309,12 +309,12 @@ impl<'b> Building<'b> {
         )
     }
 
-    /// Declares the columns that expressions read but no field declares.
+    /// Declares the columns that only expressions read.
     fn columns_behind(&mut self, node: &Node<'_>, columns: &mut Vec<Column>) {
         let mut read: Vec<String> = Vec::new();
         for column in columns.iter() {
             if let Some(expr) = &column.expr {
-                // Expressions that do not parse have been removed before.
+                // Expressions that do not parse were removed before.
                 read.extend(names_in(expr, self.into).unwrap_or_default());
             }
         }
@@ -328,8 +328,7 @@ impl<'b> Building<'b> {
     }
 }
 
-/// Declares a column that only expressions mention; returns false if it exists. Such a column has
-/// no type during the import.
+/// False if the column exists. A new column has no type during the import.
 pub(super) fn declare(columns: &mut Vec<Column>, name: &str) -> bool {
     if columns
         .iter()
@@ -359,7 +358,7 @@ fn looks_like_a_query(relation: &str) -> bool {
     has_more && (first.eq_ignore_ascii_case("select") || first.eq_ignore_ascii_case("with"))
 }
 
-/// Returns the texts by author: all that the extension has, unless the shared text changed since.
+/// Uses the extension's texts by author, unless the shared text changed since.
 fn texts(
     description: Option<String>,
     kept: Option<Descriptions>,

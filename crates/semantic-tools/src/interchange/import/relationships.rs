@@ -1,4 +1,4 @@
-//! Imports relationships as joins of the source that looks up, or of the source that declared them.
+//! Imports relationships as joins.
 
 use super::super::Fate;
 use super::super::extension::RelationshipRest;

@@ -1,4 +1,4 @@
-//! The expected texts and losses of the tests.
+//! Expected texts and losses.
 
 pub(super) const SAID: &str = r"version: 0.2.0.dev0
 semantic_model:
