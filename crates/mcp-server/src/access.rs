@@ -1,4 +1,4 @@
-//! Access over HTTP, decided from the head of a request before its body is read.
+//! Access over HTTP, decided from the head of a request.
 
 use http::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
 use http::uri::Authority;
@@ -6,42 +6,34 @@ use http::{StatusCode, Uri};
 use ktx_secrets::Secret;
 use sha2::{Digest as _, Sha256};
 
-/// The hosts that name this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// The access rules for requests.
 pub struct Access {
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<String>,
     token: Option<[u8; 32]>,
-    /// The tokens of the named clients.
     clients: Vec<[u8; 32]>,
 }
 
-/// The client of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admitted {
-    /// One that shows the server's token, or none where none is asked for.
+    /// Shows the server's token, or none if none is required.
     Other,
-    /// The named client at this place.
     Named(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// The response status.
     pub status: StatusCode,
-    /// The reason, for display.
     pub reason: &'static str,
 }
 
 impl Access {
-    /// Requests must name one of these hosts, or this machine. An origin, if present, must equal
-    /// one of these. With a token, only requests that carry it reach the tools.
+    /// Requires one of `hosts` or this machine, one of `origins` if an origin is present, and the
+    /// token for the tools.
     ///
-    /// Without the check of the host, a web page could reach the server through its own domain name
-    /// that resolves to this machine. The check of the origin keeps out pages that use the correct
-    /// name.
+    /// The host check stops web pages that reach the server through their own domain name resolved
+    /// to this machine; the origin check stops pages that use the correct name.
     pub fn new(hosts: &[String], origins: &[String], token: Option<&Secret>) -> Self {
         let given = hosts.iter().map(String::as_str);
         let hosts = LOOPBACK.into_iter().chain(given);
@@ -53,7 +45,6 @@ impl Access {
         }
     }
 
-    /// Adds the tokens of named clients, each with its own tools.
     #[must_use]
     pub fn with_clients<'a>(mut self, tokens: impl IntoIterator<Item = &'a Secret>) -> Self {
         let tokens = tokens.into_iter();
@@ -61,12 +52,10 @@ impl Access {
         self
     }
 
-    /// Returns whether a token is required.
     pub fn asks_for_token(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Checks whether a request may be answered at all.
     pub(crate) fn look(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         let forbidden = |reason| Refused {
             status: StatusCode::FORBIDDEN,
@@ -92,7 +81,7 @@ impl Access {
         let Some(origin) = headers.get(ORIGIN) else {
             return Ok(());
         };
-        // A page of the server's own address: other pages cannot choose the name by which a browser reached it.
+        // Other pages cannot choose the name by which a browser reached the server.
         let is_own = |origin: &str| {
             let own = origin
                 .strip_prefix("http://")
@@ -109,7 +98,7 @@ impl Access {
         ))
     }
 
-    /// Checks whether a request may reach the tools, and whose they are.
+    /// Returns the client that the token belongs to.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Refused> {
         let shown = headers.get(AUTHORIZATION).map(|value| {
             let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
@@ -130,7 +119,7 @@ impl Access {
         match (self.token, shown) {
             (Some(token), Some(Some(shown))) if shown == token => Ok(Admitted::Other),
             (Some(_), _) => Err(refused),
-            // A misspelled token must not fall back to the access of clients without one.
+            // A misspelled token must not get the access of clients without one.
             (None, Some(_)) if !self.clients.is_empty() => Err(refused),
             (None, _) => Ok(Admitted::Other),
         }
@@ -152,7 +141,7 @@ fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Splits a host and its port: `Example.com:80`, `::1`, `[::1]:80`.
+/// `Example.com:80`, `::1`, `[::1]:80`.
 fn split(text: &str) -> (String, Option<u16>) {
     let bare = |name: &str| {
         let name = name.strip_prefix('[').unwrap_or(name);

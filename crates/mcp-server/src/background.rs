@@ -8,30 +8,25 @@ use std::process::{Child, Stdio};
 
 use ktx_secrets::Secret;
 
-/// The variable that passes a token to the server: every user of the machine can read arguments.
+/// Passes a token to the server: every user of the machine can read arguments.
 pub const TOKEN_VARIABLE: &str = "KTX_MCP_TOKEN";
 
-/// A started server.
 #[derive(Debug)]
 pub struct Started {
-    /// Its report when ready, or why it is not.
     pub report: String,
     process: Child,
 }
 
 impl Started {
-    /// Waits for the end of a server that failed to start, and returns its exit code.
+    /// Waits for the exit of a server that failed to start.
     #[must_use]
     pub fn code(mut self) -> Option<i32> {
         self.process.wait().ok()?.code()
     }
 }
 
-/// Starts the program in the background and waits for its report, which ends when it closes its
-/// standard output. Later output goes to `log`.
-///
-/// # Errors
-/// If no process can be started.
+/// Waits for the server's report, which ends when it closes its standard output. Later output goes
+/// to `log`.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate owns the process of the server"
@@ -62,7 +57,6 @@ pub fn start(
     Ok(Started { report, process })
 }
 
-/// Detaches from the terminal, so that the server survives its end.
 pub fn leave_terminal() {
     #[cfg(unix)]
     if let Err(error) = rustix::process::setsid() {
@@ -71,9 +65,6 @@ pub fn leave_terminal() {
 }
 
 /// Reports to the process that waits in [`start`], once.
-///
-/// # Errors
-/// If that process no longer waits.
 pub fn report(text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -83,20 +74,13 @@ pub fn report(text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// How a server is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Gracefully: it releases its resources.
     Terminate,
-    /// Immediately.
     Kill,
 }
 
-/// Ends a server. `is_it` confirms that the process is the intended one; it is called once the
-/// process can no longer be confused with another.
-///
-/// # Errors
-/// If the process may not be ended.
+/// Ends a server if `is_it` confirms it; the process can then no longer be confused with another.
 #[cfg(target_os = "linux")]
 pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::Result<()> {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -117,10 +101,7 @@ pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::R
     }
 }
 
-/// As on Linux, as far as the system can distinguish processes.
-///
-/// # Errors
-/// If the process may not be ended.
+/// Unlike on Linux, another process can get the id after `is_it` has run.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::Result<()> {
     let Some(id) = pid(process).filter(|_| is_it()) else {
@@ -133,9 +114,6 @@ pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::R
 }
 
 /// This system cannot end another process.
-///
-/// # Errors
-/// Always.
 #[cfg(not(unix))]
 pub fn end(_: u32, _: Ending, _: impl Fn() -> bool) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())

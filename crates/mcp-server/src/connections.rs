@@ -1,4 +1,4 @@
-//! The connections of a server: their limits, and which one is closed for the next.
+//! Limits the connections of a server and closes one for the next.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,21 +8,16 @@ use std::time::{Duration, Instant};
 use ktx_mcp_bridge::Hearing;
 use tokio_util::sync::CancellationToken;
 
-/// The limits of a server and of its patience with clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Maximum number of connections.
     pub connections: usize,
-    /// Maximum number of connections per address.
     pub of_one_address: usize,
-    /// Time limit for the head of a request, and for the wait for a next request.
+    /// Also limits the wait for a next request.
     pub head: Duration,
-    /// Time limit for the body of a request.
     pub body: Duration,
 }
 
 impl Default for Bounds {
-    /// 512 connections, 256 of one address, 30 s for a head, 30 s for a body.
     fn default() -> Self {
         Self {
             connections: 512,
@@ -48,7 +43,7 @@ struct Table {
 #[derive(Debug)]
 struct Connection {
     peer: IpAddr,
-    /// Since when its client owes a complete request; `None` while one is answered.
+    /// When the client began to owe a complete request.
     owes_since: Option<Instant>,
     leave: CancellationToken,
 }
@@ -69,9 +64,8 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits a connection. Without room, closes the one whose client has owed a request the
-    /// longest, so a client that opens many and sends nothing only loses its own. Returns `None` if
-    /// all of them are busy.
+    /// Without room, closes the connection that has owed a request the longest: a client that opens
+    /// many and sends nothing only loses its own. `None` if all are busy.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<ConnectionSlot>> {
         let mut table = self.table();
         let of_peer = |(_, open): &(&u64, &Connection)| open.peer == peer;
@@ -111,13 +105,11 @@ pub(crate) struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// Waits until the connection must be closed.
     pub(crate) async fn lost(&self) {
         self.leave.cancelled().await;
     }
 
-    /// Marks that a complete request arrived: the client owes nothing until the returned guard is
-    /// dropped.
+    /// The client owes nothing until the guard is dropped.
     pub(crate) fn answering(self: &Arc<Self>) -> Answering {
         self.owes_since(None);
         Answering(Arc::clone(self))

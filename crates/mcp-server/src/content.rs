@@ -1,5 +1,4 @@
-//! What goes with the tools: the pages, sources and schemas of a project as resources, prompts, and the names that
-//! complete their arguments.
+//! A project's pages, sources and schemas as resources, prompts and completions.
 
 mod address;
 mod completions;
@@ -24,21 +23,20 @@ use tokio::sync::broadcast;
 use crate::app::app_page;
 use watch::Watch;
 
-/// The page that shows results. Clients learn of it with the tools.
+/// The list of tools names this page.
 const APP: &str = "ui://ktx/result";
 
 const APP_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The content of one project.
 pub(crate) struct ProjectContent {
     context: Arc<dyn ProjectContext>,
-    /// The tools that read: they keep every result within its budget.
+    /// They keep every result within its budget.
     readers: OnceLock<Result<ToolSet, ContentError>>,
     watch: Arc<Watch>,
 }
 
 impl ProjectContent {
-    /// The content of a project that is served with `tools`, which are made again when `ktx.yaml` changes.
+    /// `tools` are recreated when `ktx.yaml` changes.
     pub(crate) fn new(context: Arc<dyn ProjectContext>, tools: Arc<LazyTools>) -> Self {
         Self {
             watch: Arc::new(Watch::new(Arc::clone(&context), tools)),
@@ -101,7 +99,6 @@ impl ServerContent for ProjectContent {
     }
 }
 
-/// The failure of a use as an error of the protocol.
 fn unread(failure: &Failure) -> ContentError {
     let text = in_words(failure);
     match failure.code {
@@ -114,7 +111,6 @@ fn unread(failure: &Failure) -> ContentError {
     }
 }
 
-/// A failure as one text with its next steps.
 fn in_words(failure: &Failure) -> String {
     let mut text = failure.message.clone();
     for hint in &failure.hints {

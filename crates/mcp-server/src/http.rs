@@ -1,4 +1,4 @@
-//! The server for many agents over HTTP: `/mcp` has the tools, `/health` reports that it runs.
+//! The HTTP server: tools at `/mcp`, status at `/health`.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -30,54 +30,40 @@ use crate::connections::{Bounds, ConnectionSlot, Connections};
 use crate::serve::ServedTools;
 use crate::socket::LocalSocket;
 
-/// The longest message in bytes, as on standard input.
+/// Maximum length of a message in bytes, as on standard input.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// How long unfinished answers may take when the server ends.
+/// The time for unfinished answers at the end.
 const LAST: Duration = Duration::from_secs(2);
 
-/// The delay before the next attempt when no connection could be accepted, because the machine
-/// lacks resources.
+/// The delay after a failed accept: the machine lacks resources.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// An event for the log.
 #[derive(Debug)]
 pub enum HttpEvent {
-    /// A request was refused.
     Refused {
-        /// The response status.
         status: u16,
         reason: &'static str,
-        /// The number of refused requests so far.
         count: u64,
     },
-    /// A connection could not be accepted.
     NotAccepted {
-        /// The cause.
         error: std::io::Error,
-        /// The number of failures so far.
         count: u64,
     },
-    /// A connection was refused because all others are busy.
     TurnedAway {
-        /// The number of refused connections so far.
         count: u64,
     },
 }
 
-/// What a server answers besides `/health`.
 #[async_trait]
 pub trait Routes: Send + Sync {
-    /// Whether a path is one of them.
     fn has(&self, path: &str) -> bool;
 
-    /// The text for other paths.
     fn absent(&self) -> &'static str;
 
-    /// Answers a request whose client may ask.
     async fn answer(&self, request: Request<Full<Bytes>>) -> HttpAnswer;
 
-    /// Refuses a request, in the form that clients read.
+    /// In the form that clients read.
     fn refusal(&self, status: StatusCode, reason: &str) -> HttpAnswer;
 }
 
@@ -100,7 +86,6 @@ impl Routes for HttpTools {
     }
 }
 
-/// A server for one project.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
@@ -109,10 +94,9 @@ pub struct HttpServer {
     connections: Arc<Connections>,
 }
 
-/// Answers requests.
 struct Handler {
     routes: Box<dyn Routes>,
-    /// The tools of the named clients. A session belongs to one client; no other client can use it.
+    /// A session belongs to one client.
     named: Vec<HttpTools>,
     access: Access,
     health: String,
@@ -130,9 +114,7 @@ impl std::fmt::Debug for Handler {
 }
 
 impl HttpServer {
-    /// Creates a server of these tools for the clients that `access` admits. `health` is the JSON
-    /// response of `/health`; `report` receives events for the log; `shutdown` ends sessions and
-    /// calls. Needs a running runtime.
+    /// `health` is the JSON of `/health`; `shutdown` ends sessions and calls. Needs a running runtime.
     pub fn new(
         listener: TcpListener,
         access: Access,
@@ -151,7 +133,7 @@ impl HttpServer {
         )
     }
 
-    /// Like [`Self::new`], with tools for each client whose token `access` knows, in the same order.
+    /// The tools are in the order of the tokens in `access`.
     pub fn for_clients(
         listener: TcpListener,
         access: Access,
@@ -168,7 +150,6 @@ impl HttpServer {
         Self::handled(listener, access, health, (tools(served), named), report)
     }
 
-    /// Creates a server of anything else.
     pub fn serving(
         listener: TcpListener,
         access: Access,
@@ -202,23 +183,17 @@ impl HttpServer {
         }
     }
 
-    /// Replaces the default limits.
     #[must_use]
     pub fn within(mut self, bounds: Bounds) -> Self {
         self.connections = Connections::new(bounds);
         self
     }
 
-    /// Also listens on a socket.
     #[must_use]
     pub fn also_on(self, socket: Option<LocalSocket>) -> Self {
         Self { socket, ..self }
     }
 
-    /// Returns the address that it listens on.
-    ///
-    /// # Errors
-    /// If the system cannot report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -255,11 +230,9 @@ impl HttpServer {
         }
         drop((self.listener, self.socket));
         let all = async { while connections.join_next().await.is_some() {} };
-        // Unfinished answers are aborted with the set.
         drop(tokio::time::timeout(LAST, all).await);
     }
 
-    /// The next client, and where it is. Those of the socket are at no address.
     async fn accept(&self) -> std::io::Result<(Box<dyn Stream>, IpAddr)> {
         let local = async {
             match &self.socket {
@@ -279,12 +252,11 @@ impl HttpServer {
     }
 }
 
-/// A connection, wherever it comes from.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Lets a browser show an answer to a page of an allowed origin.
+/// Lets a browser show the answer to a page of an allowed origin.
 fn shown_to(origin: HeaderValue, headers: &mut HeaderMap) {
     let methods = HeaderValue::from_static("GET, POST, DELETE");
     let asked = HeaderValue::from_static(
@@ -298,8 +270,7 @@ fn shown_to(origin: HeaderValue, headers: &mut HeaderMap) {
     headers.insert(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// Disables Nagle's algorithm: a part held back until the client acknowledges the previous one
-/// makes an answer forty milliseconds late.
+/// Nagle's algorithm would delay the last part of an answer by forty milliseconds.
 fn without_delay(stream: TcpStream) -> TcpStream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "the answers of a connection may be held back");
@@ -307,7 +278,7 @@ fn without_delay(stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// Serves one connection to its end, or until another one needs its place.
+/// Ends early if another connection needs the place.
 async fn converse(
     stream: Box<dyn Stream>,
     handler: Arc<Handler>,
@@ -321,7 +292,7 @@ async fn converse(
         async move { Ok::<_, Infallible>(handler.answer(request, &slot, bounds.body).await) }
     });
     let mut builder = http1::Builder::new();
-    // The head timeout also covers the wait for a next request.
+    // Also covers the wait for a next request.
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(bounds.head);
@@ -388,7 +359,7 @@ impl Handler {
         limit: Duration,
     ) -> HttpAnswer {
         match request.uri().path() {
-            // The preflight request of a browser, which carries no token.
+            // A browser's preflight request carries no token.
             path if self.routes.has(path) && request.method() == Method::OPTIONS => {
                 plain(StatusCode::NO_CONTENT, "")
             }

@@ -1,4 +1,4 @@
-//! The instructions of the server: how a model should combine the tools.
+//! The instructions of the server: how to combine the tools.
 
 use ktx_context_tools::ToolProfile;
 

@@ -1,7 +1,7 @@
-//! The ktx tools, and what goes with them, served over MCP, and the life cycle of the server.
+//! The ktx tools and their content, served over MCP, and the life cycle of the server.
 //!
-//! The handshake and the list of tools come from the program itself: no part of the project is
-//! opened before a tool is called. This crate must never know the terminal.
+//! The handshake opens no part of the project, and neither does the list of ktx's own tools. This
+//! crate must never know the terminal.
 
 mod access;
 mod app;

@@ -11,35 +11,26 @@ use tokio_util::sync::CancellationToken;
 use crate::content::ProjectContent;
 use crate::instructions::{NoteIntake, instructions};
 
-/// Why the server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The session did not begin, or broke.
     #[error("the MCP session ended early")]
     Session {
-        /// The cause.
         #[source]
         source: ktx_mcp_bridge::ServeError,
     },
 }
 
-/// The tools that a server offers.
 pub struct ServedTools<'a> {
-    /// The project that they read.
     pub context: Arc<dyn ProjectContext>,
-    /// Further tools, such as those that take notes.
     pub more: Vec<ToolDescriptor>,
-    /// Which of them it offers.
     pub profile: ToolProfile,
-    /// The only ones that it offers; all of the profile if absent. With it, the client gets no resources and no prompts.
+    /// If present, limits the tools to these and removes resources and prompts.
     pub only: Option<Vec<String>>,
-    /// Says which tools there are after a change of the settings; absent if they never change.
+    /// Absent if the tools never change.
     pub renewal: Option<Renewal>,
-    /// Who hears of every call.
     pub observer: Option<Arc<dyn CallObserver>>,
-    /// Makes the tools that clients call of those that there are, such as ones that are traced.
+    /// Wraps the tools, such as for tracing.
     pub wrap: fn(ToolSet) -> ToolSet,
-    /// The version of ktx.
     pub version: &'a str,
 }
 
@@ -49,23 +40,17 @@ impl std::fmt::Debug for Renewal {
     }
 }
 
-/// The tools of a client as they are now.
 #[derive(Debug)]
 pub struct RenewedTools {
-    /// As of [`ServedTools`].
     pub more: Vec<ToolDescriptor>,
-    /// As of [`ServedTools`].
     pub profile: ToolProfile,
-    /// As of [`ServedTools`].
     pub only: Option<Vec<String>>,
 }
 
-/// Where a server learns of changes of its tools.
+/// Reports changes of the tools.
 #[derive(Clone)]
 pub struct Renewal {
-    /// Grows with each change.
     pub version: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// Returns the tools of a client as they are now.
     pub tools: Arc<dyn Fn() -> RenewedTools + Send + Sync>,
 }
 
@@ -142,8 +127,8 @@ impl ServedTools<'_> {
     }
 }
 
-/// Serves tools on standard input and output until the client leaves or `shutdown` is canceled. No
-/// other code may write to standard output meanwhile.
+/// Serves until the client leaves or `shutdown` is canceled. No other code may write to standard
+/// output meanwhile.
 pub async fn serve_stdio(
     served: ServedTools<'_>,
     shutdown: CancellationToken,
@@ -153,7 +138,7 @@ pub async fn serve_stdio(
     ended.map_err(|source| ServeError::Session { source })
 }
 
-/// As [`serve_stdio`], on any pair of byte streams.
+/// Like [`serve_stdio`], on any pair of byte streams.
 pub async fn serve_stream(
     served: ServedTools<'_>,
     reader: Box<dyn AsyncRead + Send + Unpin>,

@@ -1,8 +1,7 @@
-//! A Unix socket beside the address of the server, for programs of the same user.
+//! A Unix socket for programs of the same user.
 
 use std::path::PathBuf;
 
-/// Why ktx cannot listen on a socket.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     #[error("the path of the socket `{path}` has {bytes} bytes; the system takes at most {most}")]
@@ -13,7 +12,7 @@ pub enum SocketError {
     },
     #[error("another program listens on the socket `{path}`")]
     InUse { path: PathBuf },
-    /// A server that was killed left it: it can be removed.
+    /// Left by a killed server: it can be removed.
     #[error("no program listens on the socket `{path}` any more")]
     Stale { path: PathBuf },
     #[error("`{path}` exists and is not a socket")]
@@ -40,21 +39,17 @@ mod system {
 
     use super::SocketError;
 
-    /// Maximum length of a path in bytes.
     const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-    /// Clients that may wait to be accepted.
+    /// Clients that wait to be accepted.
     const WAITING: u32 = 128;
 
-    /// A socket that only its user can reach. Its file stays when it is closed.
+    /// Closing it leaves the file.
     #[derive(Debug)]
     pub struct LocalSocket(UnixListener);
 
     impl LocalSocket {
-        /// Listens. Needs a running runtime.
-        ///
-        /// # Errors
-        /// [`SocketError`].
+        /// Needs a running runtime.
         pub fn bind(path: &Path) -> Result<Self, SocketError> {
             let bytes = path.as_os_str().as_bytes().len();
             if bytes > LONGEST {
@@ -68,14 +63,13 @@ mod system {
             let listen = || -> Result<Self, Error> {
                 let socket = UnixSocket::new_stream()?;
                 socket.bind(path)?;
-                // Before anyone can connect.
+                // Before any client can connect.
                 fs::set_permissions(path, Permissions::from_mode(0o600))?;
                 Ok(Self(socket.listen(WAITING)?))
             };
             listen().map_err(|source| failed(path, source))
         }
 
-        /// Whether a server left this socket that does not listen any more.
         pub fn is_stale(path: &Path) -> bool {
             matches!(look_at(path), Err(SocketError::Stale { .. }))
         }
@@ -92,7 +86,6 @@ mod system {
         }
     }
 
-    /// Finds out what is at the path.
     fn look_at(path: &Path) -> Result<(), SocketError> {
         let found = match fs::symlink_metadata(path) {
             Ok(found) => found,
@@ -122,7 +115,6 @@ mod system {
 
     use super::SocketError;
 
-    /// This system has none.
     #[derive(Debug)]
     pub struct LocalSocket;
 
@@ -136,7 +128,6 @@ mod system {
             })
         }
 
-        /// Never: there is none.
         pub const fn is_stale(_: &Path) -> bool {
             false
         }

@@ -12,7 +12,6 @@ fn the_page_is_small_and_loads_nothing() {
     let script = PAGE.split("<script>").nth(1).expect("a script");
     assert!(script.len() <= 30_000, "{}", script.len());
     assert!(PAGE.contains("default-src 'none'"));
-    // The only address names the language of drawings.
     let addresses: Vec<&str> = PAGE
         .match_indices("://")
         .map(|(at, _)| &PAGE[at..])
@@ -45,7 +44,6 @@ fn no_text_of_a_result_ends_the_data() {
     assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), data);
 }
 
-/// The page as a browser shows it, with the result in it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the test writes a page and starts a browser"
@@ -80,7 +78,6 @@ fn a_browser_draws_what_the_result_says() {
     let data =
         json!({ "title": "By month", "headers": ["month", "region", "revenue"], "rows": rows });
     let page = shown(browser, &data);
-    // One line for each region, whose months are as far apart as they are in the calendar.
     assert_eq!(page.matches("<polyline").count(), 2, "{page}");
     let (_, points) = page.split_once("points=\"").expect("a line");
     let (points, _) = points.split_once('"').expect("an end");

@@ -31,25 +31,24 @@ fn the_client_that_owes_a_request_the_longest_goes_first() {
     let second = connections.admit(peer(1)).expect("room");
     let answering = first.answering();
     let other = connections.admit(peer(2)).expect("room");
-    // The address has no room: its own waiting connection is closed, no other address's.
+    // The address has no room: its own waiting connection is closed.
     let third = connections.admit(peer(1)).expect("room is made");
     assert_eq!(
         are_lost(&[&first, &second, &third, &other]),
         [false, true, false, false]
     );
-    // All connections of one address are busy: it gets no more, others do.
+    // All connections of one address are busy.
     let also = third.answering();
     assert!(connections.admit(peer(1)).is_none());
     let last = connections.admit(peer(3)).expect("room");
-    // The server has no room: the oldest connection that owes a request is closed, whatever its
-    // address.
+    // The server has no room: the oldest owing connection is closed.
     let late = connections.admit(peer(4)).expect("room is made");
     assert_eq!(
         are_lost(&[&first, &third, &other, &last, &late]),
         [false, false, true, false, false]
     );
     drop((answering, also));
-    // A client whose request was answered owes a request again.
+    // After an answer, the client owes a request again.
     let next = connections.admit(peer(1)).expect("room is made");
     assert_eq!(are_lost(&[&first, &third, &next]), [true, false, false]);
 }

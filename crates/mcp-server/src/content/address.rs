@@ -3,14 +3,12 @@
 use ktx_mcp_bridge::{ContentError, ResourceForm};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What a segment of a path holds as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// The forms of the URIs.
 pub(super) const FORMS: [ResourceForm; 4] = [
     ResourceForm {
         uri_template: "ktx://wiki/{key}",
@@ -42,7 +40,6 @@ pub(super) const FORMS: [ResourceForm; 4] = [
     },
 ];
 
-/// What a URI names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     Page(String),
@@ -51,7 +48,6 @@ pub(super) enum Place {
     Table { connection: String, table: String },
 }
 
-/// A URI: what it names, and where in it to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) place: Place,
@@ -59,7 +55,6 @@ pub(super) struct Address {
 }
 
 impl Place {
-    /// The form of its URI.
     pub(super) fn form(&self) -> &'static ResourceForm {
         let [page, source, schema, table] = &FORMS;
         match self {
@@ -83,7 +78,6 @@ impl Place {
         }
     }
 
-    /// The URI of the part that begins at a cursor.
     pub(super) fn uri_from(&self, cursor: &str) -> String {
         format!("{}?cursor={}", self.uri(), encoded(cursor))
     }
@@ -134,7 +128,7 @@ fn encoded(part: &str) -> String {
     utf8_percent_encode(part, PLAIN).to_string()
 }
 
-/// A part of a path; `None` for an empty one and one that is not UTF-8.
+/// `None` if empty or not UTF-8.
 fn decoded(part: &str) -> Option<String> {
     let text = percent_decode_str(part).decode_utf8().ok()?;
     (!text.is_empty()).then(|| text.into_owned())

@@ -1,4 +1,4 @@
-//! The names that complete an argument of a prompt or of a form of URIs.
+//! Completes the arguments of prompts and URI templates.
 
 use ktx_context_tools::{
     ProjectContext, list_connections, list_measures, list_sources, list_tables,
@@ -9,18 +9,16 @@ use super::address::FORMS;
 use super::prompts::PROMPTS;
 use super::unread;
 
-/// What an argument is a name of.
 enum Names {
     Connections,
     Sources,
     Tables,
     Measures,
     Pages,
-    /// Free text, which has no completions.
     None,
 }
 
-/// All names that fit: those that begin with the typed text, then those that hold it.
+/// Prefix matches first, then names that contain the text.
 pub(super) async fn fitting(
     context: &dyn ProjectContext,
     typed: &Typed,
@@ -73,7 +71,6 @@ fn unknown(what: &str, name: &str) -> ContentError {
     ContentError::Invalid(format!("there is no {what} `{name}`"))
 }
 
-/// All names of a kind, ordered, each once; of one connection, where that is known.
 async fn all(
     context: &dyn ProjectContext,
     kind: Names,

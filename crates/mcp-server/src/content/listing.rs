@@ -1,4 +1,4 @@
-//! The listing of resources: schemas, sources, then pages, in parts.
+//! The listing of resources, in parts.
 
 use ktx_config::DriverKind;
 use ktx_context_tools::{ProjectContext, list_sources};
@@ -7,10 +7,9 @@ use ktx_mcp_bridge::{ContentError, ResourceEntry, ResourceList};
 use super::address::{Address, Place};
 use super::unread;
 
-/// Resources of one part.
 const PART: usize = 100;
 
-/// The resources after the one whose URI the cursor is. A cursor stays right when resources come and go.
+/// A cursor is a URI, so it stays valid when resources come and go.
 pub(super) async fn resources(
     context: &dyn ProjectContext,
     cursor: Option<&str>,
@@ -81,7 +80,7 @@ impl Listed {
     }
 }
 
-/// The schemas of the warehouses. Those of single tables are not listed: the first ones name them.
+/// Single tables are not listed: the warehouse's schema names them.
 async fn schemas(context: &dyn ProjectContext) -> Result<Vec<Listed>, ContentError> {
     let connections = context.connections().await;
     let connections = connections.map_err(|failure| unread(&failure))?;
@@ -108,7 +107,6 @@ async fn sources(context: &dyn ProjectContext) -> Result<Vec<Listed>, ContentErr
     Ok(listed.collect())
 }
 
-/// Adds the summaries of the pages among these.
 async fn describe_pages(
     context: &dyn ProjectContext,
     part: &mut [Listed],

@@ -1,4 +1,4 @@
-//! The prompts: what people ask an agent for again and again, put so that it goes the safe way.
+//! Prompts that lead an agent through common tasks.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use ktx_mcp_bridge::{ContentError, Need, PromptArgument, PromptEntry, PromptPart
 use super::address::Place;
 use super::{ProjectContent, in_words, unread};
 
-/// The prompts, in the order of the listing.
+/// In the order of the listing.
 pub(super) const PROMPTS: [PromptEntry; 4] = [
     PromptEntry {
         name: "answer-question",
@@ -95,7 +95,6 @@ there columns with personal data that are not hidden? List what to change, the m
 write. Change nothing yourself.";
 
 impl ProjectContent {
-    /// Makes the message of a prompt.
     pub(super) async fn make_prompt(
         &self,
         name: &str,
@@ -144,7 +143,7 @@ impl ProjectContent {
         }
     }
 
-    /// The source of a measure that is there.
+    /// The measure must exist.
     async fn source_of(&self, measure: &str) -> Result<Place, ContentError> {
         let measures = ktx_context_tools::list_measures(&*self.context).await;
         let measures = measures.map_err(|failure| unread(&failure))?;
@@ -162,7 +161,6 @@ impl ProjectContent {
         }))
     }
 
-    /// The only source of this name.
     async fn place_of(&self, name: &str) -> Result<Place, ContentError> {
         let found = read_source(&*self.context, None, name).await;
         found.map_err(|failure| ContentError::Invalid(in_words(&failure)))?;
@@ -177,14 +175,12 @@ impl ProjectContent {
         .ok_or_else(missing)
     }
 
-    /// The texts of a resource as parts of a message.
     async fn attached(&self, place: Place) -> Result<Vec<PromptPart>, ContentError> {
         let texts = self.read_resource(&place.uri()).await?;
         Ok(texts.into_iter().map(PromptPart::Resource).collect())
     }
 }
 
-/// Refuses arguments that are missing, empty or unknown.
 fn check(prompt: &PromptEntry, given: &BTreeMap<String, String>) -> Result<(), ContentError> {
     for argument in prompt.arguments {
         let value = given.get(argument.name).map(|value| value.trim());

@@ -1,4 +1,4 @@
-//! Reading a resource: through the tool that reads the same, so that both have one budget.
+//! Reads resources through the corresponding tools, so that both have one budget.
 
 use ktx_context_tools::list_tables;
 use ktx_mcp_bridge::{ContentError, ResourceText};
@@ -8,24 +8,21 @@ use serde_json::{Value, json};
 use super::address::{Address, Place};
 use super::{ProjectContent, unread};
 
-/// Tokens of one part: people attach a resource because they want it whole.
+/// Users attach a resource because they want it whole.
 const TOKENS: u32 = 10_000;
 
-/// Bytes of one part of a list of tables.
+/// For a list of tables.
 const LIST_BYTES: usize = 24_000;
 
-/// Letters of a table's comment in the list.
 const COMMENT_LETTERS: usize = 120;
 
-/// One part of a text, and the cursor of the next one.
 struct Part {
     text: String,
     next: Option<String>,
 }
 
 impl ProjectContent {
-    /// The first part, or the one of the cursor in the URI. Where there is more, a second text names the URI of the
-    /// next part.
+    /// If there is more, a second text names the next URI.
     pub(super) async fn read_resource(&self, uri: &str) -> Result<Vec<ResourceText>, ContentError> {
         let Address { place, cursor } = Address::parse(uri)?;
         let part = match &place {
@@ -63,7 +60,6 @@ impl ProjectContent {
         Ok(texts)
     }
 
-    /// Calls a tool for structure.
     async fn call(
         &self,
         tool: &str,
@@ -82,7 +78,6 @@ impl ProjectContent {
         output.structured.ok_or_else(missing)
     }
 
-    /// The list of a warehouse's tables, from the one after `cursor` on, in whole lines.
     async fn tables(&self, connection: &str, cursor: Option<&str>) -> Result<Part, ContentError> {
         let tables = list_tables(&*self.context, connection).await;
         let tables = tables.map_err(|failure| unread(&failure))?;
@@ -137,7 +132,6 @@ fn next_of(given: &Value) -> Option<String> {
     Some(given.get("cursor")?.as_str()?.to_owned())
 }
 
-/// The one table of a result.
 fn table_of(given: &Value) -> Result<Part, ContentError> {
     let result = given.pointer("/results/0").cloned().unwrap_or_default();
     if let Some(message) = result.pointer("/error/message").and_then(Value::as_str) {
@@ -149,12 +143,11 @@ fn table_of(given: &Value) -> Result<Part, ContentError> {
     })
 }
 
-/// The refusal of a tool as an error of the protocol.
 fn refused(error: &ToolError) -> ContentError {
     let part = |name: &str| error.structured.as_ref()?.pointer(name);
     let message = part("/error/message").and_then(Value::as_str);
     let mut text = message.unwrap_or(&error.message).to_owned();
-    // The arguments that a refusal offers are those of the tool.
+    // A refusal's suggested arguments are those of the tool.
     let hints = part("/error/hints").and_then(Value::as_array);
     for hint in hints.into_iter().flatten().filter_map(Value::as_str) {
         text.push_str("; ");

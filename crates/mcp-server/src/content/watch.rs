@@ -1,4 +1,4 @@
-//! Looks for changes of a project's files while a client wants to hear of them.
+//! Watches a project's files while a client listens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,21 +11,18 @@ use tokio::time::Instant;
 use super::address::Place;
 use super::in_words;
 
-/// The least time between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// After each look, the watch pauses for this many times its duration: large projects must not keep a
-/// processor busy.
+/// Large projects must not keep a processor busy.
 const PAUSE_FACTOR: u32 = 20;
 
-/// News that a slow client may be behind.
+/// Queued news of a slow client.
 const BEHIND: usize = 256;
 
 pub(super) struct Watch {
     context: Arc<dyn ProjectContext>,
     tools: Arc<LazyTools>,
     sender: broadcast::Sender<News>,
-    /// Whether the task looks.
     looking: Mutex<bool>,
 }
 
@@ -39,7 +36,6 @@ impl Watch {
         }
     }
 
-    /// Hears of the changes after this moment.
     pub(super) async fn hear(self: &Arc<Self>) -> broadcast::Receiver<News> {
         let mut looking = self.looking.lock().await;
         let receiver = self.sender.subscribe();
@@ -51,7 +47,7 @@ impl Watch {
         receiver
     }
 
-    /// What the files are; `None` where that cannot be found out now.
+    /// `None` if unavailable now.
     async fn look(&self) -> Option<ProjectState> {
         match self.context.state().await {
             Ok(state) => Some(state),
@@ -105,7 +101,7 @@ impl Watch {
                 ProjectFile::Sources(connection, _) => {
                     has_new_list = true;
                     news.push(News::Changed(format!("ktx://source/{connection}/")));
-                    // What sources hide, their tables hide, too.
+                    // A hidden source also hides its tables.
                     news.push(News::Changed(format!("ktx://schema/{connection}")));
                 }
                 ProjectFile::Scan(connection, _) => {
@@ -118,12 +114,11 @@ impl Watch {
         }
         news.dedup();
         for one in news {
-            // Sending fails only if no one listens.
+            // Sending fails only without listeners.
             drop(self.sender.send(one));
         }
     }
 
-    /// What a change of `ktx.yaml` means.
     async fn reloaded(&self) -> Vec<News> {
         self.tools.forget();
         let line = match self.context.connections().await {

@@ -1,4 +1,4 @@
-//! The socket options of an accepted connection.
+//! Socket options of an accepted connection.
 
 use tokio::net::{TcpListener, TcpStream};
 

@@ -1,4 +1,4 @@
-//! The treatment of clients that owe the rest of a request.
+//! Clients that owe the rest of a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Watched;
 
-/// Returns the first line of the response to a client that sends this and no more.
+/// Returns the first line of the response.
 #[expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 async fn heard(bounds: Bounds, sent: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -32,7 +32,6 @@ async fn heard(bounds: Bounds, sent: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(sent.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    // The server closes the connection; how it does so does not matter.
     stream.read_to_end(&mut answer).await.unwrap_or_default();
     shutdown.cancel();
     served.await.unwrap();

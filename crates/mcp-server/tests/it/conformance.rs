@@ -1,4 +1,4 @@
-//! The official conformance suite against the fixture: what the bridge and the HTTP server do for any tools.
+//! The official conformance suite against the fixture.
 
 use ktx_mcp_bridge::{HttpTools, ServerIdentity};
 use ktx_mcp_server::{Access, HttpServer};
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fixture::offer;
 
-/// The scenarios that pass, each with the number of its checks. Lines are added, and none is taken away.
+/// With the number of checks. Lines are added, never removed.
 const PASSED: &str = "\
 server-initialize: 3
 server-session-lifecycle: 3
@@ -65,7 +65,7 @@ async fn the_official_suite_passes_over_the_fixture() {
         return;
     };
     let passed = lines.iter().filter_map(|line| line.strip_prefix("passed "));
-    // A scenario without checks says nothing.
+    // A scenario without checks proves nothing.
     let passed: Vec<&str> = passed.filter(|line| !line.ends_with(": 0")).collect();
     assert_eq!(
         passed,

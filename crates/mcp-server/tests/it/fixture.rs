@@ -1,5 +1,4 @@
-//! A server for the scenarios of the conformance suite that need tools, resources and prompts of certain names, on the
-//! same bridge and the same HTTP server as ktx.
+//! The tools, resources and prompts of the conformance suite, on ktx's bridge and HTTP server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +18,6 @@ use tokio::sync::broadcast;
 
 const STATIC: &str = "test://static-text";
 
-/// What the fixture offers.
 pub(crate) fn offer() -> Offer {
     Offer {
         tools: Arc::new(LazyTools::new(|| ToolSet::new(tools()))),
@@ -82,7 +80,6 @@ fn tools() -> Vec<ToolDescriptor> {
     tools
 }
 
-/// Reports three steps.
 struct Steps;
 
 #[async_trait]
@@ -213,7 +210,6 @@ impl ServerContent for Content {
     }
 
     async fn news(&self) -> broadcast::Receiver<News> {
-        // Nothing changes here.
         broadcast::channel(1).1
     }
 }

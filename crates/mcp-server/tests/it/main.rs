@@ -98,7 +98,7 @@ async fn a_call_opens_what_it_needs_and_no_more() {
         text.text,
         "page_not_found: there is no wiki page `revenue`\nhint: find pages with `wiki_search`"
     );
-    // After the page, a page with a near name or about these words is looked for.
+    // Then similar names and these words are searched.
     assert_eq!(
         context.seen(),
         ["connections", "page_paths", "page_paths", "pages", "search"]

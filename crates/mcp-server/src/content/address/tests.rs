@@ -1,4 +1,4 @@
-//! Every URI that is written is read back.
+//! URIs survive a round trip.
 
 use super::{Address, Place};
 
