@@ -1,4 +1,4 @@
-//! Exposes a tool set, and what a server offers beside it, over MCP.
+//! Serves a tool set and a server's content over MCP.
 #![expect(
     deprecated,
     reason = "the log is on its way out of the protocol, and clients use it"
@@ -38,13 +38,11 @@ use shapes::{
     contents, message, prompt, refused, resource, shown_by, template, texts, tool, typed,
 };
 
-/// Maximum number of concurrent calls; further ones wait.
 const RUNNING: usize = 16;
 
-/// The extension of clients that show pages of a server.
+/// The extension of clients that show a server's pages.
 const PAGES: &str = "io.modelcontextprotocol/ui";
 
-/// Methods that are answered if their parameters have the right shape.
 const KNOWN: [&str; 9] = [
     "initialize",
     "ping",
@@ -57,7 +55,6 @@ const KNOWN: [&str; 9] = [
     "completion/complete",
 ];
 
-/// Answers one client.
 #[derive(Clone)]
 pub(crate) struct Bridge {
     tools: Arc<LazyTools>,
@@ -66,7 +63,7 @@ pub(crate) struct Bridge {
     identity: Arc<ServerIdentity>,
     running: Arc<Semaphore>,
     session: Session,
-    /// Canceled when the clients of this bridge have left for good.
+    /// Canceled after the last client left.
     left: CancellationToken,
 }
 
@@ -83,7 +80,6 @@ impl Bridge {
         }
     }
 
-    /// Returns a bridge for a further client, who shares nothing but the tools and their room.
     pub(crate) fn for_another(&self) -> Self {
         Self {
             session: Session::new(),
@@ -96,7 +92,6 @@ impl Bridge {
         tools.map_err(|error| ErrorData::internal_error(shapes::unavailable(&error), None))
     }
 
-    /// What the server offers beside its tools; without it, the method of a request is unknown.
     fn content<M: rmcp::model::ConstString>(&self) -> Result<&Arc<dyn ServerContent>, ErrorData> {
         let content = self.content.as_ref();
         content.ok_or_else(ErrorData::method_not_found::<M>)
@@ -106,13 +101,11 @@ impl Bridge {
 /// Methods that the newer protocol no longer has.
 const REMOVED: [&str; 2] = ["initialize", "logging/setLevel"];
 
-/// Whether a request follows the protocol of 2026-07-28 or a newer one.
 fn is_newer(request: &RequestContext<RoleServer>) -> bool {
     let version = request.protocol_version();
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// What a request of the newer protocol says about the log; `None` for others.
 fn requested_level(request: &RequestContext<RoleServer>) -> Option<RequestedLevel> {
     is_newer(request).then(|| RequestedLevel(request.meta.log_level()))
 }
@@ -143,8 +136,7 @@ impl ServerHandler for Bridge {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        // If the tools cannot be created, none has this name; the listing and the call report the
-        // reason.
+        // The listing and the call report a failed creation.
         let tools = self.tools.get().ok()?;
         let known = tools.get(name)?;
         Some(tool(known, self.tools.listed(known)))
@@ -262,9 +254,8 @@ impl ServerHandler for Bridge {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let content = self.content::<SubscribeRequestMethod>()?;
-        // What cannot be read has no changes.
         content.read(&request.uri).await.map_err(refused)?;
-        // From here on changes are looked for, also if the client's first notification is still on its way.
+        // Starts watching before the client's first notification arrives.
         drop(content.news().await);
         let digest = digest(&**content, &request.uri).await;
         if self.session.watch(&request.uri, digest) {

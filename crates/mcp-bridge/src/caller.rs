@@ -1,4 +1,4 @@
-//! The client that waits for the answer to an HTTP request, as far as the server can know it.
+//! The client that waits for the answer to an HTTP request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rmcp::model::Extensions;
 use tokio_util::sync::CancellationToken;
 
-/// Travels with a request to the tool that it calls. Inert without HTTP.
+/// Inert without HTTP.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caller {
     gone: CancellationToken,
@@ -14,8 +14,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// `gone` is canceled when the client no longer waits for the answer; `has_called` is set when
-    /// a tool is called.
+    /// `gone` is canceled when the client stops waiting.
     pub(crate) fn new(gone: CancellationToken, has_called: Arc<AtomicBool>) -> Self {
         Self { gone, has_called }
     }
@@ -34,7 +33,6 @@ impl Caller {
         self.gone.is_cancelled()
     }
 
-    /// Waits until the client no longer waits for the answer.
     pub(crate) async fn gone(&self) {
         self.gone.cancelled().await;
     }

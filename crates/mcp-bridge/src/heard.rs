@@ -1,4 +1,4 @@
-//! Keeps a value alive while the answer to a request is being sent.
+//! Keeps a value alive until an HTTP answer is sent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -10,9 +10,8 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 use crate::http::HttpAnswer;
 
-/// What is held while an answer is being sent.
 pub trait Hearing: Send + Sync + Unpin + 'static {
-    /// The whole answer was handed to the connection.
+    /// The whole answer went to the connection.
     fn whole(&mut self) {}
 }
 
@@ -21,7 +20,7 @@ struct Heard<G> {
     held: G,
 }
 
-/// Holds a value until the client has received the whole answer, or has left.
+/// Until the client has the whole answer, or has left.
 pub fn until_heard(answer: HttpAnswer, held: impl Hearing) -> HttpAnswer {
     answer.map(|body| Heard { body, held }.boxed())
 }

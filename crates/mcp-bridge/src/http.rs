@@ -1,5 +1,4 @@
-//! The same tools over Streamable HTTP: sessions, messages and their answers. Access is checked
-//! before a request arrives here.
+//! The tools over Streamable HTTP. Access is checked before a request arrives here.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,19 +19,17 @@ use crate::heard::until_heard;
 use crate::serve::{Offer, ServerIdentity};
 use crate::sessions::{Doing, IDLE, Sessions};
 
-/// The longest message in bytes, as on standard input.
+/// Maximum length of a message in bytes, as on standard input.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// The code of an error about a session that is not there, as the official servers give it.
+/// For an unknown session, as in the official servers.
 const NO_SESSION: i32 = -32001;
 
-/// The code of an error that belongs to no message.
+/// For errors that belong to no message.
 const REFUSED: i32 = -32000;
 
-/// An answer to a request.
 pub type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
-/// The tools as one HTTP resource.
 #[derive(Clone)]
 pub struct HttpTools {
     service: StreamableHttpService<Bridge, LocalSessionManager>,
@@ -40,7 +37,7 @@ pub struct HttpTools {
 }
 
 impl HttpTools {
-    /// Serves this offer. `shutdown` ends all sessions and cancels running calls.
+    /// `shutdown` ends all sessions and cancels running calls.
     pub fn new(offer: Offer, identity: ServerIdentity, shutdown: CancellationToken) -> Self {
         let bridge = Bridge::new(offer, identity, CancellationToken::new());
         let mut manager = LocalSessionManager::default();
@@ -56,8 +53,7 @@ impl HttpTools {
         Self { service, sessions }
     }
 
-    /// Answers one request: a message, a stream to listen on, the end of a session. A client that
-    /// leaves before it has its answer cancels the call.
+    /// A client that leaves before it has its answer cancels the call.
     pub async fn answer<B>(&self, mut request: Request<B>) -> HttpAnswer
     where
         B: Body + Send + 'static,
@@ -100,7 +96,6 @@ fn session_of(headers: &HeaderMap) -> Option<String> {
     Some(id.to_str().ok()?.to_owned())
 }
 
-/// The answer of the protocol layer, its refusals as JSON-RPC errors.
 async fn in_protocol(answer: HttpAnswer) -> HttpAnswer {
     let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
     let kind = answer.headers().get(CONTENT_TYPE);
@@ -108,7 +103,6 @@ async fn in_protocol(answer: HttpAnswer) -> HttpAnswer {
         return answer;
     }
     let (mut head, body) = answer.into_parts();
-    // An infallible body.
     let text = body.collect().await.map(Collected::to_bytes);
     let text = text.unwrap_or_default();
     let refused = refusal(head.status, String::from_utf8_lossy(&text).trim());
@@ -117,7 +111,7 @@ async fn in_protocol(answer: HttpAnswer) -> HttpAnswer {
     Response::from_parts(head, body)
 }
 
-/// A refusal of a request as a JSON-RPC error: clients show its message.
+/// Returns a JSON-RPC error, whose message clients show.
 pub fn refusal(status: StatusCode, text: &str) -> HttpAnswer {
     let code = match status {
         StatusCode::BAD_REQUEST => ErrorCode::INVALID_REQUEST.0,
@@ -131,7 +125,6 @@ pub fn refusal(status: StatusCode, text: &str) -> HttpAnswer {
     response
 }
 
-/// An answer in plain text.
 pub fn plain(status: StatusCode, text: &str) -> HttpAnswer {
     let mut response = Response::new(Full::new(Bytes::from(text.to_owned())).boxed());
     *response.status_mut() = status;

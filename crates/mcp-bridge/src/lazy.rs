@@ -8,12 +8,10 @@ type Version = Box<dyn Fn() -> u64 + Send + Sync>;
 
 type Make = Box<dyn Fn() -> Result<ToolSet, ToolSetError> + Send + Sync>;
 
-/// A tool set, or how to create it. Schemas cost milliseconds, and the handshake needs none of
-/// them.
+/// A tool set created on demand: schemas cost milliseconds, and the handshake needs none.
 pub struct LazyTools {
     made: Mutex<Option<(u64, Made)>>,
     make: Make,
-    /// Grows when the tools must be created again.
     version: Version,
     list: fn(&ToolDescriptor) -> ListedTool,
 }
@@ -21,8 +19,7 @@ pub struct LazyTools {
 type Made = Result<Arc<ToolSet>, ToolSetError>;
 
 impl LazyTools {
-    /// Creates the tools with `make` at the first listing or call, and at the first one after each
-    /// [`Self::forget`].
+    /// Calls `make` on first use, and after [`Self::forget`].
     pub fn new(make: impl Fn() -> Result<ToolSet, ToolSetError> + Send + Sync + 'static) -> Self {
         Self {
             made: Mutex::default(),
@@ -32,7 +29,6 @@ impl LazyTools {
         }
     }
 
-    /// Creates the tools again whenever `version` has grown.
     #[must_use]
     pub fn renewed_by(self, version: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self {
@@ -41,23 +37,20 @@ impl LazyTools {
         }
     }
 
-    /// Lists each tool as `list` says.
     #[must_use]
     pub fn listed_by(self, list: fn(&ToolDescriptor) -> ListedTool) -> Self {
         Self { list, ..self }
     }
 
-    /// Forgets the tools, so that the next listing or call creates them again. Calls that run keep theirs.
+    /// Running calls keep their tools.
     pub fn forget(&self) {
         self.made().take();
     }
 
-    /// Returns a tool as the list shows it.
     pub(crate) fn listed(&self, tool: &ToolDescriptor) -> ListedTool {
         (self.list)(tool)
     }
 
-    /// Returns the tools, or why they are unavailable.
     pub(crate) fn get(&self) -> Made {
         let version = (self.version)();
         let mut made = self.made();

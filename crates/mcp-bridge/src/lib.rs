@@ -1,9 +1,8 @@
-//! Serves a given tool set, and what goes with it, over MCP, on any transport.
+//! Serves a given tool set and its content over MCP, on any transport.
 //!
-//! A tool's output reaches the client as `content[0].text` (its Markdown) and, unless both are long, as
-//! `structuredContent` (its data). A tool that fails, is unknown or got wrong arguments answers with `isError` and a
-//! readable text, because clients hide protocol errors from the model. This crate must never know
-//! which tools there are.
+//! A tool's output is `content[0].text` (its Markdown) and, unless both are long,
+//! `structuredContent` (its data). Every failure is a readable text with `isError`, because clients
+//! hide protocol errors from the model. This crate must never know which tools there are.
 
 mod bridge;
 mod caller;

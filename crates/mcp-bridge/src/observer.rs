@@ -1,34 +1,30 @@
-//! Who hears of the calls of tools.
+//! Observers of tool calls.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Hears of every call of a tool. Must return at once.
+/// Must return at once.
 pub trait CallObserver: Send + Sync {
-    /// A call has ended.
     fn ended(&self, call: &EndedCall<'_>);
 }
 
-/// A call that has ended. Observers never get its arguments or its result.
+/// Holds neither arguments nor result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedCall<'a> {
-    /// The tool; `None` if there is none of the name that was called.
+    /// `None` for an unknown tool.
     pub tool: Option<&'a str>,
     pub end: CallEnd,
     pub took: Duration,
 }
 
-/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnd {
     Answered,
     Refused,
-    /// The client canceled it or left.
     Cancelled,
 }
 
 impl CallEnd {
-    /// The word for it in logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -38,7 +34,7 @@ impl CallEnd {
     }
 }
 
-/// Reports a call when it is dropped, so that one whose task is aborted is reported, too.
+/// Reports on drop, even if the call's task was aborted.
 pub(crate) struct CallRecord {
     observer: Option<Arc<dyn CallObserver>>,
     tool: Option<String>,

@@ -5,7 +5,7 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc;
 
-/// Reports queued for a slow client; further ones are dropped.
+/// Further reports are dropped.
 const WAITING: usize = 64;
 
 #[derive(Debug, PartialEq)]
@@ -15,13 +15,12 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Sends the report, unless the client is gone.
     pub(crate) async fn send(self, peer: &Peer<RoleServer>, token: Option<&ProgressToken>) {
         if let Some(token) = token {
             let parameters = ProgressNotificationParam::new(token.clone(), self.fraction)
                 .with_total(1.0)
                 .with_message(self.message);
-            // The answer itself meets the same closed transport and ends the session.
+            // The answer meets the same closed transport and ends the session.
             drop(peer.notify_progress(parameters).await);
         }
     }
@@ -36,17 +35,15 @@ impl ProgressSink for ChannelSink {
             fraction,
             message: message.to_owned(),
         };
-        // Full means that the client is slow: progress is not worth waiting for.
+        // Progress is not worth waiting for a slow client.
         drop(self.0.try_send(report));
     }
 }
 
-/// The bridge's end of the channel.
 #[derive(Debug)]
 pub(crate) struct Reports(Option<mpsc::Receiver<Report>>);
 
 impl Reports {
-    /// For calls whose client wants no progress.
     pub(crate) const fn none() -> Self {
         Self(None)
     }
@@ -59,7 +56,6 @@ impl Reports {
     }
 
     pub(crate) fn try_next(&mut self) -> Option<Report> {
-        // Empty and closed both mean that there is none.
         self.0
             .as_mut()
             .and_then(|receiver| receiver.try_recv().ok())

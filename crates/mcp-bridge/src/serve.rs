@@ -12,27 +12,19 @@ use crate::lazy::LazyTools;
 use crate::observer::CallObserver;
 use crate::wire::Wire;
 
-/// The server's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerIdentity {
     /// The name by which clients key their settings.
     pub name: String,
-    /// The display name.
     pub title: String,
-    /// The version of the program.
     pub version: String,
-    /// Instructions for a model about the tools as a whole.
     pub instructions: String,
 }
 
-/// What a server offers.
 #[derive(Clone)]
 pub struct Offer {
-    /// The tools.
     pub tools: Arc<LazyTools>,
-    /// What goes with them; `None` for a server of tools alone.
     pub content: Option<Arc<dyn ServerContent>>,
-    /// Who hears of every call.
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
@@ -54,36 +46,28 @@ impl std::fmt::Debug for Offer {
     }
 }
 
-/// How a session ended normally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The client closed its side.
     InputClosed,
-    /// `shutdown` was canceled.
     Shutdown,
 }
 
-/// Why a session failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The first messages were not an MCP handshake.
     #[error("the MCP client did not begin a session")]
     Handshake {
-        /// The error of the protocol layer.
         #[source]
         source: Box<ServerInitializeError>,
     },
-    /// The session's task panicked or was aborted.
     #[error("the MCP session broke")]
     Session {
-        /// How the task ended.
         #[source]
         source: tokio::task::JoinError,
     },
 }
 
-/// Serves the tools on standard input and output until the client leaves or `shutdown` is canceled.
-/// No other code may write to standard output meanwhile.
+/// Serves until the client leaves or `shutdown` is canceled. No other code may write to standard
+/// output meanwhile.
 pub async fn serve_stdio(
     offer: Offer,
     identity: ServerIdentity,
@@ -100,7 +84,7 @@ pub async fn serve_stdio(
     .await
 }
 
-/// Serves the tools on any pair of byte streams, one JSON-RPC message per line.
+/// One JSON-RPC message per line.
 pub async fn serve_stream(
     offer: Offer,
     identity: ServerIdentity,
@@ -127,7 +111,7 @@ pub async fn serve_stream(
         Ok(QuitReason::Closed) => Ok(Ended::InputClosed),
         Ok(QuitReason::Cancelled) => Ok(Ended::Shutdown),
         Ok(QuitReason::JoinError(source)) | Err(source) => Err(ServeError::Session { source }),
-        // The enum is non-exhaustive; every other reason is a normal end too.
+        // The enum is non-exhaustive.
         Ok(_) => Ok(Ended::InputClosed),
     }
 }

@@ -1,4 +1,4 @@
-//! What a client has said about its session: how much of the log it wants, and which resources it watches.
+//! A session's log level and watched resources.
 #![expect(
     deprecated,
     reason = "the log is on its way out of the protocol, and clients use it"
@@ -21,13 +21,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::content::{News, ServerContent, Severity};
 
-/// The name under which clients show the lines.
 const LOGGER: &str = "ktx";
 
-/// Resources that one session may watch.
+/// Per session.
 const MOST_WATCHED: usize = 1_000;
 
-/// The levels, from the least to the most severe.
 const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Debug,
     LoggingLevel::Info,
@@ -39,7 +37,7 @@ const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Emergency,
 ];
 
-/// One session. Dropping the last copy ends the task that passes news on.
+/// Dropping the last copy ends the news task.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
     preferences: Arc<Preferences>,
@@ -49,12 +47,12 @@ pub(crate) struct Session {
 
 #[derive(Debug)]
 struct Preferences {
-    /// The index in [`LEVELS`] of the least severe line that the client wants.
+    /// The minimum, as an index in [`LEVELS`].
     level: AtomicU8,
     watched: Mutex<Watched>,
 }
 
-/// Resources by their URIs, each with the [`digest`] of what it was when the client last heard of it.
+/// URIs and the [`digest`] last seen by the client.
 type Watched = BTreeMap<String, u64>;
 
 impl Session {
@@ -74,7 +72,6 @@ impl Session {
         self.preferences.level.store(rank(level), Ordering::Relaxed);
     }
 
-    /// Watches a resource from its present state on; returns false if the session watches too many.
     pub(crate) fn watch(&self, uri: &str, digest: u64) -> bool {
         let mut watched = self.preferences.watched();
         watched.len() < MOST_WATCHED && {
@@ -87,13 +84,11 @@ impl Session {
         self.preferences.watched().remove(uri);
     }
 
-    /// Sends a line of the log, unless the client wants less. A request of the newer protocol says itself how much it
-    /// wants, and nothing means no lines.
+    /// Requests of the newer protocol carry their own level; none means no lines.
     pub(crate) async fn log(&self, peer: &Peer<RoleServer>, line: Line) {
         self.preferences.log(peer, line).await;
     }
 
-    /// Passes news on in the background until the session ends.
     pub(crate) fn hear(&self, content: Arc<dyn ServerContent>, peer: Peer<RoleServer>) {
         let (preferences, ended) = (Arc::clone(&self.preferences), self.ended.clone());
         let work = async move {
@@ -108,11 +103,11 @@ impl Session {
     }
 }
 
-/// Returns a number that differs when what a resource gives differs.
+/// Differs when a resource's answer differs.
 pub(crate) async fn digest(content: &dyn ServerContent, uri: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     match content.read(uri).await {
-        // Beyond its first part, a text shows in the address of the next one.
+        // Later parts show in the next part's address.
         Ok(texts) => texts.iter().for_each(|text| {
             text.uri.hash(&mut hasher);
             text.text.hash(&mut hasher);
@@ -122,7 +117,6 @@ pub(crate) async fn digest(content: &dyn ServerContent, uri: &str) -> u64 {
     hasher.finish()
 }
 
-/// Looks at the watched resources whose URIs begin with `prefix`, and returns those that have changed.
 async fn changed(content: &dyn ServerContent, prefix: &str, watched: &Watched) -> Watched {
     let mut changed = Watched::new();
     for (uri, before) in watched.iter().filter(|(uri, _)| uri.starts_with(prefix)) {
@@ -134,16 +128,13 @@ async fn changed(content: &dyn ServerContent, prefix: &str, watched: &Watched) -
     changed
 }
 
-/// One line of the log.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) level: LoggingLevel,
     pub(crate) data: Value,
-    /// The level that the request asks for; `None` where the session decides.
     pub(crate) requested: Option<RequestedLevel>,
 }
 
-/// What a request of the newer protocol says about the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestedLevel(pub(crate) Option<LoggingLevel>);
 
@@ -161,7 +152,6 @@ impl Preferences {
         if rank(line.level) >= least {
             let message = LoggingMessageNotificationParam::new(line.level, line.data);
             let message = message.with_logger(LOGGER);
-            // A client that is gone meets the end of its session elsewhere.
             drop(peer.notify_logging_message(message).await);
         }
     }
@@ -207,7 +197,6 @@ impl Preferences {
     }
 }
 
-/// Passes news on to a subscription until its client ends it.
 pub(crate) async fn listen(subscription: &SubscriptionContext, content: &dyn ServerContent) {
     let (accepted, sink) = (subscription.accepted(), subscription.sink());
     let mut news = content.news().await;
@@ -244,7 +233,7 @@ pub(crate) async fn listen(subscription: &SubscriptionContext, content: &dyn Ser
     }
 }
 
-/// The next news; `None` when there will be no more. After lost news, everything that is watched counts as changed.
+/// If news was lost, everything counts as changed.
 async fn next(news: &mut broadcast::Receiver<News>) -> Option<News> {
     match news.recv().await {
         Ok(one) => Some(one),

@@ -1,4 +1,4 @@
-//! The sessions over HTTP: their use, and which one is closed when there is no room.
+//! HTTP sessions: their use, and which one to close for a new one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,27 +13,21 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::Caller;
 use crate::heard::Hearing;
 
-/// Maximum number of sessions. One more closes the least valuable one.
 const MOST: usize = 256;
 
-/// The maximum idle time of a session: an agent that is used again the next morning begins a new
-/// one.
+/// An agent used again the next morning begins a new session.
 pub(crate) const IDLE: Duration = Duration::from_hours(8);
 
-/// The maximum idle time of a session without a tool call or a listener.
+/// Without a tool call or a listener.
 const UNUSED: Duration = Duration::from_mins(15);
 
-/// How long a client that has lost its connection may take to come back for the answer.
+/// Time to resume an answer after a disconnect.
 const ABSENCE: Duration = Duration::from_secs(1);
 
-/// What a request does in its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
-    /// Sends a message and waits for the answer.
     Asks,
-    /// Listens for messages of the server.
     Listens,
-    /// Reads on where a broken answer ended.
     Resumes,
 }
 
@@ -50,7 +44,7 @@ struct Use {
     last: Instant,
     has_called: Arc<AtomicBool>,
     end: CancellationToken,
-    /// Calls whose client has lost the connection to their answers and may come back.
+    /// Calls of disconnected clients.
     orphans: Vec<CancellationToken>,
 }
 
@@ -73,14 +67,12 @@ impl Use {
         }
     }
 
-    /// Returns whether the session can be closed without a loss.
     fn is_abandoned(&self, now: Instant) -> bool {
         let is_used = self.has_called.load(Ordering::Relaxed) || self.asks + self.listens > 0;
         !is_used && now.duration_since(self.last) >= UNUSED
     }
 
-    /// Returns the value of a session: lowest if it never called a tool, then without a listener;
-    /// among equals the one idle longest.
+    /// A tool call counts most, then a listener, then recent use.
     fn worth(&self) -> (bool, bool, Instant) {
         let has_called = self.has_called.load(Ordering::Relaxed);
         (has_called, self.listens > 0, self.last)
@@ -103,8 +95,6 @@ impl Sessions {
         self.uses().insert(id.into(), Use::new(Instant::now()));
     }
 
-    /// Records a request of a session until the visit is dropped. A request without a session is a
-    /// visit, too.
     pub(crate) fn visit(&self, id: Option<&str>, doing: Doing) -> Visit {
         let mut uses = self.uses();
         let known = id.and_then(|id| Some((Arc::from(id), uses.get_mut(id)?)));
@@ -121,14 +111,13 @@ impl Sessions {
         visit
     }
 
-    /// Ends running calls of a session that is about to be closed.
     pub(crate) fn end(&self, id: &str) {
         if let Some(used) = self.uses().remove(id) {
             used.end.cancel();
         }
     }
 
-    /// Ends the calls among these whose client has not come back.
+    /// Skips clients that have come back.
     fn give_up(&self, id: &str, calls: &[CancellationToken]) {
         if let Some(used) = self.uses().get_mut(id) {
             used.orphans.retain(|orphan| {
@@ -141,12 +130,12 @@ impl Sessions {
         }
     }
 
-    /// Makes room for one more session; returns false if all are busy.
+    /// False if all sessions are busy.
     pub(crate) async fn make_room(&self) -> bool {
         let open: Vec<Arc<str>> = self.manager.sessions.read().await.keys().cloned().collect();
         let (count, leaving) = {
             let mut uses = self.uses();
-            // Others have ended by themselves.
+            // Sessions also end by themselves.
             uses.retain(|id, _| open.contains(id));
             (open.len(), leaving(&uses, open.len(), Instant::now()))
         };
@@ -160,7 +149,6 @@ impl Sessions {
     }
 }
 
-/// Returns the sessions to close before one more begins, given the number of open ones.
 fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<str>> {
     let (abandoned, others): (Vec<_>, Vec<_>) =
         uses.iter().partition(|(_, used)| used.is_abandoned(now));
@@ -175,11 +163,10 @@ fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<
     leaving
 }
 
-/// A request, from its head to the end of its answer. Dropping it before that means that the client no longer waits,
-/// unless it comes back to its session soon and reads on.
+/// One request. If it is dropped before the whole answer, its calls are canceled unless the client
+/// soon resumes.
 pub(crate) struct Visit {
     gone: CancellationToken,
-    /// The calls whose answers the client reads.
     calls: Vec<CancellationToken>,
     has_called: Arc<AtomicBool>,
     is_whole: bool,

@@ -1,4 +1,4 @@
-//! Reads one JSON-RPC message per line; an invalid line is answered, and the session continues.
+//! Reads one JSON-RPC message per line; an invalid line gets an answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,38 +13,33 @@ use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-/// The longest line in bytes; a client that never ends its line must not fill the memory.
+/// In bytes: an endless line must not fill the memory.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// Messages that are read ahead of the session.
+/// Read ahead of the session.
 const WAITING: usize = 16;
 
-/// How long calls may still be answered after the end of the input: a script that has written all
-/// its questions closes its side at once. Slower calls have lost their caller.
+/// A script closes its side right after its last question.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// Writes to the client, one line at a time.
 #[derive(Clone)]
 struct Writer {
     open: Arc<Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
-    /// Ends a write that the client does not accept, so that it cannot block the end of the
-    /// session.
+    /// Ends a blocked write at the end of the session.
     closed: CancellationToken,
 }
 
-/// Both directions of a session.
 pub(crate) struct Wire {
     messages: mpsc::Receiver<Message>,
     writer: Writer,
-    /// Reads in its own task, so that an answer to a wrong line is written whole.
+    /// In its own task, so that an answer to a wrong line is written whole.
     _reader: AbortOnDropHandle<()>,
 }
 
 impl Wire {
-    /// Starts reading; `left` is canceled some time after the client has closed its side. Needs a
-    /// running runtime.
+    /// `left` is canceled some time after the client has closed its side. Needs a running runtime.
     pub(crate) fn new(
         reader: Box<dyn AsyncRead + Send + Unpin>,
         writer: Box<dyn AsyncWrite + Send + Unpin>,
@@ -91,7 +86,7 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// Passes messages on until the client leaves, the session ends or writing fails.
+/// Until the client leaves, the session ends or writing fails.
 async fn read(
     mut reader: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     session: mpsc::Sender<Message>,
@@ -125,7 +120,6 @@ enum Read {
     End,
 }
 
-/// Reads up to the next line feed. A line that is too long is discarded.
 async fn next_line(
     reader: &mut BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     line: &mut Vec<u8>,
@@ -157,10 +151,8 @@ async fn next_line(
 }
 
 enum Found {
-    /// A blank line, or an unknown notification.
     Nothing,
     Message(Box<Message>),
-    /// The answer to send.
     Wrong(Value),
 }
 
@@ -194,10 +186,8 @@ fn examine(line: &[u8]) -> Found {
         .to_owned();
     match (serde_json::from_value(value), id) {
         (Ok(message), _) => Found::Message(Box::new(message)),
-        // Answers and notifications get no answer.
         (Err(_), _) if is_answer => Found::Nothing,
         (Err(_), None) => Found::Nothing,
-        // The rest of the message is valid.
         (Err(_), Some(id)) => {
             let text = format!("the parameters of `{method}` have the wrong shape");
             Found::Wrong(refusal(ErrorCode::INVALID_PARAMS, &text, &id))
@@ -205,7 +195,7 @@ fn examine(line: &[u8]) -> Found {
     }
 }
 
-/// Returns why this is neither a request nor a notification; `None` if it is one.
+/// `None` for a request or a notification.
 fn wrong_shape(value: &Value) -> Option<&'static str> {
     if value.is_array() {
         return Some("batches are not supported, send one message a line");
@@ -234,7 +224,6 @@ fn refusal(code: ErrorCode, text: &str, id: &Value) -> Value {
 }
 
 impl Writer {
-    /// Writes one whole line, unless the session ends.
     async fn line(&self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
         let not_connected = || std::io::Error::from(std::io::ErrorKind::NotConnected);

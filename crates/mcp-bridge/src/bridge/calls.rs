@@ -1,4 +1,4 @@
-//! One call of a tool: its progress, its end, and a question to the user where several ways are meant.
+//! Runs one call of a tool and asks the user about ambiguities.
 #![expect(
     deprecated,
     reason = "the log is on its way out of the protocol, and clients use it"
@@ -22,7 +22,7 @@ use crate::observer::{CallEnd, CallRecord};
 use crate::progress::{Reports, channel};
 use crate::session::Line;
 
-/// A call that takes longer is worth a warning.
+/// Slower calls become warnings.
 const SLOW: Duration = Duration::from_secs(10);
 
 impl Bridge {
@@ -84,10 +84,10 @@ impl Bridge {
             progress,
         };
         let (tools, name) = (Arc::clone(tools), name.to_owned());
-        // In its own task, a panic of the tool becomes an answer instead of ending the server.
+        // A panic of the tool becomes an answer instead of ending the server.
         let running = Arc::clone(&self.running);
         let mut work = AbortOnDropHandle::new(tokio::spawn(async move {
-            // The semaphore is never closed; without a permit the call would run all the same.
+            // The semaphore is never closed.
             let _turn = running.acquire_owned().await;
             tools.call(&name, arguments, context).await
         }));
@@ -115,7 +115,6 @@ impl Bridge {
         })
     }
 
-    /// Writes the end of a call into the log of the client.
     async fn note(&self, tool: &str, record: &CallRecord, request: &RequestContext<RoleServer>) {
         let took = record.took();
         let level = if took >= SLOW {

@@ -1,4 +1,4 @@
-//! Turns a refusal that offers several options into a question to the user, if the client can ask one.
+//! Turns a refusal with several options into a question to the user.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,13 +13,11 @@ use serde_json::Value;
 
 use super::is_newer;
 
-/// How long a question may stay open. After that, the model gets the refusal.
+/// The time for an answer; after that, the model gets the refusal.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The one field of the form.
 const FIELD: &str = "choice";
 
-/// The codes of refusals that a person can settle: several joins, columns or measures fit.
 const AMBIGUOUS: [&str; 4] = [
     "ambiguous_join_path",
     "ambiguous_column",
@@ -27,19 +25,19 @@ const AMBIGUOUS: [&str; 4] = [
     "ambiguous_time_dimension",
 ];
 
-/// Asks the user to choose one of the options that a refusal offers, and returns its arguments; `None` if the refusal
-/// offers fewer than two, the client cannot ask, or the user does not choose.
+/// Returns `None` with fewer than two options, if the client cannot ask, or if the user does not
+/// choose.
 pub(super) async fn chosen(
     error: &ToolError,
     request: &RequestContext<RoleServer>,
 ) -> Option<Value> {
     let capabilities = request.client_capabilities()?;
     let form = capabilities.elicitation?;
-    // A client that names no mode of asking knows only forms.
+    // A client that names no mode of asking supports forms only.
     if form.form.is_none() && form.url.is_some() {
         return None;
     }
-    // The newer protocol lets no server ask in the middle of a call.
+    // The newer protocol lets no server ask during a call.
     if is_newer(request) {
         return None;
     }
@@ -71,7 +69,6 @@ pub(super) async fn chosen(
     options.get(content.get(FIELD)?.as_str()?).cloned()
 }
 
-/// The message of the refusal, which says what must be decided.
 fn question(error: &ToolError) -> String {
     let message = error.structured.as_ref();
     let message = message.and_then(|data| data.pointer("/error/message")?.as_str());
@@ -79,7 +76,7 @@ fn question(error: &ToolError) -> String {
     format!("ktx: {message}")
 }
 
-/// The arguments that an ambiguous refusal offers, each under the words that only it contains.
+/// Keyed by the texts that the options do not all share.
 fn options(error: &ToolError) -> Option<BTreeMap<String, Value>> {
     let error = error.structured.as_ref()?.get("error")?;
     let code = error.get("code")?.as_str()?;
@@ -105,7 +102,6 @@ fn options(error: &ToolError) -> Option<BTreeMap<String, Value>> {
     (options.len() > 1).then_some(options)
 }
 
-/// All texts of a value, in their order.
 fn leaves(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),

@@ -21,7 +21,7 @@ use crate::content::{
 pub(super) fn tool(descriptor: &ToolDescriptor, listed: ListedTool) -> Tool {
     let effect = descriptor.effect;
     let writes = effect == WriteEffect::Writes;
-    // Absent hints have the protocol's defaults; a tool that only reads destroys and repeats nothing.
+    // A read-only tool destroys and repeats nothing.
     let annotations = ToolAnnotations::from_raw(
         None,
         Some(!writes),
@@ -29,7 +29,7 @@ pub(super) fn tool(descriptor: &ToolDescriptor, listed: ListedTool) -> Tool {
         None,
         Some(false),
     );
-    // A tool with an output schema must always give structure, also where text says it in fewer tokens.
+    // A tool with an output schema must always return structure.
     Tool::new(
         descriptor.name.clone(),
         listed.description,
@@ -39,7 +39,6 @@ pub(super) fn tool(descriptor: &ToolDescriptor, listed: ListedTool) -> Tool {
     .with_annotations(annotations)
 }
 
-/// The tool with the page that shows its results.
 pub(super) fn shown_by(tool: Tool, uri: &str) -> Tool {
     let meta = object(&json!({ "ui": { "resourceUri": uri } }));
     tool.with_meta(MetaObject((*meta).clone()))
@@ -54,7 +53,7 @@ pub(super) fn unavailable(error: &ToolSetError) -> String {
     format!("the tools cannot be offered: {error}; this is a fault of the program")
 }
 
-/// The text, and the structure unless both are long: the same data twice would cost a model its context.
+/// Omits the structure if both are long: duplicates cost context.
 pub(super) fn success(output: ToolOutput) -> CallToolResult {
     let is_text_long = output.markdown.len() > LONGEST_TWICE;
     let is_long = |data: &Value| data.to_string().len() > LONGEST_TWICE;
@@ -124,7 +123,6 @@ pub(super) fn message(part: PromptPart) -> PromptMessage {
     PromptMessage::new(Role::User, content)
 }
 
-/// The arguments of a prompt, which are texts.
 pub(super) fn texts(arguments: Option<JsonObject>) -> Result<BTreeMap<String, String>, ErrorData> {
     let mut texts = BTreeMap::new();
     for (name, value) in arguments.unwrap_or_default() {

@@ -1,11 +1,10 @@
-//! The faces of a result on the wire.
+//! Results on the wire.
 
 use ktx_tool_descriptors::ToolOutput;
 use serde_json::{Value, json};
 
 use super::shapes::success;
 
-/// Data beyond 1 KB are sent once.
 #[test]
 fn a_long_result_is_text_or_structure() {
     let faces = |text: usize, data: usize| {

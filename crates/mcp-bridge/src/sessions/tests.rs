@@ -1,10 +1,9 @@
-//! Which sessions are closed when one more begins.
+//! Which sessions a new one closes.
 
 use super::*;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// A session last used this many minutes after `zero`.
 fn used(zero: Instant, minutes: u32, change: impl FnOnce(&mut Use)) -> Use {
     let mut used = Use::new(zero + MINUTE * minutes);
     change(&mut used);

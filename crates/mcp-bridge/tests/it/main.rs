@@ -1,4 +1,4 @@
-//! A tool set served to the official client and to raw JSON-RPC lines.
+//! The official client and raw JSON-RPC lines.
 #![expect(clippy::expect_used, reason = "test helpers fail the test")]
 
 mod session;

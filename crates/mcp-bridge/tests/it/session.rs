@@ -41,7 +41,6 @@ fn serve(tools: LazyTools, shutdown: &CancellationToken) -> (DuplexStream, Serve
     (ours, server)
 }
 
-/// A client that sends and receives lines.
 struct Lines {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
@@ -196,7 +195,6 @@ async fn every_failure_is_a_readable_result() {
         );
         errors.push(data.unwrap_or_default()["error"].take());
     }
-    // A refusal by the set of tools is given as data, too.
     let message = "Tool nope not found; available: crash, echo, fail, wait";
     let wrong = "/text: 1 is not of type \"string\"";
     assert_eq!(
@@ -336,8 +334,7 @@ async fn the_official_client_understands_it() {
     client.cancel().await.unwrap();
 }
 
-/// Lines that are not messages, with the id, the code and the beginning of the message of their
-/// answers.
+/// With id, code and message prefix of the answers.
 fn no_messages() -> Vec<(&'static str, Value, i32, &'static str)> {
     let refused = "Invalid request: ";
     vec![
@@ -412,7 +409,6 @@ fn no_messages() -> Vec<(&'static str, Value, i32, &'static str)> {
     ]
 }
 
-/// Invalid lines are answered as JSON-RPC 2.0 requires, and the session continues.
 #[tokio::test]
 async fn what_is_no_message_is_answered() {
     let (stream, _server) = start(&CancellationToken::new());
@@ -442,7 +438,7 @@ async fn what_is_no_message_is_answered() {
             "{shown}: {answer}"
         );
     }
-    // None of these is answered: blank lines, answers without a request, unknown notifications.
+    // Blank lines, answers without a request, unknown notifications.
     for line in [
         "",
         "  ",
@@ -460,7 +456,6 @@ async fn what_is_no_message_is_answered() {
     assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 8, "result": {}}));
 }
 
-/// An invalid line before the handshake does not end the session either.
 #[tokio::test]
 async fn a_session_begins_after_junk() {
     let (mut stream, _server) = start(&CancellationToken::new());
@@ -482,13 +477,13 @@ async fn a_session_begins_after_junk() {
     );
 }
 
-/// A client that has stopped reading does not block the end of the session.
+/// The client has stopped reading.
 #[tokio::test]
 async fn an_answer_that_nobody_takes_holds_up_nothing() {
     let shutdown = CancellationToken::new();
     let (stream, server) = start(&shutdown);
     let mut client = Lines::open(stream).await;
-    // Each answer repeats the method, so that together they exceed the pipe's capacity.
+    // Long enough to exceed the pipe's capacity.
     let method = "m".repeat(4000);
     for id in 1..=100 {
         let question = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});

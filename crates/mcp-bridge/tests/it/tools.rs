@@ -34,7 +34,6 @@ impl ToolHandler for Waits {
     }
 }
 
-/// `echo` answers with both forms and progress, `fail` fails, `crash` panics, `wait` waits forever.
 pub(crate) fn tools() -> ToolSet {
     let echo = handler_fn(|arguments: Value, context: CallContext| {
         context.progress.report(0.0, "Starting");
