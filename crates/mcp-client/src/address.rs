@@ -14,7 +14,6 @@ use crate::fault::{McpFault, root_cause};
 
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// A server that is reached over HTTP.
 pub(crate) struct Address {
     pub(crate) url: Url,
     pub(crate) headers: HashMap<HeaderName, HeaderValue>,
@@ -22,7 +21,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Checks an address and its headers. Plain HTTP is allowed for this machine only, because requests carry secrets.
+    /// Plain HTTP is allowed for this machine only, because requests carry secrets.
     pub(crate) fn new(
         server: &str,
         url: &Secret,
@@ -72,7 +71,7 @@ impl Address {
     }
 }
 
-/// Says why a transport failed, without addresses: they may hold secrets.
+/// Omits addresses, which can hold secrets.
 pub(crate) fn transport_cause(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         Some(StreamableHttpError::Client(error)) => match error.status() {

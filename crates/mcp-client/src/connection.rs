@@ -1,4 +1,4 @@
-//! An open connection, and the calls that go over it.
+//! An open connection and its calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,10 +21,8 @@ use crate::lines::Watched;
 use crate::result::shown;
 use crate::settings::MOST_MESSAGE_BYTES;
 
-/// Hears what a server says by itself.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Listener {
-    /// Whether the list of tools is another one than when it was read.
     pub(crate) has_changed: Arc<AtomicBool>,
 }
 
@@ -39,7 +37,6 @@ impl ClientHandler for Listener {
     }
 }
 
-/// What a call needs of a connection.
 pub(crate) struct Connection {
     pub(crate) server: String,
     pub(crate) peer: Peer<RoleClient>,
@@ -49,7 +46,6 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Says why a request failed.
     pub(crate) fn fault(&self, request: &str, error: &ServiceError) -> McpFault {
         if let Some(fault) = output_fault(&self.server, &self.watched, &self.redactor) {
             return fault;
@@ -87,7 +83,6 @@ impl Connection {
     }
 }
 
-/// The fault of a request that took too long.
 pub(crate) fn too_late(server: &str, request: &str, limit: Duration) -> McpFault {
     McpFault::new(
         server,
@@ -99,7 +94,6 @@ pub(crate) fn too_late(server: &str, request: &str, limit: Duration) -> McpFault
     )
 }
 
-/// The fault of a server whose output cannot be read.
 pub(crate) fn output_fault(
     server: &str,
     watched: &Watched,
@@ -130,17 +124,15 @@ pub(crate) fn output_fault(
     None
 }
 
-/// Calls one tool of a server.
 pub(crate) struct ForeignTool {
     pub(crate) connection: Arc<Connection>,
-    /// Its name on the server.
     pub(crate) name: String,
 }
 
 #[async_trait]
 impl ToolHandler for ForeignTool {
     async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError> {
-        // Dropping the request tells the server that ktx has stopped waiting.
+        // Tells the server that ktx has stopped waiting.
         drop(context);
         let connection = &self.connection;
         let mut request = CallToolRequestParams::new(self.name.clone());
@@ -168,7 +160,7 @@ impl ToolHandler for ForeignTool {
 }
 
 impl ForeignTool {
-    /// The server knows its secrets and may repeat them; the model and the log must not see them.
+    /// Servers know their secrets and can repeat them; the model and the log must not see them.
     fn redacted(&self, output: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
         let redactor = &self.connection.redactor;
         match output {

@@ -1,8 +1,7 @@
-//! Server-sent events, read in pieces and within bounds.
+//! Parses server-sent events within bounds.
 
 use crate::settings::MOST_MESSAGE_BYTES;
 
-/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerEvent {
     /// `message` if the event has no name.
@@ -10,15 +9,12 @@ pub(crate) struct ServerEvent {
     pub(crate) data: String,
 }
 
-/// An event is longer than a message may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// Collects pieces of a stream and gives its events.
 #[derive(Debug, Default)]
 pub(crate) struct EventReader {
     unread: Vec<u8>,
-    /// The lines of the event so far.
     name: Option<String>,
     data: Option<String>,
 }
@@ -28,7 +24,6 @@ impl EventReader {
         self.unread.extend_from_slice(bytes);
     }
 
-    /// The next event that is complete.
     pub(crate) fn next_event(&mut self) -> Result<Option<ServerEvent>, TooLong> {
         while let Some(at) = self.unread.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=at).collect();

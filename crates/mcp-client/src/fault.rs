@@ -1,19 +1,16 @@
-//! Why a server cannot be used: one message with its next step.
+//! Why a server cannot be used.
 
 use std::error::Error;
 
 use ktx_diagnostics::excerpt;
 use ktx_secrets::SecretError;
 
-/// Why a server cannot be used. Holds no secret.
+/// A failure and its next step. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the MCP server `{server}` {what}")]
 pub struct McpFault {
-    /// Its name in the agent file.
     pub server: String,
-    /// What it did or did not do.
     pub what: String,
-    /// What to do about it.
     pub hint: String,
 }
 
@@ -44,7 +41,7 @@ impl McpFault {
     }
 }
 
-/// The innermost cause of an error, which names neither an address nor a library.
+/// The innermost cause names neither an address nor a library.
 pub(crate) fn root_cause(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -55,7 +52,7 @@ pub(crate) fn root_cause(error: &dyn Error) -> String {
     text
 }
 
-/// A text of a server as a message quotes it: on one line, short.
+/// On one line, short.
 pub(crate) fn quoted(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     excerpt(&words.join(" ")).into_owned()

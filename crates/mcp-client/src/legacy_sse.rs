@@ -1,4 +1,4 @@
-//! The transport before Streamable HTTP: a stream of events from the server, a POST for each message to it.
+//! The older transport: an event stream from the server, a POST for each message to it.
 
 use reqwest::header::ACCEPT;
 use reqwest::{Client, RequestBuilder, Response, Url};
@@ -10,7 +10,6 @@ use crate::address::Address;
 use crate::events::{EventReader, ServerEvent};
 use crate::lines::Watched;
 
-/// Why the transport failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SseFault {
     #[error("the server could not be reached")]
@@ -25,7 +24,6 @@ pub(crate) enum SseFault {
     TooLong,
 }
 
-/// An open stream and where messages go.
 pub(crate) struct LegacySse {
     address: Address,
     endpoint: Url,
@@ -33,7 +31,7 @@ pub(crate) struct LegacySse {
 }
 
 impl LegacySse {
-    /// Opens the stream and waits for its first event, the address for messages.
+    /// The first event is the address for messages.
     pub(crate) async fn open(address: Address, watched: Watched) -> Result<Self, SseFault> {
         let request = address.client.get(address.url.clone());
         let request = request.header(ACCEPT, "text/event-stream");
@@ -85,7 +83,6 @@ struct EventStream {
 }
 
 impl EventStream {
-    /// The next event; none at the end of the stream.
     async fn next(&mut self) -> Result<Option<ServerEvent>, SseFault> {
         loop {
             match self.reader.next_event() {

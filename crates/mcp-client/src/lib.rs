@@ -1,7 +1,7 @@
-//! The tools of foreign MCP servers as descriptors: over stdio, Streamable HTTP and the older SSE transport.
+//! The tools of foreign MCP servers as descriptors: over stdio, Streamable HTTP and the older SSE.
 //!
-//! Everything that a server says is data of a stranger: bounded, named as such, and never trusted to decide
-//! anything unless the settings say so. This crate must not know sessions, or which tools are used.
+//! Server output is untrusted: bounded, labeled, and trusted for decisions only if the settings say
+//! so. This crate must not know sessions, or which tools are used.
 
 mod address;
 mod connection;

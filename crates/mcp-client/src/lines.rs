@@ -1,4 +1,4 @@
-//! The output of a child: lines of JSON within bounds.
+//! JSON lines of a child process, within bounds.
 
 use std::io;
 use std::pin::Pin;
@@ -9,24 +9,19 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::settings::MOST_MESSAGE_BYTES;
 
-/// The most lines that are not JSON: programs print a banner, servers do not.
+/// Programs print a banner, servers do not.
 const MOST_FOREIGN_LINES: usize = 100;
 
-/// Bytes kept of the first line that is not JSON.
+/// Bytes of the first line that is not JSON.
 const SHOWN: usize = 160;
 
-/// What was wrong with the output so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Output {
-    /// A line was longer than a message may be.
     pub(crate) is_too_long: bool,
-    /// Lines that are not JSON.
     pub(crate) foreign: usize,
-    /// The beginning of the first of them.
     pub(crate) first_foreign: Vec<u8>,
 }
 
-/// Shared with those who word the failure.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watched(Arc<Mutex<Output>>);
 
@@ -42,7 +37,6 @@ impl Watched {
         self.note(|output| output.is_too_long = true);
     }
 
-    /// Counts a message that is none.
     pub(crate) fn foreign(&self, message: &[u8]) {
         self.note(|output| {
             output.foreign += 1;
@@ -61,17 +55,14 @@ impl Watched {
 pub(crate) struct BoundedLines<R> {
     inner: R,
     watched: Watched,
-    /// Bytes of the current line.
     length: usize,
     line: Line,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// Nothing but white space so far.
     Blank,
     Json,
-    /// The first line that is not JSON.
     FirstForeign,
     Foreign,
 }

@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// The longest name of a tool, in bytes.
 const LONGEST: usize = 48;
 
-/// Hexadecimal digits of a hashed tail.
 const TAIL: usize = 8;
 
-/// Returns the name under which a tool of a server is offered: `mcp__<server>__<tool>`. A name that is too long or
-/// holds other characters than letters, digits, `_` and `-` ends with a hash of the whole name.
+/// Returns `mcp__<server>__<tool>`. A name that is too long or has other characters than letters,
+/// digits, `_` and `-` ends with a hash of the whole name.
 pub fn tool_name(server: &str, tool: &str) -> String {
     let whole = format!("mcp__{server}__{tool}");
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';

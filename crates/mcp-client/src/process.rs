@@ -1,4 +1,4 @@
-//! The child process of a server: its own environment and group, and an end with everything that it started.
+//! The child process and process group of a server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,16 +13,15 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// How long a server may take to end after its input was closed, and again after it was asked to end.
+/// Time to exit after the input closes, and again after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The end of its stderr that is kept, in bytes.
+/// In bytes, from the end of stderr.
 const COMPLAINTS: usize = 4 * 1024;
 
-/// Waits for the end of its input, which comes with the end of ktx, however that came; then kills its own group.
+/// Its input closes however ktx ends; then it kills its own group.
 const GUARD: &str = "read -r _; kill -KILL 0";
 
-/// A running server. Dropping it kills its whole group.
 pub(crate) struct ServerProcess {
     child: Child,
     /// The leader of the group. Until it is waited for, no other group gets its id.
@@ -31,13 +30,11 @@ pub(crate) struct ServerProcess {
     complaints: Complaints,
 }
 
-/// The standard streams of a server.
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
 }
 
-/// Starts a server whose environment is `variables` and nothing else.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate owns the processes of foreign servers"
@@ -96,7 +93,7 @@ pub(crate) fn start(
 }
 
 impl ServerProcess {
-    /// Ends the server: its input has been closed, it gets a moment, is asked, and then killed with its group.
+    /// Waits after the input closed, then sends SIGTERM, then SIGKILL to the group.
     pub(crate) async fn end(mut self) {
         if !self.has_ended(GRACE).await {
             if let Some(pid) = pid_of(&self.child) {
@@ -113,11 +110,10 @@ impl ServerProcess {
     }
 
     async fn has_ended(&mut self, limit: Duration) -> bool {
-        // The group's leader is the guard, so the id of the group stays taken when the child is reaped here.
+        // The guard leads the group, so the group's id stays taken when the child is reaped here.
         timeout(limit, self.child.wait()).await.is_ok()
     }
 
-    /// How it ended, if it does so within a moment, and the last line that it wrote on stderr.
     pub(crate) async fn epitaph(&mut self) -> Epitaph {
         let status = timeout(GRACE, self.child.wait()).await;
         let status = status.ok().and_then(Result::ok);
@@ -139,18 +135,15 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // After `end`, the guard was waited for, and its id may belong to another process.
+        // After `end`, the guard's id can belong to another process.
         if self.guard.id().is_some() {
             self.kill();
         }
     }
 }
 
-/// How a server ended.
 pub(crate) struct Epitaph {
-    /// Absent while it runs.
     pub(crate) status: Option<ExitStatus>,
-    /// The last line on stderr.
     pub(crate) complaint: Option<String>,
 }
 
@@ -164,7 +157,6 @@ fn told(result: rustix::io::Result<()>) {
     }
 }
 
-/// The end of what a server writes on stderr.
 struct Complaints {
     kept: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
@@ -186,7 +178,7 @@ impl Complaints {
         Self { kept, reader }
     }
 
-    /// Waits for the end of the stream, which a grandchild may hold open.
+    /// A grandchild can hold the stream open.
     async fn finish(&mut self) {
         if timeout(GRACE, &mut self.reader).await.is_err() {
             tracing::debug!("a server's stderr stays open after its end");

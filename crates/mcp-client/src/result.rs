@@ -1,4 +1,4 @@
-//! The result of a call as a model sees it: named as data of a stranger, and bounded.
+//! The bounded result of a call, labeled as foreign data.
 
 use ktx_tool_descriptors::{ToolError, ToolOutput, markdown_of};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
@@ -6,10 +6,8 @@ use serde_json::Value;
 
 use crate::settings::MOST_RESULT_BYTES;
 
-/// The longest error of a tool that is handed on, in bytes.
 const MOST_ERROR_BYTES: usize = 10_000;
 
-/// Returns what a model sees of a result.
 pub(crate) fn shown(server: &str, result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let is_error = result.is_error == Some(true);
     let mut text = result
@@ -44,7 +42,6 @@ fn is_short(data: &Value) -> bool {
     data.to_string().len() <= MOST_RESULT_BYTES
 }
 
-/// A block as text. A block of another type is named by its type and size.
 fn part(block: &ContentBlock) -> String {
     let left_out = |kind: &str, media: &str, encoded: &str| {
         format!(
@@ -68,7 +65,6 @@ fn part(block: &ContentBlock) -> String {
     }
 }
 
-/// At most `most` bytes of a text, and how long it was.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! A server from its start to its end, and the tools that it offers.
+//! A server from start to end, and its tools.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,35 +24,31 @@ use crate::settings::{
     Access, Annotations, MOST_MESSAGE_BYTES, MOST_TOOLS, Resolved, ServerSettings,
 };
 
-/// The request with which a session begins.
 const HANDSHAKE: &str = "initialize";
 
 const LIST: &str = "tools/list";
 
-/// How long a server may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// The longest description of a tool that is handed on, in characters.
+/// In characters.
 const LONGEST_DESCRIPTION: usize = 2_048;
 
-/// The largest schema of a tool, in bytes.
+/// In bytes.
 const MOST_SCHEMA_BYTES: usize = 64 * 1024;
 
-/// The tools of a server that its settings offer.
 #[derive(Debug)]
 pub struct Offer {
-    /// In the server's order.
     pub tools: Vec<ToolDescriptor>,
-    /// What people should know: patterns that fit no tool.
+    /// Patterns that fit no tool.
     pub warnings: Vec<String>,
 }
 
-/// A connected server. Dropping it kills its process with everything that it started.
+/// A connected server. Dropping it kills its process and the processes that it started.
 pub struct Server {
     settings: ServerSettings,
     service: RunningService<RoleClient, Listener>,
     connection: Arc<Connection>,
-    /// Absent for a server that is reached over HTTP.
+    /// Absent over HTTP.
     process: Option<ServerProcess>,
 }
 
@@ -65,10 +61,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Starts or reaches a server and begins a session with it.
-    ///
-    /// # Errors
-    /// What the server did instead, within its time limit. It leaves no process.
+    /// Begins a session. A failed start leaves no process.
     pub async fn start(resolved: Resolved) -> Result<Self, McpFault> {
         let watched = Watched::default();
         let mut process = None;
@@ -118,9 +111,6 @@ impl Server {
     }
 
     /// Reads the server's list of tools.
-    ///
-    /// # Errors
-    /// A list that does not come, is too long, or holds a tool that no model can be offered.
     pub async fn offer(&self) -> Result<Offer, McpFault> {
         self.service
             .service()
@@ -154,7 +144,6 @@ impl Server {
         Ok(Offer { tools, warnings })
     }
 
-    /// All pages of the list.
     async fn listed(&self) -> Result<Vec<Tool>, McpFault> {
         let mut tools = Vec::new();
         let mut cursor = None;
@@ -205,7 +194,7 @@ impl Server {
             title: tool.title.clone().unwrap_or_else(|| tool.name.to_string()),
             description: format!("(Described by the MCP server `{server}`.) {words}"),
             input_schema: schema,
-            // What comes is shown, whether it fits the server's own schema or not.
+            // Results are shown even if they violate the server's own schema.
             output_schema: None,
             effect: self.effect(tool),
             handler: Arc::new(ForeignTool {
@@ -227,12 +216,10 @@ impl Server {
         }
     }
 
-    /// Whether the tools have to be read again: the server says that its list has changed.
     pub fn has_changed(&self) -> bool {
         self.service.service().has_changed.load(Ordering::Acquire)
     }
 
-    /// Whether the server has ended by itself.
     pub fn is_closed(&self) -> bool {
         self.service.is_closed()
     }
@@ -248,14 +235,12 @@ impl Server {
     }
 }
 
-/// Why a session did not begin.
 enum Refusal {
     Settings(McpFault),
     Handshake(Box<ClientInitializeError>),
 }
 
-/// Opens the transport and shakes hands. A started process is put into `process` at once, so that it is ended
-/// whatever happens.
+/// Puts a started process into `process` at once, so that the caller can end it after a failure.
 async fn begin(
     resolved: &Resolved,
     watched: &Watched,

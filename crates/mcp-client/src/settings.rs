@@ -1,4 +1,4 @@
-//! How a server is reached, as an agent file says it, and the same with every secret looked up.
+//! The settings of a server, before and after secrets are looked up.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,39 +9,32 @@ use ktx_tool_descriptors::matches_name;
 
 use crate::fault::McpFault;
 
-/// The longest message of a server, in bytes; a longer one ends the connection.
+/// Maximum length of a message in bytes; a longer one ends the connection.
 pub const MOST_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 
-/// The longest result of a call that is handed on, in bytes; the rest is cut off, and the result says so.
+/// Maximum length of a result in bytes; the rest is cut off, and the result says so.
 pub const MOST_RESULT_BYTES: usize = 200_000;
 
-/// The most tools of one server.
 pub const MOST_TOOLS: usize = 128;
 
-/// The longest name of a server, in bytes: the names of its tools begin with it, and rules name them by it.
+/// In bytes. Tool names begin with it.
 const LONGEST_NAME: usize = 32;
 
-/// The variables of ktx that a server gets.
 const INHERITED: [&str; 2] = ["PATH", "HOME"];
 
-/// A server as it is written: values of `env`, `headers` and `url` may be references (`env:NAME`, `file:PATH`) or
-/// hold `${NAME}`.
+/// `env`, `headers` and `url` can be references (`env:NAME`, `file:PATH`) or contain `${NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// The second part of the names of its tools.
+    /// The second part of tool names.
     pub name: String,
     pub transport: Transport,
-    /// Patterns of the tools that are offered.
     pub include: Vec<String>,
-    /// Patterns of those that are not.
     pub exclude: Vec<String>,
-    /// The limit of one request.
     pub request_timeout: Duration,
-    /// Whether a server is believed that a tool only reads.
     pub annotations: Annotations,
 }
 
-/// Whether a server is believed when it says that a tool only reads.
+/// Whether ktx believes a server that calls a tool read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Annotations {
     /// Every tool counts as writing.
@@ -49,25 +42,21 @@ pub enum Annotations {
     Trusted,
 }
 
-/// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
-    /// A child process that speaks on its standard streams.
     Stdio {
-        /// A name on the `PATH`, or a path that starts at `folder`.
+        /// A name on the `PATH`, or a path relative to `folder`.
         command: String,
         args: Vec<String>,
-        /// Its variables besides `PATH` and `HOME`.
+        /// Besides `PATH` and `HOME`.
         env: BTreeMap<String, String>,
-        /// The folder that it runs in.
         folder: PathBuf,
     },
-    /// Streamable HTTP.
     Http {
         url: String,
         headers: BTreeMap<String, String>,
     },
-    /// HTTP with server-sent events, as before 2025.
+    /// Server-sent events over HTTP, as before 2025.
     Sse {
         url: String,
         headers: BTreeMap<String, String>,
@@ -75,10 +64,10 @@ pub enum Transport {
 }
 
 impl ServerSettings {
-    /// Looks every reference up.
+    /// Looks up every reference.
     ///
     /// # Errors
-    /// The first reference without a value, named by the key that holds it; a name that is too long.
+    /// A reference without a value, by its key; a name that is too long.
     pub fn resolve(&self, source: &dyn SecretSource) -> Result<Resolved, McpFault> {
         if self.name.len() > LONGEST_NAME {
             return Err(McpFault::new(
@@ -136,18 +125,15 @@ impl ServerSettings {
         })
     }
 
-    /// Whether a tool of the server is offered.
     pub(crate) fn offers(&self, tool: &str) -> bool {
         let fits = |patterns: &[String]| patterns.iter().any(|it| matches_name(it, tool));
         fits(&self.include) && !fits(&self.exclude)
     }
 }
 
-/// A server whose references have been looked up. Holds secrets.
 pub struct Resolved {
     pub(crate) settings: ServerSettings,
     pub(crate) access: Access,
-    /// Knows every looked-up value.
     pub(crate) redactor: Redactor,
 }
 
@@ -159,12 +145,10 @@ impl std::fmt::Debug for Resolved {
     }
 }
 
-/// [`Transport`] with its values.
 pub(crate) enum Access {
     Stdio {
         command: String,
         args: Vec<String>,
-        /// The whole environment.
         variables: BTreeMap<String, Secret>,
         folder: PathBuf,
     },
@@ -178,8 +162,7 @@ pub(crate) enum Access {
     },
 }
 
-/// The value of a text: that of a reference, or the text with each `${NAME}` replaced. Looked-up values are secrets
-/// for the redactor, written ones are not.
+/// The redactor learns looked-up values, not written ones.
 fn value_of(
     text: &str,
     source: &dyn SecretSource,

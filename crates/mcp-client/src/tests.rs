@@ -1,4 +1,4 @@
-//! Servers that behave and servers that do not.
+//! Well-behaved and broken servers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use crate::events::{EventReader, TooLong};
 use crate::{Annotations, McpFault, Offer, Server, ServerSettings, Transport, tool_name};
 
-/// The environment and the files of a test.
 struct TestVariables(BTreeMap<String, String>);
 
 impl SecretSource for TestVariables {
@@ -63,7 +62,7 @@ fn settings(transport: Transport) -> ServerSettings {
     }
 }
 
-/// The fake as a child that behaves like this; `mark` tells its processes from others.
+/// `mark` identifies its processes.
 fn stdio(behavior: &str, mark: &str) -> ServerSettings {
     let env = [("TOKEN", "Bearer ${JIRA_TOKEN}"), ("MARK", mark)];
     settings(Transport::Stdio {
@@ -102,7 +101,6 @@ async fn call(offer: &Offer, tool: &str, arguments: Value) -> Result<String, Str
     output.map(text).map_err(|error| error.message)
 }
 
-/// Processes whose environment holds the mark.
 fn marked(mark: &str) -> usize {
     let variable = format!("MARK={mark}");
     let holds = |entry: &std::fs::DirEntry| {
@@ -122,7 +120,7 @@ fn told(fault: &McpFault) -> String {
     format!("{fault}\nhint: {}", fault.hint)
 }
 
-/// KODE-68: the same tools over every transport, the excluded ones absent, and nothing left at the end.
+/// KODE-68.
 #[tokio::test]
 async fn takes_tools_over_every_transport() {
     let streamable = HttpServer::start(Style::Streamable).unwrap();
@@ -165,7 +163,6 @@ async fn takes_tools_over_every_transport() {
     }
 }
 
-/// The server sees PATH, HOME and what `env` names: no key of ktx.
 #[tokio::test]
 async fn a_child_sees_only_its_own_variables() {
     let server = start(&stdio("good", "own-variables")).await.unwrap();
@@ -179,7 +176,6 @@ async fn a_child_sees_only_its_own_variables() {
     server.close().await;
 }
 
-/// A trusted server has tools that read; a warning names patterns that fit no tool.
 #[tokio::test]
 async fn a_server_is_believed_only_if_the_file_says_so() {
     let mut settings = stdio("good", "trusted");
@@ -197,7 +193,6 @@ async fn a_server_is_believed_only_if_the_file_says_so() {
     server.close().await;
 }
 
-/// A long result is cut and says so; a call that takes too long and a refused one are errors for the model.
 #[tokio::test]
 async fn results_are_bounded() {
     let mut settings = stdio("good", "bounded");
@@ -234,7 +229,6 @@ async fn results_are_bounded() {
     server.close().await;
 }
 
-/// A server may change its tools; they are read again when they are wanted.
 #[tokio::test]
 async fn a_changed_list_is_noticed() {
     let mut settings = stdio("good", "changed");
@@ -254,7 +248,6 @@ async fn a_changed_list_is_noticed() {
     server.close().await;
 }
 
-/// One message with its next step for each server that is none.
 #[tokio::test]
 async fn says_why_a_server_cannot_be_used() {
     let mut said = Vec::new();
@@ -321,7 +314,7 @@ async fn says_why_a_server_cannot_be_used() {
     assert_eq!(marked("unusable"), 0);
 }
 
-/// A server that ends with neither its input nor a signal to it is killed with what it started.
+/// The server ignores both the end of its input and the signal.
 #[tokio::test]
 async fn leaves_no_child() {
     for (mark, way) in [("closed", true), ("dropped", false)] {
