@@ -1,29 +1,22 @@
-//! Patterns for calls: names of tools and values of arguments.
+//! Patterns for tool names and argument values.
 
 use regex::Regex;
 use serde_json::{Number, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The expected value of an argument.
 #[derive(Debug, Clone)]
 pub enum ArgumentMatcher {
     /// Numbers are equal by value; `true` is not 1.
     Literal(Value),
     /// Ignores case, spaces, `,` and `_`; compares numbers and percentages by value.
     Fuzzy(String),
-    /// Must match the whole text.
     Pattern(WholeText),
 }
 
-/// A regular expression that must match the whole text.
 #[derive(Debug, Clone)]
 pub struct WholeText(Regex);
 
 impl WholeText {
-    /// Compiles `pattern`.
-    ///
-    /// # Errors
-    /// That of the regular expression.
     pub fn compile(pattern: &str) -> Result<Self, regex::Error> {
         // The pattern alone first: the group must not make `a)|(b` valid.
         Regex::new(pattern)?;
@@ -41,7 +34,6 @@ impl ArgumentMatcher {
     }
 }
 
-/// A string unchanged, anything else as JSON.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

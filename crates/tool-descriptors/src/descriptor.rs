@@ -9,23 +9,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ToolOutput;
 
-/// Whether a tool changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteEffect {
-    /// Only reads; calls may run in parallel.
     ReadOnly,
-    /// Only reads, and gives the same answer to the same call.
+    /// Gives the same answer to the same call.
     Idempotent,
     Writes,
 }
 
-/// Why a call failed, in words for a model or a user.
+/// A readable failure of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
     /// The failure and an alternative. Never holds secrets.
     pub message: String,
-    /// The same as data, for clients that show data to their model.
+    /// For clients that show data to their model.
     pub structured: Option<Value>,
 }
 
@@ -33,7 +31,6 @@ pub struct ToolError {
 pub struct NextSteps {
     /// Imperatives, most useful first.
     pub hints: Vec<String>,
-    /// Whole arguments with which the call works.
     pub suggestions: Vec<Value>,
 }
 
@@ -45,8 +42,7 @@ impl ToolError {
         }
     }
 
-    /// The text has each next step on a separate line; the data are `{error: {code, message, hints,
-    /// suggestions}}`.
+    /// Each step on its own line; the data are `{error: {code, message, hints, suggestions}}`.
     pub fn with_steps(code: &str, message: &str, text: &str, steps: &NextSteps) -> Self {
         let mut text = text.to_owned();
         for hint in &steps.hints {
@@ -72,17 +68,15 @@ impl ToolError {
         }
     }
 
-    /// A crashed tool has the same error on every backend.
+    /// The same error on every backend.
     pub fn broke_down() -> Self {
         Self::new("the tool failed inside; do not call it again with the same arguments")
     }
 
-    /// Truncated arguments have the same error on every backend.
     pub fn cut_arguments() -> Self {
         Self::new("the arguments are not a complete JSON object; send the call again")
     }
 
-    /// A timeout has the same error on every backend.
     pub fn too_late(limit: Duration) -> Self {
         Self::new(format!(
             "the call took longer than {} s and was stopped",
@@ -92,7 +86,7 @@ impl ToolError {
 }
 
 pub trait ProgressSink: Send + Sync {
-    /// `fraction` is between 0 and 1; `message` is a short line for display.
+    /// `fraction` is between 0 and 1.
     fn report(&self, fraction: f64, message: &str);
 }
 
@@ -105,15 +99,14 @@ impl ProgressSink for NoProgress {
 
 #[derive(Clone)]
 pub struct CallContext {
-    /// The caller's id of this call, such as the model's tool-use id.
+    /// Such as the model's tool-use id.
     pub call_id: String,
-    /// Cancelled when the caller no longer wants the answer.
+    /// Canceled when the caller no longer wants the answer.
     pub cancel: CancellationToken,
     pub progress: Arc<dyn ProgressSink>,
 }
 
 impl CallContext {
-    /// A context without progress that is never cancelled.
     pub fn detached(call_id: impl Into<String>) -> Self {
         Self {
             call_id: call_id.into(),
@@ -131,24 +124,21 @@ impl std::fmt::Debug for CallContext {
     }
 }
 
-/// Arguments are valid under the tool's schema.
 #[async_trait]
 pub trait ToolHandler: Send + Sync {
     async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError>;
 
-    /// Similar arguments with which a call works, for a refusal to offer; by default the arguments
-    /// themselves, unless the tool knows that it refuses them.
+    /// Returns similar arguments that work, for a refusal to offer.
     async fn workable(&self, arguments: Value) -> Vec<Value> {
         vec![arguments]
     }
 
-    /// Returns what a model should know to use the tool well and what is too long for its description. An agent reads it
-    /// once, in its instructions (KODE-65).
+    /// Returns notes that are too long for the description; an agent reads them once (KODE-65).
     fn manual(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the files that the tool has shown and that others have changed since, each change once (KODE-67).
+    /// Returns shown files that others changed since, each change once (KODE-67).
     fn changed_files(&self) -> Vec<String> {
         Vec::new()
     }
@@ -166,7 +156,7 @@ where
     }
 }
 
-/// The function answers at once.
+/// Wraps a synchronous function.
 pub fn handler_fn<F>(function: F) -> Arc<dyn ToolHandler>
 where
     F: Fn(Value, CallContext) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -179,13 +169,10 @@ where
 pub struct ToolDescriptor {
     /// `[A-Za-z0-9_-]`, at most 48 characters so that every backend's prefix fits.
     pub name: String,
-    /// The name for display.
     pub title: String,
-    /// The description for a model; at most 2 048 characters reach every backend.
     pub description: String,
-    /// The root must be an object, which is checked when a set is built.
+    /// Its root must be an object.
     pub input_schema: Value,
-    /// The schema of `structured`, if the tool has one.
     pub output_schema: Option<Value>,
     pub effect: WriteEffect,
     pub handler: Arc<dyn ToolHandler>,

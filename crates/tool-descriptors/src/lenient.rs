@@ -1,15 +1,13 @@
-//! Converts arguments that differ from the schema in form and can only mean one thing.
+//! Converts arguments that can only mean one thing to the form of the schema.
 
 use serde_json::{Map, Number, Value};
 
 use crate::properties::{meant, same_text};
 
-/// Keywords with alternative branches.
 const ALTERNATIVES: [&str; 2] = ["anyOf", "oneOf"];
 
-/// Converts arguments to the form of the schema: `"5"` becomes 5 where only an integer fits, a text
-/// or an object becomes a list of one where only a list fits, and another spelling of a name
-/// becomes the name. Everything else stays unchanged, so that validation reports it.
+/// Turns `"5"` into 5 where only an integer fits, a value into a list of one where only a list
+/// fits, and a misspelled name into the name. Validation reports everything else.
 pub(crate) fn normalized(schema: &Value, value: Value) -> Value {
     match value {
         Value::Object(object) if accepts(schema, "object") => match object_branch(schema) {
@@ -33,7 +31,6 @@ pub(crate) fn normalized(schema: &Value, value: Value) -> Value {
     }
 }
 
-/// Converts a text that can have only one meaning.
 fn of_text(schema: &Value, text: String) -> Value {
     if text.trim().is_empty() && accepts(schema, "null") && is_typed(schema) {
         return Value::Null;
@@ -81,12 +78,10 @@ fn fits(schema: &Value, value: &Value) -> bool {
     is_typed(schema) && accepts(schema, kind)
 }
 
-/// A schema without a type accepts every value unchanged.
 fn is_typed(schema: &Value) -> bool {
     schema.get("type").is_some() || branches(schema).is_some()
 }
 
-/// The listed values of a schema, without `null`.
 pub(crate) fn choices(schema: &Value) -> Option<Vec<&str>> {
     if let Some(listed) = schema.get("enum").and_then(Value::as_array) {
         return listed.iter().map(Value::as_str).collect();
@@ -103,8 +98,7 @@ pub(crate) fn choices(schema: &Value) -> Option<Vec<&str>> {
     Some(found)
 }
 
-/// The schema of everything that a call accepts: integers also as text, and one text instead of a
-/// list of texts.
+/// Also accepts integers as text, and one text instead of a list.
 pub fn accepted_schema(schema: &Value) -> Value {
     match schema {
         Value::Object(object) => {
@@ -128,7 +122,7 @@ pub fn accepted_schema(schema: &Value) -> Value {
     }
 }
 
-/// Adds `string` after the usual type, which stays first.
+/// The usual type stays first.
 fn add_text(kind: &mut Value) {
     let mut kinds = match kind.take() {
         Value::Array(kinds) => kinds,
@@ -149,7 +143,7 @@ fn properties(schema: &Value, object: Map<String, Value>) -> Map<String, Value> 
             Some((name, _)) => Some(name.as_str()),
             None => meant(known, &given, &key),
         };
-        // If an argument has two spellings, the second one stays unknown.
+        // The second spelling of an argument stays unknown.
         if let Some(name) = name.filter(|name| !read.contains_key(*name)) {
             let property = known.get(name).unwrap_or(&Value::Null);
             read.insert(name.to_owned(), normalized(property, value));
@@ -160,7 +154,6 @@ fn properties(schema: &Value, object: Map<String, Value>) -> Map<String, Value> 
     read
 }
 
-/// A list of this value, if the schema wants a list whose items may have its type.
 fn listed(schema: &Value, value: Value) -> Value {
     let kind = if value.is_string() {
         "string"
@@ -184,7 +177,7 @@ fn whole_number(schema: &Value, text: &str) -> Option<Number> {
         .ok()
 }
 
-/// Converts `5.0` to `5`: some clients write every number with a decimal point.
+/// Some clients write every number with a decimal point.
 fn without_fraction(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return None;
@@ -213,13 +206,11 @@ pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
         .and_then(Value::as_array)
 }
 
-/// `None` if a list does not fit or may hold anything.
 pub(crate) fn list_items(schema: &Value) -> Option<&Value> {
     let is_list = accepts(schema, "array") && schema.get("type").is_some();
     schema.get("items").filter(|_| is_list)
 }
 
-/// The schema itself, or its only branch for objects.
 pub(crate) fn object_branch(schema: &Value) -> Option<&Value> {
     let Some(branches) = branches(schema) else {
         return Some(schema);

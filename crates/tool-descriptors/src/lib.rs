@@ -1,7 +1,7 @@
 //! Tools as data: name, description, object schema, and what a call returns.
 //!
-//! A model sees a result's `markdown` only; `structured` stays inside the process (KTX-54). This
-//! crate must never know any LLM, any MCP, any domain.
+//! A model sees only `markdown`; `structured` stays inside the process (KTX-54). This crate must
+//! never know any LLM, MCP or domain.
 
 mod argument;
 mod descriptor;

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use crate::ToolDescriptor;
 
-/// The listed form of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedTool {
     pub description: String,
@@ -13,7 +12,7 @@ pub struct ListedTool {
 }
 
 impl ListedTool {
-    /// Lists a tool with all its arguments. A schema that names its dialect of JSON Schema is listed as it is.
+    /// A schema that names its JSON Schema dialect is listed as it is.
     pub fn of(tool: &ToolDescriptor) -> Self {
         let schema = &tool.input_schema;
         Self {
@@ -26,8 +25,7 @@ impl ListedTool {
         }
     }
 
-    /// Lists a tool with another description and only these arguments, each in its shortest form and
-    /// without a description.
+    /// Lists only these arguments, in their shortest form.
     pub fn abridged(tool: &ToolDescriptor, description: &str, arguments: &[&str]) -> Self {
         let mut input_schema = compact(&tool.input_schema, Forms::Shortest);
         let properties = input_schema
@@ -43,8 +41,7 @@ impl ListedTool {
     }
 }
 
-/// Keywords that a reader of the list does not need: a call that violates one gets an answer that
-/// says so.
+/// A call that violates one gets an answer that explains it.
 const UNLISTED: [&str; 10] = [
     "additionalProperties",
     "default",
@@ -64,12 +61,10 @@ pub const SHARED: &str = "x-shared";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forms {
     All,
-    /// A text, if a text is accepted.
     Shortest,
 }
 
-/// Each argument in its usual form, with its values and the first sentence of its description. A
-/// call accepts other forms as well.
+/// Keeps usual forms, values and first sentences.
 pub fn listed_schema(schema: &Value) -> Value {
     let mut listed = compact(schema, Forms::All);
     let described = schema.get("properties").and_then(Value::as_object);
@@ -85,7 +80,7 @@ pub fn listed_schema(schema: &Value) -> Value {
     listed
 }
 
-/// Removes the keywords that only ktx reads, for programs that accept plain JSON Schema only.
+/// Removes the keywords that only ktx reads.
 pub fn plain_schema(schema: &Value) -> Value {
     match schema {
         Value::Object(object) => {
@@ -98,7 +93,7 @@ pub fn plain_schema(schema: &Value) -> Value {
     }
 }
 
-/// Removes descriptions, and branches that mean the same in another form.
+/// Removes descriptions and equivalent branches.
 fn compact(schema: &Value, forms: Forms) -> Value {
     let Value::Object(whole) = schema else {
         return schema.clone();
@@ -134,14 +129,13 @@ fn compact(schema: &Value, forms: Forms) -> Value {
     Value::Object(listed)
 }
 
-/// The values of a schema that only lists constants.
 fn constants(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     let choices = schema.get("oneOf")?.as_array()?;
     let each = choices.iter().map(|choice| choice.get("const").cloned());
     each.collect()
 }
 
-/// The compacted alternatives of a schema without `null`, because callers omit an argument instead.
+/// Without `null`, because callers omit an argument instead.
 fn alternatives(schema: &Map<String, Value>, forms: Forms) -> Option<Vec<Value>> {
     let branches = schema.get("anyOf")?.as_array()?;
     let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
@@ -149,7 +143,7 @@ fn alternatives(schema: &Map<String, Value>, forms: Forms) -> Option<Vec<Value>>
     Some(meant.map(|branch| compact(branch, forms)).collect())
 }
 
-/// One schema for a text or an object: the keywords of objects do not apply to texts.
+/// The keywords of objects do not apply to texts.
 fn merged(branches: &[Value]) -> Value {
     let mut kinds = Vec::new();
     let mut merged = Map::new();
@@ -177,7 +171,6 @@ fn without_null(kinds: &[Value]) -> Value {
     }
 }
 
-/// The sentence has no full stop.
 pub(crate) fn first_sentence(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");

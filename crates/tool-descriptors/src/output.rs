@@ -4,19 +4,18 @@ use serde_json::Value;
 
 use crate::render::markdown_of;
 
-/// In bytes. Clients get a longer result only once, not both as text and as structure.
+/// In bytes. Clients get a longer result only once, not as both text and structure.
 pub const LONGEST_TWICE: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// What a model sees.
     pub markdown: String,
-    /// The same facts as data, for MCP clients, transcripts and ledgers; a model never sees it.
+    /// For MCP clients, transcripts and ledgers; a model never sees it.
     pub structured: Option<Value>,
 }
 
 impl ToolOutput {
-    /// A text-only result (KTX-55: raw strings become Markdown).
+    /// Text only (KTX-55).
     pub fn text(markdown: impl Into<String>) -> Self {
         Self {
             markdown: markdown.into(),
@@ -31,8 +30,7 @@ impl ToolOutput {
         }
     }
 
-    /// The Markdown is a deterministic rendering of the data; a raw string is its own Markdown and
-    /// has no structured form (KTX-55).
+    /// A raw string has no structured form (KTX-55).
     pub fn from_value(value: Value) -> Self {
         if let Value::String(text) = value {
             return Self::text(text);

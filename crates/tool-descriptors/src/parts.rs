@@ -1,5 +1,4 @@
-//! Long results in parts: a truncated result continues with a cursor, the same on every backend
-//! (KTX-54).
+//! Long results in parts, read with a cursor (KTX-54).
 
 use std::collections::BTreeMap;
 
@@ -7,17 +6,14 @@ use serde_json::Value;
 
 use crate::{ToolError, ToolOutput};
 
-/// The longest result that every backend passes to a model whole, in UTF-16 units, as the strictest
-/// backend counts.
+/// Maximum length of a result in UTF-16 units, as the strictest backend counts.
 pub const LONGEST_RESULT: usize = 500_000;
 
-/// Room for the note about a truncated result.
 const NOTE_ROOM: usize = 500;
 
-/// The argument that requests the next part of a truncated result.
 pub const CURSOR: &str = "_cursor";
 
-/// The unread remainders of truncated results, over one conversation.
+/// The unread remainders of one conversation.
 #[derive(Debug, Default)]
 pub struct ResultParts {
     rest: BTreeMap<String, String>,
@@ -25,7 +21,6 @@ pub struct ResultParts {
 }
 
 impl ResultParts {
-    /// The next part, if the arguments request one instead of a call.
     pub fn asked_for(&mut self, arguments: &Value) -> Option<Result<String, String>> {
         let part = arguments.get(CURSOR).and_then(Value::as_str)?;
         Some(match self.rest.remove(part) {
@@ -34,7 +29,7 @@ impl ResultParts {
         })
     }
 
-    /// The text that a model sees; errors are `Err`.
+    /// Returns what a model sees; errors are `Err`.
     pub fn shown(&mut self, outcome: &Result<ToolOutput, ToolError>) -> Result<String, String> {
         match outcome {
             Ok(output) => Ok(self.cut(output.markdown.clone())),
@@ -42,7 +37,6 @@ impl ResultParts {
         }
     }
 
-    /// Truncates a text that is too long, and keeps the remainder under a cursor.
     fn cut(&mut self, text: String) -> String {
         if utf16_length(&text) <= LONGEST_RESULT {
             return text;
@@ -65,7 +59,6 @@ fn utf16_length(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// The byte index after the last whole character of the first `units` UTF-16 units.
 fn utf16_boundary(text: &str, units: usize) -> usize {
     let mut seen = 0;
     for (index, letter) in text.char_indices() {

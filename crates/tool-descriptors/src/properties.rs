@@ -1,12 +1,11 @@
-//! Recognizes names of arguments in another spelling than the schema's.
+//! Recognizes names of arguments in another spelling.
 
 use serde_json::{Map, Value};
 
-/// Lists other names of an argument.
 pub const ALIASES: &str = "x-aliases";
 
-/// The only argument that a name can mean: the same letters without separators and case, singular
-/// or plural, or an alias; `None` if the object has that argument as well.
+/// Ignores separators, case and plural, and knows aliases; `None` if the object has that argument
+/// as well.
 pub(crate) fn meant<'a>(
     known: &'a Map<String, Value>,
     given: &Map<String, Value>,
@@ -24,7 +23,6 @@ pub(crate) fn meant<'a>(
     is_clear.then_some(only)
 }
 
-/// Removes case, separators and a plural ending.
 pub(crate) fn folded(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     let letters: String = letters.flat_map(char::to_lowercase).collect();
@@ -36,7 +34,6 @@ pub(crate) fn folded(name: &str) -> String {
         .map_or_else(|| letters.clone(), str::to_owned)
 }
 
-/// The only one of these texts that a text can mean, as [`folded`] compares them.
 pub(crate) fn same_text<'a>(
     choices: impl IntoIterator<Item = &'a str>,
     text: &str,

@@ -1,9 +1,9 @@
-//! A readable, deterministic rendering of structured results.
+//! Renders structured results readably and deterministically.
 
 use serde_json::Value;
 
-/// Renders a value as nested Markdown lists, in the value's own key order. A skill payload (`{name,
-/// content}` with text content) becomes a heading and its body.
+/// Renders nested lists in the value's own key order. A skill payload (`{name, content}`) becomes a
+/// heading and its body.
 pub fn markdown_of(value: &Value) -> String {
     if let Value::Object(map) = value
         && let (Some(Value::String(name)), Some(Value::String(content)), 2) =

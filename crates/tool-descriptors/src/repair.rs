@@ -1,12 +1,11 @@
-//! Repairs arguments that do not match a schema, for a refusal to suggest.
+//! Repairs arguments for a refusal to suggest.
 
 use ktx_diagnostics::nearest;
 use serde_json::{Map, Value};
 
 use crate::lenient::{accepts, choices, list_items, normalized, object_branch};
 
-/// Replaces unknown names by similar ones, limits numbers to their bounds, and converts values to
-/// the wanted type. `None` if that would lose information, or if the meaning is unclear.
+/// Returns `None` if that would lose information, or if the meaning is unclear.
 pub(crate) fn repaired(schema: &Value, value: &Value) -> Option<Value> {
     let repaired = match value {
         Value::Object(object) if accepts(schema, "object") => {
@@ -82,7 +81,6 @@ fn is_required(schema: &Value, name: &str) -> bool {
     required.is_some_and(|required| required.iter().any(|one| one == name))
 }
 
-/// An integer within the bounds of the schema.
 fn bounded(schema: &Value, number: f64) -> Option<Value> {
     let bound = |key: &str| schema.get(key).and_then(Value::as_i64);
     let whole = number.is_finite().then(|| number.round())?;

@@ -13,14 +13,13 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolSetError {
-    /// A schema is unusable (KTX-53).
+    /// KTX-53.
     #[error("tool `{tool}`: {source}")]
     Schema {
         tool: String,
         #[source]
         source: SchemaError,
     },
-    /// A backend would change the name.
     #[error("tool `{tool}`: names use letters, digits, `_` and `-` and have at most 48 characters")]
     Name { tool: String },
     #[error("tool `{tool}` is there twice")]
@@ -40,7 +39,6 @@ pub struct ToolSet {
 }
 
 impl ToolSet {
-    /// Reports the first invalid name or schema, with its tool.
     pub fn new(descriptors: Vec<ToolDescriptor>) -> Result<Self, ToolSetError> {
         let mut tools = BTreeMap::new();
         for descriptor in descriptors {
@@ -77,7 +75,6 @@ impl ToolSet {
         self.tools.values().map(|entry| &entry.descriptor)
     }
 
-    /// The tool with this name.
     pub fn get(&self, name: &str) -> Option<&ToolDescriptor> {
         self.tools.get(name).map(|entry| &entry.descriptor)
     }
@@ -109,7 +106,7 @@ impl ToolSet {
         }
     }
 
-    /// An unknown name is returned as the error (COG-20).
+    /// An unknown name is the error (COG-20).
     pub fn select(&self, names: &[String]) -> Result<Vec<ToolDescriptor>, String> {
         names
             .iter()
@@ -139,8 +136,7 @@ impl ToolSet {
         ToolError::with_steps("unknown_tool", &message, &text, &steps)
     }
 
-    /// Normalizes and validates the arguments, and runs the call. Every failure is a readable
-    /// [`ToolError`].
+    /// Normalizes and validates the arguments, then calls. Every failure is readable.
     pub async fn call(
         &self,
         name: &str,

@@ -22,7 +22,7 @@ fn tool(name: &str, input_schema: Value) -> ToolDescriptor {
     }
 }
 
-/// KTX-53: a non-object schema is refused when the set is built, by name.
+/// KTX-53.
 #[test]
 fn refuses_schemas_that_are_not_objects() {
     let error = ToolSet::new(vec![tool("emit", json!({"type": "string"}))]).map(|_| ());
@@ -34,7 +34,7 @@ fn refuses_schemas_that_are_not_objects() {
     assert!(error.is_err());
 }
 
-/// KTX-52: a tool is a name, a description, an object schema and a function to markdown and structure.
+/// KTX-52.
 #[tokio::test]
 async fn validates_arguments_before_the_call() {
     let schema =
@@ -79,7 +79,6 @@ async fn a_cancelled_call_says_so() {
     );
 }
 
-/// The longest name fits with the prefix of every backend.
 #[test]
 fn names_have_at_most_48_characters() {
     let named = |name: &str| ToolSet::new(vec![tool(name, json!({"type": "object"}))]).is_ok();
@@ -91,7 +90,7 @@ fn names_have_at_most_48_characters() {
     );
 }
 
-/// KTX-55: raw objects become a deterministic readable rendering.
+/// KTX-55.
 #[test]
 fn renders_objects_readably() {
     let value = json!({"b": 1, "a": {"x": [], "y": [true, {"z": null}]}, "text": "two\nlines"});
@@ -156,7 +155,7 @@ fn violations_do_not_repeat_long_values() {
     assert_eq!(told, [format!("{place}: \"x\" is not of type \"integer\"")]);
 }
 
-/// KTX-55: a raw string is Markdown without a structured form; anything else keeps its own.
+/// KTX-55.
 #[test]
 fn a_raw_string_has_one_face() {
     let faces = |value: Value| {
@@ -172,7 +171,7 @@ fn a_raw_string_has_one_face() {
     );
 }
 
-/// KTX-54: a long result comes in parts that make up the whole, each once; so does a long error.
+/// KTX-54.
 #[test]
 fn a_long_result_is_read_in_parts() {
     let mut parts = ResultParts::default();
@@ -205,7 +204,6 @@ fn a_long_result_is_read_in_parts() {
     assert!(error.is_err_and(|error| error.contains("\"part-3\"")));
 }
 
-/// A value that the schema accepts stays unchanged.
 #[test]
 fn values_that_mean_one_thing_are_written_as_the_schema_writes_them() {
     let schema = ObjectSchema::new(json!({
@@ -275,7 +273,6 @@ fn values_that_mean_one_thing_are_written_as_the_schema_writes_them() {
     );
 }
 
-/// Each argument in its usual form with its values, and only what a reader needs to choose.
 #[test]
 fn a_list_is_short() {
     let schema = json!({
@@ -323,7 +320,7 @@ fn a_list_is_short() {
     );
 }
 
-/// HOLO-51: literal, fuzzy and regex arguments.
+/// HOLO-51.
 #[test]
 fn arguments_match_literally_fuzzily_or_by_pattern() {
     let literal =
