@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 type Failure = Box<dyn std::error::Error>;
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
-/// Numbers of measures of one source; a third each are plain, derived and filtered.
+/// Measures of one source; a third each are plain, derived and filtered.
 const MEASURES: [usize; 2] = [700, 7_000];
-/// Sources per star: facts and their dimensions.
 const STAR: usize = 10;
-/// The fastest of this number of runs counts, because it was disturbed least.
+/// The fastest run counts, because it was disturbed least.
 const RUNS: usize = 9;
 const COMPILES: usize = 200;
 
@@ -133,8 +132,6 @@ fn queries(n: usize) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Generates a folder of `size` sources in stars that share one calendar; a fifth of them are
-/// scanned.
 fn folder(size: usize) -> Result<Vec<SourceFile>, std::fmt::Error> {
     let mut files = vec![SourceFile::new(
         "calendar.yaml",
@@ -267,7 +264,6 @@ measures:
     )
 }
 
-/// Generates a source that inherits its types from a scanned table.
 fn heir(n: usize) -> String {
     format!(
         "name: suppliers_{n}

@@ -1,4 +1,4 @@
-//! All sources of one connection: loads, lists and reads them.
+//! All sources of one connection.
 
 mod back_joins;
 mod contradictions;
@@ -36,24 +36,18 @@ pub use scanned::ScannedTable;
 use scanned::ScannedTables;
 pub(crate) use scanned::lowered_parts;
 
-/// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSummary {
-    /// The source's name; for a file that does not parse, the recovered name.
+    /// For a file that does not parse, the recovered name.
     pub name: String,
-    /// The file, with `#entry` for manifest entries.
+    /// Has `#entry` for manifest entries.
     pub path: String,
-    /// Where the source is declared; absent for a file that does not parse.
     pub origin: Option<Origin>,
     /// The description with the highest priority.
     pub description: Option<String>,
-    /// Number of columns that are not hidden.
     pub column_count: usize,
-    /// Number of measures.
     pub measure_count: usize,
-    /// Number of joins.
     pub join_count: usize,
-    /// True if the source has a problem.
     pub is_broken: bool,
 }
 
@@ -67,8 +61,6 @@ pub(crate) struct BrokenFile {
 }
 
 impl BrokenFile {
-    /// Returns the source that the file may declare: its name, else the name of the file. Whatever
-    /// the file would hide, change or join there is unknown.
     fn stands_for(&self) -> Option<String> {
         let is_shard = self.path.trim_start_matches("./").starts_with("_schema/");
         let named = self.name.clone();
@@ -83,7 +75,7 @@ impl BrokenFile {
     }
 }
 
-/// The sources of one connection, composed and resolved, with the problems of its files.
+/// The sources of one connection, resolved, with the problems of its files.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     dialect: Dialect,
@@ -96,47 +88,41 @@ pub struct Catalog {
     members: OnceLock<Members>,
     diagnostics: Vec<Diagnostic>,
     texts: BTreeMap<String, String>,
-    /// True if the file of a source changes what is read of another one.
+    /// True if the file of a source changes another source.
     reaches_far: bool,
-    /// The sources that are not read, in a catalog from an index.
+    /// The unread sources of a catalog from an index.
     stubs: Option<Stubs>,
 }
 
 impl Catalog {
-    /// Loads the files of one connection's folder. Ignores files that are not YAML. A broken file
-    /// becomes diagnostics and does not affect other files.
-    ///
-    /// `dialect` is the connection's; join conditions are parsed in it.
+    /// Loads a connection's folder. Ignores files that are not YAML. A broken file becomes
+    /// diagnostics and does not affect others.
     pub fn load(files: Vec<SourceFile>, dialect: Dialect) -> Self {
         load::load(files, dialect)
     }
 
-    /// Returns a catalog that has more sources, which only a query knows.
     pub(crate) fn with_sources(&self, sources: Vec<Standalone>) -> Self {
         load::extended(self, sources)
     }
 
-    /// The dialect of the connection.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// All sources, ordered by name.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// Finds a source by its exact name.
     pub fn source(&self, name: &str) -> Option<&Source> {
         self.by_name.get(name).and_then(|at| self.sources.get(*at))
     }
 
-    /// The problems of the files, ordered by path; codes are the names of [`ErrorKind`]s.
+    /// Ordered by path; codes are the names of [`ErrorKind`]s.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// Lists the sources, ordered by name, then path.
+    /// Lists the sources by name, then path.
     pub fn list(&self) -> Vec<SourceSummary> {
         let sound = self.sources.iter().map(|source| SourceSummary {
             name: source.name.clone(),
@@ -167,8 +153,6 @@ impl Catalog {
         all
     }
 
-    /// Returns the YAML of a source: a standalone file unchanged, all others composed from
-    /// manifest, overlay and inherited columns.
     pub fn read(&self, name: &str) -> Result<String, QueryError> {
         let Some(composed) = self.composed.get(name) else {
             let broken = self
@@ -196,7 +180,6 @@ impl Catalog {
         Ok(self.with_join_names(name, yaml))
     }
 
-    /// Adds how queries name what a join finds, as comments.
     fn with_join_names(&self, name: &str, yaml: String) -> String {
         let joins = self.source(name).map_or(&[][..], |source| &source.joins);
         let names: Vec<Option<String>> = joins
@@ -224,30 +207,28 @@ impl Catalog {
         commented
     }
 
-    /// Returns how a query names the row that a join of a source finds, such as `orders.billing_address`; `None` if the
-    /// name of the target or the alias says it.
+    /// Returns the name of the row that a join finds, such as `orders.billing_address`; `None` if
+    /// the target or the alias says it.
     pub fn join_name(&self, source: &str, join: &Join) -> Option<String> {
         graph::join_name(self, self.source(source)?, join)
     }
 
-    /// Returns the join graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Returns a source as its files write it: the scanned table, or the source of its own, with
-    /// the overlay applied.
+    /// Returns a source as its files write it, with the overlay applied.
     pub fn composed(&self, name: &str) -> Option<&Composed> {
         self.composed.get(name)
     }
 
-    /// Returns the only scanned table whose path ends in a dotted name, or which that name ends in.
+    /// Returns the only scanned table whose path and the dotted name end alike.
     pub fn scanned_table(&self, name: &str) -> Option<&ScannedTable> {
         self.manifest.only_match(name)
     }
 
-    /// Returns the columns that identify a row of a source: its grain, its primary key, or the columns by which most
-    /// scanned joins of other tables look up one of its rows. Empty if none are known.
+    /// Returns the grain, the primary key, or the columns that most scanned joins look up; empty if
+    /// unknown.
     pub(crate) fn row_key(&self, source: &Source) -> Vec<String> {
         if source.has_declared_grain {
             return source.grain.clone();
@@ -257,7 +238,7 @@ impl Catalog {
         }
         let node = self.by_name.get(&source.name).copied();
         let edges = node.map_or(&[][..], |node| self.graph.edges_from(node));
-        // A column of a one-to-one join may be empty in some rows, and names alone do not prove a key.
+        // Rows can lack the column of a one-to-one join.
         let is_looked_up = |edge: &&graph::Edge| {
             edge.relationship == Relationship::OneToMany
                 && edge.origin.is_scanned()
@@ -273,13 +254,12 @@ impl Catalog {
         key.unwrap_or_default()
     }
 
-    /// Indexes the sources by column and measure names, on first use.
     pub(crate) fn members(&self) -> &Members {
         self.need_all();
         self.members.get_or_init(|| Members::of(&self.sources))
     }
 
-    /// Returns the files that define a source: its own, the shard with its table, and the imports.
+    /// Returns the file of a source, the shard of its table, and its imports.
     pub fn files_of(&self, name: &str) -> Vec<&str> {
         let own = self.source(name).map(|source| source.path.as_str());
         let own = own.map(|path| path.split_once('#').map_or(path, |(file, _)| file));
@@ -290,18 +270,16 @@ impl Catalog {
         all.chain(imports.map(String::as_str)).collect()
     }
 
-    /// Returns true if the file of this source cannot be read, so that its definition is unknown.
     pub fn is_unreadable(&self, name: &str) -> bool {
         let mut broken = self.broken.iter();
         broken.any(|file| file.stands_for().as_deref() == Some(name))
     }
 
-    /// Returns the text of a loaded file.
     pub fn file_text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
     }
 
-    /// Builds the error for an unknown source; a broken file of that name is the better reason.
+    /// A broken file of that name is the better reason.
     pub(crate) fn unknown_source(&self, name: &str) -> QueryError {
         if let Some(file) = self
             .broken
@@ -333,7 +311,7 @@ impl Catalog {
             return QueryError::new(file.kind, message).about(name);
         }
         let near = nearest(name, self.graph.node_names());
-        // A file without a readable name, such as a shard, may declare the source.
+        // A file without a readable name may declare the source.
         if let Some(file) = self.broken.iter().find(|file| file.name.is_none()) {
             let message = format!(
                 "unknown source `{name}`; `{}` cannot be read: {}",
@@ -349,7 +327,6 @@ impl Catalog {
             .suggest(near)
     }
 
-    /// Finds the source whose join has this alias and targets an unreadable file, and that file.
     fn role_of_broken(&self, name: &str) -> Option<(&str, &BrokenFile)> {
         let named = |to: &str| {
             let mut broken = self.broken.iter();
@@ -362,7 +339,6 @@ impl Catalog {
         })
     }
 
-    /// Finds a join alias in a broken file that equals the name or its first part, and the file.
     fn broken_role<'a>(&'a self, name: &str) -> Option<(&'a str, &'a BrokenFile)> {
         self.broken.iter().find_map(|file| {
             let text = self.texts.get(&file.path)?;

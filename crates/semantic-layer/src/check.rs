@@ -1,4 +1,4 @@
-//! Checks of whole catalogs: validation, self-tests of their claims, and the conformance protocol.
+//! Validation, self-tests and the conformance protocol.
 
 pub mod conformance;
 pub(crate) mod selftest;

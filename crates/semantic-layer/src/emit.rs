@@ -30,7 +30,6 @@ use crate::plan::predicates::{Place, placed};
 use crate::plan::{Part, PartKind, Planned, sanitized, scalars, unique};
 use crate::sql::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
 
-/// The limit of a statement without one.
 const UNLIMITED: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -38,21 +37,17 @@ pub(crate) struct Written {
     pub(crate) sql: String,
     pub(crate) parts: Vec<(String, String)>,
     pub(crate) measures: Vec<String>,
-    /// The name and text of common table expressions that must precede the parts.
+    /// Names and texts of the expressions before the parts.
     pub(crate) lifted: Vec<(String, String)>,
     pub(crate) dimensions: Vec<String>,
     /// True if the measures are computed in a stage after the parts.
     pub(crate) is_staged: bool,
 }
 
-/// A statement without its outer SELECT.
 struct Body {
     tables: Vec<(String, String)>,
-    /// The table that the outer SELECT reads.
     from: String,
-    /// The columns of the atoms there.
     values: Vec<String>,
-    /// The SQL of measures and filters there.
     measures: Vec<String>,
     filters: Vec<String>,
     is_merged: bool,
@@ -71,14 +66,11 @@ struct Inner {
     stacked: String,
     all: String,
     answer: answer::AnswerNames,
-    /// All of these names in lower case, and all names that they must avoid.
     taken: Vec<String>,
 }
 
 struct Mark {
-    /// The column in the part.
     own: String,
-    /// The column over the merged parts.
     merged: String,
 }
 
@@ -86,11 +78,11 @@ struct Writer<'p, 'a> {
     planned: &'p Planned<'a>,
     dialect: Dialect,
     inner: Inner,
-    /// Common table expressions of SQL sources that cannot stay nested.
+    /// Expressions of SQL sources that cannot stay nested.
     lifted: Vec<(String, String)>,
-    /// Their new names, by source and lower-case original name.
+    /// By source and lower-case original name.
     lifted_names: BTreeMap<(String, String), String>,
-    /// For the current part: an expression per look-up that is never NULL in a found row.
+    /// An expression per look-up that is never NULL in a found row.
     keys: BTreeMap<NodeId, Expr>,
     at: usize,
 }
@@ -313,7 +305,6 @@ impl Writer<'_, '_> {
             .collect()
     }
 
-    /// Unions all parts; each has NULL for the atoms of the others.
     fn stacked(&self) -> String {
         let selects = self
             .planned
@@ -363,11 +354,10 @@ impl Writer<'_, '_> {
         typed_null(self.dialect, Some(ColumnType::Number))
     }
 
-    /// Returns the mark of the current part, which is NULL over no rows.
     fn mark_column(&self) -> Option<String> {
         let mark = self.inner.marks.get(&self.at)?;
         let one = match self.dialect {
-            // Aggregates over no rows are 0 in ClickHouse unless their values are nullable.
+            // ClickHouse aggregates over no rows are 0 unless nullable.
             Dialect::ClickHouse => "toNullable(1)",
             _ => "1",
         };
@@ -375,9 +365,8 @@ impl Writer<'_, '_> {
         Some(format!("MAX({one}) AS {column}"))
     }
 
-    /// Returns a typed NULL for an atom that a part does not compute. An untyped NULL is text in
-    /// PostgreSQL and a number in SQL Server, and another type would change the values of all
-    /// parts.
+    /// An untyped NULL is text in PostgreSQL and a number in SQL Server, and would change the type
+    /// of all parts.
     pub(super) fn absent(&self, at: usize, kind: Option<ColumnType>) -> String {
         let is_strict = matches!(
             self.dialect,
@@ -399,7 +388,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Merges the parts to one row per group, taking for each atom the only value that a part has.
     fn merged(&self, from: &str) -> String {
         let dimensions: Vec<String> = self
             .inner

@@ -1,8 +1,7 @@
 //! Semantic sources, the planner and the SQL compiler: pure functions.
 //!
-//! A [`Catalog`] holds the sources, which are texts. [`compile`] turns a [`Query`] into one SQL
-//! statement whose numbers are correct, or refuses it and suggests alternatives. This crate must
-//! never know connections, files or LLMs.
+//! [`compile`] turns a [`Query`] over a [`Catalog`] into one correct SQL statement, or refuses it.
+//! This crate must never know connections, files or LLMs.
 
 mod catalog;
 mod check;

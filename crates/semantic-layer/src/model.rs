@@ -1,4 +1,4 @@
-//! What is written: the shape of a source file, and what it means once it is resolved.
+//! The shape of a source file, and its resolved meaning.
 
 pub(crate) mod advice;
 pub mod authored;

@@ -1,5 +1,4 @@
-//! Resolves names: columns, measures and segments of sources and roles, in queries and in the
-//! expressions of sources.
+//! Resolves names in queries and in the expressions of sources.
 
 pub mod aggregates;
 pub(crate) mod bound;
@@ -26,18 +25,17 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::model::resolved::{Measure, Segment, Source};
 use constants::Constant;
 
-/// More parts than any name has: a text with more is an expression.
+/// No name has more parts: a longer text is an expression.
 const MOST_PARTS: usize = 64;
 
 const MOST_PROPOSED: usize = 8;
 
-/// The place where a name is used: it decides how bare names resolve and whether hidden columns are
-/// allowed.
+/// Where a name is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// A row predicate of the query: bare names resolve if exactly one source has the column.
+    /// A row filter: a bare name resolves if one source has the column.
     QueryFilter,
-    /// An aggregate of the query: columns must be qualified.
+    /// Columns must be qualified.
     QueryAggregate,
     /// A measure, filter or segment of the node's source.
     Source(NodeId),
@@ -46,10 +44,9 @@ pub(crate) enum Scope {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub(crate) catalog: &'a Catalog,
-    /// The graph of the catalog, with the roles that the query spells as paths.
     pub(crate) graph: &'a Graph,
     pub(crate) dialect: Dialect,
-    /// The numbers over all rows that the query uses.
+    /// Numbers over all rows.
     pub(crate) constants: &'a [Constant],
 }
 
@@ -60,7 +57,7 @@ pub(crate) struct MeasureAt<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The names of a catalog, without roles that a query spells.
+    /// Names without the query's roles.
     pub(crate) fn of(catalog: &'a Catalog, dialect: Dialect) -> Self {
         Self {
             catalog,
@@ -91,7 +88,6 @@ impl<'a> Names<'a> {
         self.graph.name(node)
     }
 
-    /// Splits off the longest prefix of `parts` that names a node; `None` if there is none.
     pub(crate) fn split_known<'p>(&self, parts: &'p [&'p str]) -> Option<(NodeId, &'p [&'p str])> {
         let longest = parts.len().min(MOST_PARTS);
         (1..longest).rev().find_map(|length| {
@@ -124,7 +120,7 @@ impl<'a> Names<'a> {
         self.column_of(node, rest, scope)
     }
 
-    /// In a source's own expressions its name means the evaluated node.
+    /// The source's own name means the evaluated node.
     fn split_in_source<'p>(
         &self,
         parts: &'p [&'p str],
@@ -133,13 +129,12 @@ impl<'a> Names<'a> {
         let source = self.source(own)?;
         match (self.split_known(parts), parts.split_first()) {
             (Some((node, rest)), _) if self.node_name(node) == source.name => Ok((own, rest)),
-            // A role has the look-ups of its source, from its own rows.
+            // A role has its source's look-ups, from its own rows.
             (Some((node, rest)), _) if self.node_name(own) != source.name => {
                 let name = format!("{}.{}", self.node_name(own), self.node_name(node));
                 Ok((self.graph.node_id(&name).unwrap_or(node), rest))
             }
             (Some(split), _) => Ok(split),
-            // The table's own name before a column.
             (None, Some((first, rest))) if source.name.rsplit('.').next() == Some(first) => {
                 Ok((own, rest))
             }
@@ -147,12 +142,11 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Resolves a bare column of a node, for conditions of the source itself.
     pub(crate) fn own_column(&self, node: NodeId, name: &str) -> Result<Expr, QueryError> {
         self.column_of(node, &[name], Scope::Source(node))
     }
 
-    /// Resolves a column of a node; further parts are fields of a structured column.
+    /// Further parts are fields of a structured column.
     fn column_of(&self, node: NodeId, rest: &[&str], scope: Scope) -> Result<Expr, QueryError> {
         let source = self.source(node)?;
         let Some((name, fields)) = rest.split_first() else {
@@ -174,7 +168,6 @@ impl<'a> Names<'a> {
         self.bind(node, at, fields, &mut Vec::new())
     }
 
-    /// Binds a column: the column itself, or its expression over the node's own columns.
     fn bind(
         &self,
         node: NodeId,
@@ -208,7 +201,7 @@ impl<'a> Names<'a> {
                 .map_or(("", rest), |(name, rest)| (*name, rest));
             match source.column(name) {
                 // In `status: upper(status)` the inner name means the table's column, in the
-                // table's spelling, because a warehouse may distinguish the two by case.
+                // table's spelling.
                 Some((inner, own)) if owner == node && within.last() == Some(&inner) => {
                     let folds = own.name.to_lowercase() == own.name;
                     Ok(table_column(
@@ -252,7 +245,6 @@ impl<'a> Names<'a> {
         self.column_of(node, &[name], scope)
     }
 
-    /// Returns sources by catalog index, which is also their node id.
     fn owners(&self, places: &'a [usize]) -> impl Iterator<Item = (NodeId, &'a Source)> {
         let sources = &self.catalog.sources;
         places
@@ -260,7 +252,7 @@ impl<'a> Names<'a> {
             .filter_map(move |place| Some((*place, sources.get(*place)?)))
     }
 
-    /// Finds the only source with a column of this name that queries may use.
+    /// Only columns that queries may use.
     pub(crate) fn only_holder(&self, name: &str) -> Result<NodeId, QueryError> {
         let mut visible: Vec<NodeId> = Vec::new();
         let mut hidden: Vec<NodeId> = Vec::new();
@@ -288,7 +280,6 @@ impl<'a> Names<'a> {
             }
             ([], [node, ..]) => Err(self.hidden(*node, name)),
             (nodes, _) => {
-                // Case matters if it distinguishes sources.
                 let has_exactly = |node: &&NodeId| {
                     let source = self.source(**node).ok();
                     source.is_some_and(|source| source.columns.iter().any(|one| one.name == name))
@@ -302,8 +293,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Finds the source nearest to `own` that has the column, over joins that cannot multiply rows.
-    /// Roles count only if no plain source has it.
+    /// Over joins that cannot multiply rows. Roles count only if no plain source has the column.
     fn nearest_holder(&self, own: NodeId, name: &str) -> Result<NodeId, QueryError> {
         let graph = self.graph;
         let has = |node: &NodeId| {
@@ -339,7 +329,6 @@ impl<'a> Names<'a> {
         Err(self.unknown_column(own, name))
     }
 
-    /// Finds the predefined measure of a reference; `None` if no name matches.
     pub(crate) fn measure(&self, parts: &[&str]) -> Result<Option<MeasureAt<'a>>, QueryError> {
         if let [name] = parts {
             return self.bare_measure(name);
@@ -352,12 +341,11 @@ impl<'a> Names<'a> {
             .map(|measure| MeasureAt { node, measure }))
     }
 
-    /// Like `measure`, for references that need not name a measure; skips building the error.
+    /// Like `measure`, without building the error.
     pub(crate) fn known_measure(&self, parts: &[&str]) -> Option<MeasureAt<'a>> {
         if parts.len() > 1 {
             self.split_known(parts)?;
         }
-        // An unresolvable name fails later if a measure is needed.
         self.measure(parts).ok().flatten()
     }
 
@@ -444,7 +432,6 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Builds the bound tree of a table column; further parts are its fields.
 fn table_column(node: NodeId, name: &str, fields: &[&str]) -> Expr {
     let mut parts = vec![Ident::new(bound::marker(node)), Ident::new(name)];
     parts.extend(fields.iter().map(|field| Ident::new(*field)));

@@ -50,53 +50,48 @@ pub(crate) struct Dimension {
     pub(crate) column: String,
     pub(crate) unit: Option<Granularity>,
     pub(crate) native_type: Option<String>,
-    /// The bound tree of the column, not truncated to its unit.
+    /// Not truncated to its unit.
     pub(crate) tree: Expr,
     pub(crate) name: String,
     pub(crate) reference: String,
-    /// Its place among the dimensions that the query lists.
     pub(crate) request: usize,
 }
 
 impl Dimension {
-    /// The column as the query writes it, without its unit and its way.
     fn written(&self) -> &str {
         let whole = self.reference.as_str();
         let field = whole.rsplit_once(" via ").map_or(whole, |(field, _)| field);
         field.split(':').next().unwrap_or_default()
     }
 
-    /// Returns whether a text means this dimension: its result name, its column, or the column as the query writes it.
+    /// Matches the result name or the column.
     fn is_called(&self, names: Names<'_>, text: &str) -> bool {
         let full = format!("{}.{}", names.node_name(self.node), self.column);
         let mut known = vec![self.name.as_str(), &self.column, self.written()];
         known.extend([full.as_str(), &self.reference]);
         let unit = self.unit.map(Granularity::name);
-        // The unit is there to tell two dimensions of one column apart.
+        // The unit distinguishes two dimensions of one column.
         let without_unit = unit.and_then(|unit| text.strip_suffix(unit)?.strip_suffix(':'));
         let is_known = |text: &str| known.iter().any(|known| known.eq_ignore_ascii_case(text));
         is_known(text) || without_unit.is_some_and(is_known)
     }
 }
 
-/// A measure, resolved to a scalar tree over atoms.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedMeasure {
     pub(crate) tree: Expr,
     pub(crate) name: String,
     pub(crate) reference: String,
     pub(crate) predefined: Option<(NodeId, String)>,
-    /// Its place among the measures that the query lists.
     pub(crate) request: usize,
 }
 
-/// How one part of the answer is computed. The parts of one home are in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PartKind {
     Groups,
     Ranked,
     Members,
-    /// The dimension tuples of a home that only has values from other periods.
+    /// Dimension tuples of a home with values only from other periods.
     Present,
     Snapshot,
 }
@@ -107,9 +102,9 @@ pub(crate) struct Part {
     pub(crate) home: NodeId,
     pub(crate) frame: Frame,
     pub(crate) atoms: Vec<usize>,
-    /// Look-up joins, ordered so that each starts at a node that is already joined.
+    /// Each starts at a node that is already joined.
     pub(crate) joins: Vec<Edge>,
-    /// The dimensions of which a row may have several values.
+    /// Dimensions of which a row can have several values.
     pub(crate) bridge: Option<Bridge>,
 }
 
@@ -129,28 +124,25 @@ pub(crate) struct Planned<'a> {
     pub(crate) windows: Vec<GroupWindow>,
     pub(crate) row_filters: Vec<RowFilter>,
     pub(crate) group_filters: Vec<(String, Expr)>,
-    /// Parts with a plain frame come first.
+    /// Plain frames first.
     pub(crate) parts: Vec<Part>,
     pub(crate) time: Option<TimeAxis>,
     pub(crate) order: Vec<SortKey>,
-    /// True if the query itself says how rows are ordered.
+    /// True if the query has its own order.
     pub(crate) is_ordered: bool,
     pub(crate) limit: u64,
-    /// The dimensions of which each combination of values has a limit of its own.
+    /// Each combination of their values has its own limit.
     pub(crate) limit_per: Vec<usize>,
     pub(crate) others: Others,
-    /// The result column that tells other rows from groups, if the answer has any.
     pub(crate) mark: Option<String>,
     pub(crate) notes: Vec<String>,
 }
 
 impl Planned<'_> {
-    /// Returns whether the groups beyond the limit get one row.
     pub(crate) fn has_rest(&self) -> bool {
         self.others == Others::OneRow
     }
 
-    /// Returns whether the groups are numbered, to show the first ones only.
     pub(crate) fn is_numbered(&self) -> bool {
         self.has_rest() || !self.limit_per.is_empty()
     }
@@ -160,7 +152,6 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
     plan_level(names, query, GroupFilters::Apply)
 }
 
-/// Plans a query with its filters on measures, or without them.
 pub(crate) fn plan_level<'a>(
     names: Names<'a>,
     query: &'a Query,
@@ -248,7 +239,7 @@ pub(crate) fn plan_level<'a>(
     })
 }
 
-/// Refuses to add up groups if a row may belong to several of them.
+/// Refuses to add up groups if a row may belong to several.
 fn check_groups(evaluator: &Evaluator<'_>, parts: &[Part]) -> Result<(), QueryError> {
     let adds = |window: &GroupWindow| window.function.adds();
     let is_bridged = parts.iter().any(|part| part.bridge.is_some());
@@ -267,7 +258,6 @@ struct Framed<'t> {
     notes: &'t mut Vec<String>,
 }
 
-/// Finds the filled periods and the filters that select periods, and settles the atoms.
 fn by_periods(
     evaluator: &mut Evaluator<'_>,
     query: &Query,
@@ -321,7 +311,7 @@ fn approximations(evaluator: &Evaluator<'_>) -> Vec<String> {
 }
 
 fn check_names(query: &Query, dialect: Dialect) -> Result<(), QueryError> {
-    // These warehouses and SQL parsers read escapes in quoted names differently.
+    // Warehouses and parsers read escapes in quoted names differently.
     let escapes = matches!(dialect, Dialect::BigQuery | Dialect::ClickHouse);
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for request in &query.measures {
@@ -347,7 +337,7 @@ fn check_names(query: &Query, dialect: Dialect) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// Evaluates the requested measures; duplicates yield one column.
+/// Duplicates yield one column.
 fn measures(
     evaluator: &mut Evaluator<'_>,
     query: &Query,
@@ -399,13 +389,10 @@ fn measures(
     Ok(measures)
 }
 
-/// The role of a result column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnRole {
-    /// A dimension: rows are grouped by it.
     Dimension,
-    /// A measure.
     Measure,
-    /// What the row is over, if it is no group.
+    /// What the row is over, if it is not a group.
     Mark,
 }

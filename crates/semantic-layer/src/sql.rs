@@ -1,4 +1,4 @@
-//! SQL trees: texts of each dialect, small builders. Knows no semantic source.
+//! SQL trees. Knows no semantic source.
 
 pub(crate) mod build;
 pub mod expression;

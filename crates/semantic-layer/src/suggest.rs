@@ -1,5 +1,5 @@
-//! Suggests measures, a time dimension and hidden columns of a source, without a model: from the
-//! names and types of its columns and from values that a scan saw.
+//! Suggests measures, a time dimension and hidden columns from names, types and scanned values,
+//! without a model.
 
 mod names;
 #[cfg(test)]
@@ -14,60 +14,45 @@ use crate::model::resolved::{Column, Source};
 
 use names::Meaning;
 
-/// What is known about a source.
 #[derive(Debug, Clone)]
 pub struct SourceFacts<'a> {
-    /// The source.
     pub source: &'a Source,
-    /// Whether a file already declares its default time dimension.
     pub time_dimension: Declared,
-    /// Values that a scan saw, most frequent first, by column.
+    /// Scanned values by column, most frequent first.
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// Whether a file declares something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declared {
-    /// A file does.
     Yes,
-    /// No file does.
     No,
 }
 
-/// One suggestion for a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Suggestion {
-    /// What is suggested.
     #[serde(flatten)]
     pub item: SuggestedItem,
-    /// Why. Lower case, no full stop.
+    /// Lower case, no full stop.
     pub reason: String,
 }
 
-/// What a suggestion adds to a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SuggestedItem {
-    /// A measure.
     Measure {
-        /// Its name.
         name: String,
         /// An aggregate, or arithmetic over suggested measures.
         expr: String,
     },
-    /// The default time dimension.
     TimeDimension {
-        /// The column.
         name: String,
     },
-    /// A column that queries do not need.
     HiddenColumn {
-        /// The column.
         name: String,
     },
 }
 
-/// Pairs of counts whose quotient is a rate of the field: numerator, denominator, name.
+/// Numerator, denominator, name of the rate.
 const RATES: &[Rate] = &[
     Rate::new("clicks", "impressions", "click_through_rate"),
     Rate::new("conversions", "clicks", "conversion_rate"),
@@ -91,7 +76,6 @@ impl Rate {
     }
 }
 
-/// Suggests what a source lacks: measures in the order of its columns, then the rest.
 pub fn suggest(facts: &SourceFacts<'_>) -> Vec<Suggestion> {
     let source = facts.source;
     let mut draft = Draft {
@@ -130,7 +114,6 @@ pub fn suggest(facts: &SourceFacts<'_>) -> Vec<Suggestion> {
     draft.suggestions
 }
 
-/// Returns the lower-case names that a measure must not take.
 fn taken_names(source: &Source) -> BTreeSet<String> {
     let columns = source.columns.iter().map(|column| &column.name);
     let measures = source.measures.iter().map(|measure| &measure.name);
@@ -139,7 +122,6 @@ fn taken_names(source: &Source) -> BTreeSet<String> {
     all.map(|name| name.to_lowercase()).collect()
 }
 
-/// Returns the lower-case names of the columns that identify rows of this or another source.
 fn keys(source: &Source) -> BTreeSet<String> {
     let grain = source.grain.iter().filter(|_| source.has_declared_grain);
     let joined = source.joins.iter().flat_map(|join| &join.pairs);
@@ -216,7 +198,6 @@ impl Draft {
             .iter()
             .filter(|column| is_public(column) && column.kind == ColumnType::Time);
         let ranked = times.filter_map(|column| Some((names::time_rank(&column.name)?, column)));
-        // Of equal ranks, the first column in the source wins.
         if let Some((_, column)) = ranked.min_by_key(|(rank, _)| *rank) {
             let name = column.name.clone();
             let reason = "its name says best when a row happened".to_owned();
@@ -241,7 +222,7 @@ impl Draft {
     }
 }
 
-/// Returns what may be computed from a column, by its name and type. The weight beside a height is that of a body.
+/// A weight next to a height is that of a body.
 fn meaning(source: &Source, column: &Column) -> Meaning {
     let meant = names::meaning(&column.name);
     let is_height = |other: &Column| {
@@ -267,13 +248,12 @@ fn is_public(column: &Column) -> bool {
     column.visibility == Visibility::Public
 }
 
-/// Names a measure after its column. A column that says the prefix itself gets the other one.
+/// A column that contains the prefix gets the other one.
 fn prefixed(prefix: &str, other: &str, column: &str) -> String {
     let says_it = names::words(column).iter().any(|word| word == prefix);
     format!("{}_{column}", if says_it { other } else { prefix })
 }
 
-/// Returns true if expressions can name the column without quotes.
 fn is_plain(name: &str) -> bool {
     name.chars().next().is_some_and(char::is_alphabetic)
         && name
@@ -281,18 +261,14 @@ fn is_plain(name: &str) -> bool {
             .all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// Returns true if all seen values are 0 or 1: then the column is a flag, whatever its name.
+/// True if all seen values are 0 or 1.
 fn is_flag(seen: &[String]) -> bool {
     seen.len() > 1 && seen.iter().all(|value| value == "0" || value == "1")
 }
 
-/// The author of suggested descriptions and time dimensions.
 const AUTHOR: &str = "suggested";
 
-/// Writes suggestions as an overlay of a scanned source. Each measure says that it was suggested.
-///
-/// # Errors
-/// When the overlay cannot be serialized.
+/// Writes an overlay. Each measure says that it was suggested.
 pub fn overlay(source: &str, suggestions: &[Suggestion]) -> Result<String, serde_yaml::Error> {
     let mut overlay = wire::Overlay {
         name: source,
@@ -324,7 +300,6 @@ pub fn overlay(source: &str, suggestions: &[Suggestion]) -> Result<String, serde
 }
 
 mod wire {
-    //! The shape of an overlay of suggestions.
 
     use std::collections::BTreeMap;
 

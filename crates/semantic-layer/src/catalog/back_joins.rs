@@ -1,6 +1,4 @@
-//! Adds the reverse direction of scanned joins. A scan may write a join on one side only, so that
-//! two people who scan different new tables change different files; both tables still have the
-//! join.
+//! Adds the reverse direction of scanned joins, which a scan writes on one side only.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +10,6 @@ use crate::model::authored::{Join, JoinSource};
 use crate::model::composed::Composed;
 use crate::sql::expression;
 
-/// Adds each scanned join to its target, read from there. Returns whether a target had it not.
 pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect) -> bool {
     let mut missing: Vec<(String, Join)> = Vec::new();
     for (name, table) in &*tables {
@@ -97,8 +94,7 @@ fn mirrored(on: &str, dialect: Dialect) -> Option<String> {
     Some(clauses?.join(" AND "))
 }
 
-/// Sorts joins as a scan does: hand-written joins in their order, then declared, then inferred
-/// joins.
+/// Sorts joins as a scan does: hand-written, then declared, then inferred.
 fn sort(joins: &mut [Join]) {
     let rank = |join: &Join| match join.source {
         Some(JoinSource::Formal) => 1,

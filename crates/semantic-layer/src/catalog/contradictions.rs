@@ -1,4 +1,4 @@
-//! Joins of overlays and imports replace scanned joins, on both sides of the join.
+//! Joins of overlays and imports replace scanned joins, on both sides.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,10 @@ use crate::model::authored::{Join, JoinSource, Relationship};
 use crate::model::composed::Composed;
 use crate::model::error::ErrorKind;
 
-/// Which scanned joins a file may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
-    /// A person: all.
     Person,
-    /// A context source: those that the scan inferred to be unique on both sides. What it says can only make
-    /// fewer queries safe.
+    /// Only inferred one-to-one joins: an import can only make fewer queries safe.
     ContextSource,
 }
 
@@ -29,9 +26,7 @@ impl Author {
     }
 }
 
-/// Removes scanned joins that compare the same columns as a join of a file but with another
-/// relationship. Reports each removal at the file's join. Where a role replaces a join, the join
-/// without the role gets the relationship of the role as well.
+/// Removes scanned joins on the same columns with another relationship, and reports each.
 pub(super) fn replace(
     tables: &mut BTreeMap<String, Composed>,
     (name, joins): (&str, &mut Vec<Join>),
@@ -100,7 +95,6 @@ pub(super) fn replace(
     replaced
 }
 
-/// Removes the matching scanned joins from one table to another and returns the first.
 fn take(
     tables: &mut BTreeMap<String, Composed>,
     (from, to): (&str, &str),

@@ -1,5 +1,4 @@
-//! Scanned joins that an overlay disables. Both tables have an entry of the join; one overlay
-//! removes both.
+//! Scanned joins that an overlay disables, at both tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +10,13 @@ pub(super) struct Disabled {
     path: String,
     on: String,
     condition: Condition,
-    /// True if the source has the join.
     is_known: bool,
-    /// Where the overlay says so.
     element: Element,
 }
 
-/// What is to be told about an overlay.
 pub(super) struct Told {
     pub(super) path: String,
     pub(super) message: String,
-    /// The element that the scan no longer has; absent for a warning.
     pub(super) element: Option<Element>,
 }
 
@@ -40,7 +35,6 @@ impl ByOverlays {
             .extend(written.map(|join| (name.clone(), join.to.clone(), sides(&join.on))));
     }
 
-    /// Notes a join that an overlay excludes.
     pub(super) fn note_excluded(&mut self, source: &str, join: &Join, path: &str) {
         self.disabled.push(Disabled {
             source: source.to_owned(),
@@ -55,7 +49,7 @@ impl ByOverlays {
         });
     }
 
-    /// Removes the joins from the sources at their other ends. Returns what is to be told.
+    /// Removes the joins at their other ends.
     pub(super) fn leave_out(&self, all: &mut BTreeMap<String, Composed>) -> Vec<Told> {
         let mut told = Vec::new();
         for one in &self.disabled {

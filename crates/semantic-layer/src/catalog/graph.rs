@@ -1,5 +1,4 @@
-//! The join graph: one node per source and per role of a source, edges readable from both sides.
-//! Built once per catalog.
+//! The join graph: one node per source and per role.
 
 mod build;
 mod crossings;
@@ -24,10 +23,9 @@ pub(crate) use via_roles::{Via, via_name, ways_apart, with_via_roles};
 use crate::model::authored::Relationship;
 use crate::model::resolved::{Counted, JoinOrigin, Source};
 
-/// The number of a node; sources use their index in the catalog.
+/// A source's node is its index in the catalog.
 pub type NodeId = usize;
 
-/// A source, or a role of it named by a join alias.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub name: String,
@@ -35,26 +33,22 @@ pub struct Node {
     pub is_alias: bool,
 }
 
-/// A join read from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
     pub from: NodeId,
     pub to: NodeId,
     pub relationship: Relationship,
-    /// Column names, `from` side first.
+    /// `from` side first.
     pub pairs: Vec<(String, String)>,
-    /// Why the join is considered to find at most one row, if it cannot multiply rows.
+    /// Why the join is considered to find at most one row.
     pub grounds: Grounds,
-    /// Where the join is from.
     pub origin: JoinOrigin,
-    /// What a scan has counted of the `from` rows.
     pub counted: Counted,
 }
 
 impl Edge {
-    /// Returns true if two joins between the same sources are two roles: they lead from columns that have nothing in common
-    /// to the same columns, and values or uses support both. Orders are billed to one address and shipped to another one,
-    /// whichever past queries look up.
+    /// Returns true if two joins between the same sources are two roles: they lead from unrelated
+    /// columns to the same columns, and values or uses support both.
     pub(super) fn is_other_role(&self, other: &Self) -> bool {
         let is_supported =
             |edge: &Self| edge.origin.is_inferred() && edge.origin != JoinOrigin::Named;
@@ -78,9 +72,7 @@ impl Edge {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grounds {
-    /// The author declared it.
     Word,
-    /// The columns are a key of the target, or a scan has confirmed it.
     Known,
 }
 
@@ -88,25 +80,22 @@ pub enum Grounds {
 pub struct Graph {
     nodes: Vec<Node>,
     by_name: BTreeMap<String, NodeId>,
-    /// Nodes by lower-case name; `None` if two names differ only in case. Built on first use.
+    /// `None` if two names differ only in case. Built on first use.
     folded: OnceLock<BTreeMap<String, Option<NodeId>>>,
     edges: Vec<Vec<Edge>>,
-    /// Per node, the indexes of its edges that cannot multiply rows. A date table has an edge to
-    /// every fact, none of which is safe to look up along.
+    /// Edges that cannot multiply rows.
     safe: Vec<Vec<usize>>,
     components: Vec<NodeId>,
     roles: BTreeMap<usize, Vec<NodeId>>,
-    /// The roles that a role inherits from its source.
     behind_roles: BTreeSet<NodeId>,
-    /// For each look-up that a role inherits: the index of the source, and the original node.
+    /// The source's index and the original node.
     behind: BTreeMap<NodeId, (usize, NodeId)>,
-    /// The roles on a way that a query names, each with the role to which the way leads.
+    /// With the last role of the way.
     ways: BTreeSet<(NodeId, NodeId)>,
-    /// Joins that may exist in files that cannot be read.
     pub(crate) missing: Missing,
-    /// Aliases with two meanings: alias, declaring source.
+    /// Aliases with two meanings: alias, source.
     pub(crate) clashes: Vec<(String, String)>,
-    /// Roles that several sources declare: alias, first declaring source, another one.
+    /// Alias, first declaring source, another one.
     pub(crate) shared_roles: Vec<(String, String, String)>,
     pub(crate) self_joins: Vec<String>,
 }
@@ -116,7 +105,6 @@ impl Graph {
         build::graph(sources, by_name)
     }
 
-    /// Finds a node by exact name, else by the only name that differs in case.
     pub fn node_id(&self, name: &str) -> Option<NodeId> {
         self.by_name
             .get(name)
@@ -149,7 +137,6 @@ impl Graph {
         self.nodes.get(id).is_some_and(|node| node.is_alias)
     }
 
-    /// Returns true if a node is a role inherited by another role from its source.
     pub(crate) fn is_behind_role(&self, id: NodeId) -> bool {
         self.behind_roles.contains(&id)
     }
@@ -166,7 +153,6 @@ impl Graph {
         self.roles.get(&source).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the source and the original look-up that a role's look-up repeats.
     pub(crate) fn behind(&self, id: NodeId) -> Option<(usize, NodeId)> {
         self.behind.get(&id).copied()
     }

@@ -1,8 +1,7 @@
-//! An index of a catalog: where each source is written, and the joins of all. A catalog from an index reads the sources
-//! that a query needs and no others.
+//! An index of a catalog: where each source is written, and all joins.
 //!
-//! Only a catalog without unreadable files has an index. What is asked of a source that is not read is noted
-//! ([`Catalog::unread`]); the caller reads it and asks again, so that an answer is that of the whole catalog.
+//! The catalog notes which unread sources an answer needs ([`Catalog::unread`]); the caller reads
+//! them and asks again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,15 +16,13 @@ use crate::model::error::ErrorKind;
 use crate::model::resolved::{Counted, Join, JoinOrigin, MeasurePlaces, Origin, Relation, Source};
 use crate::model::source_file::SourceFile;
 
-/// Above this number of joins an index costs as much as the files.
+/// Above this number an index costs as much as the files.
 const MOST_EDGES: usize = 400_000;
 
-/// A catalog as plain data, without what the sources say themselves.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CatalogIndex {
     sources: Vec<IndexedSource>,
     graph: StoredGraph,
-    /// True if the file of a source changes what is read of another one.
     reaches_far: bool,
 }
 
@@ -36,12 +33,12 @@ struct IndexedSource {
     own_joins: Vec<OwnJoin>,
 }
 
-/// A file of a source, or its entry in a file of many.
+/// A file of a source, or its entry in a shard.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Piece {
-    /// The path within the connection's folder.
+    /// Within the connection's folder.
     pub file: String,
-    /// The bytes of the entry; absent for the whole file.
+    /// Byte range of the entry; absent for the whole file.
     entry: Option<(usize, usize)>,
 }
 
@@ -55,16 +52,12 @@ struct OwnJoin {
     counted: Counted,
 }
 
-/// What was asked of sources that are not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// Sources by name.
     pub sources: BTreeSet<String>,
-    /// True if something was asked of all sources.
     pub all: bool,
 }
 
-/// The sources of a catalog that are not read, and those that an answer has needed.
 #[derive(Debug)]
 pub(super) struct Stubs {
     pieces: Vec<Vec<Piece>>,
@@ -95,7 +88,7 @@ impl Stubs {
 }
 
 impl Catalog {
-    /// Returns the index; `None` where only the files themselves say what is wrong with them.
+    /// `None` for a catalog whose files have problems.
     pub fn index(&self) -> Option<CatalogIndex> {
         let is_sound = self.stubs.is_none()
             && self.broken.is_empty()
@@ -131,7 +124,6 @@ impl Catalog {
         })
     }
 
-    /// Returns the names among these that sources have.
     pub fn known(&self, names: BTreeSet<String>) -> BTreeSet<String> {
         let names = names.into_iter();
         names
@@ -139,7 +131,6 @@ impl Catalog {
             .collect()
     }
 
-    /// Returns the pieces of files in which these sources are written.
     pub fn pieces(&self, names: &BTreeSet<String>) -> Vec<Piece> {
         let Some(stubs) = &self.stubs else {
             return Vec::new();
@@ -150,7 +141,7 @@ impl Catalog {
         all.into_iter().cloned().collect()
     }
 
-    /// Reads sources from their pieces. Returns `None` if they do not say what they said when the index was made.
+    /// Returns `None` if the sources changed since the index was built.
     #[must_use]
     pub fn with_read(mut self, names: &BTreeSet<String>, pieces: Vec<SourceFile>) -> Option<Self> {
         let part = load::load_part(pieces, self.dialect, &self.by_name);
@@ -179,17 +170,15 @@ impl Catalog {
         Some(self)
     }
 
-    /// Returns the unread sources that answers have needed since the last reading.
     pub fn unread(&self) -> Unread {
         self.stubs.as_ref().map(Stubs::asked).unwrap_or_default()
     }
 
-    /// Returns true if the file of a source changes what is read of another one.
+    /// True if the file of a source changes another source.
     pub fn reaches_far(&self) -> bool {
         self.reaches_far
     }
 
-    /// Returns a source by its place, and notes that it is needed.
     pub(crate) fn source_at(&self, at: usize) -> Option<&Source> {
         let source = self.sources.get(at)?;
         if let Some(stubs) = &self.stubs
@@ -202,7 +191,6 @@ impl Catalog {
         Some(source)
     }
 
-    /// Notes that something is asked of all sources.
     pub(crate) fn need_all(&self) {
         if let Some(stubs) = &self.stubs {
             stubs.note(|asked| asked.all = true);
@@ -211,7 +199,6 @@ impl Catalog {
 }
 
 impl CatalogIndex {
-    /// Returns a catalog of which no source is read.
     pub fn catalog(self, dialect: Dialect) -> Catalog {
         let names = self.sources.iter().map(|source| source.name.as_str());
         let graph = self.graph.graph(names);
@@ -246,14 +233,14 @@ impl CatalogIndex {
 }
 
 impl Piece {
-    /// Returns the file that holds the piece alone; `None` if the text has become shorter.
+    /// `None` if the text has become shorter.
     pub fn cut(&self, bytes: &[u8]) -> Option<SourceFile> {
         let Some((start, end)) = self.entry else {
             return Some(SourceFile::new(self.file.clone(), bytes.to_vec()));
         };
         let mut alone = b"tables:\n".to_vec();
         alone.extend_from_slice(bytes.get(start..end)?);
-        // The same shard may have several pieces, each a file of its own.
+        // Several pieces of one shard are separate files.
         let (folder, name) = self.file.rsplit_once('/')?;
         Some(SourceFile::new(format!("{folder}/{start}-{name}"), alone))
     }
@@ -288,11 +275,8 @@ fn stub(name: String, own_joins: Vec<OwnJoin>) -> Source {
     }
 }
 
-/// The places of tables in shards that hold several.
 struct Entries {
-    /// By shard and key.
     places: BTreeMap<(String, String), Range<usize>>,
-    /// The number of tables of each shard.
     tables: BTreeMap<String, usize>,
 }
 
@@ -320,7 +304,6 @@ impl Entries {
         };
         let mut scanned: Vec<&super::ScannedTable> = Vec::new();
         scanned.extend(catalog.manifest.called(&source.name));
-        // What a name may mean is known only from all tables that it fits.
         if let Relation::Table(table) = &source.relation {
             scanned.extend(catalog.manifest.matches(table));
         }
@@ -353,8 +336,7 @@ impl Entries {
     }
 }
 
-/// Returns the entries of a shard as a scan writes it: keys at two spaces below `tables:`. A text of another form has
-/// none.
+/// Entries at two spaces below `tables:`, as a scan writes them.
 fn entries(text: &str) -> Vec<(String, Range<usize>)> {
     let mut found: Vec<(String, Range<usize>)> = Vec::new();
     let mut is_inside = false;

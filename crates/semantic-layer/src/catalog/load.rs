@@ -25,15 +25,13 @@ use crate::model::error::ErrorKind;
 use crate::model::resolved::{Origin, Source};
 use crate::model::source_file::SourceFile;
 
-/// The number of unknown names for which suggestions are searched; each search compares all known
-/// names.
+/// Limits searches for suggestions.
 const MOST_SEARCHED: usize = 64;
 
 #[derive(Default)]
 struct Loading {
     composed: BTreeMap<String, Composed>,
     broken: Vec<BrokenFile>,
-    /// The names in `broken`, and whether a file there repeats a declared name.
     broken_names: BTreeMap<String, Repeated>,
     unmatched: usize,
     diagnostics: Vec<Diagnostic>,
@@ -43,9 +41,8 @@ struct Loading {
     imports: Vec<(String, Overlay)>,
     overlays: Vec<(String, Overlay)>,
     by_overlays: ByOverlays,
-    /// Sources that exist and are not loaded.
+    /// Sources that exist but are not loaded.
     absent: BTreeSet<String>,
-    /// True if an overlay changes the joins of another source.
     reaches_far: bool,
     replaced: Vec<(String, resolve::Flaw)>,
 }
@@ -54,7 +51,7 @@ pub(super) fn load(files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     Loading::default().load(files, dialect)
 }
 
-/// Loads some sources of several: joins to the others are left out.
+/// Loads some sources, without joins to the others.
 pub(super) fn load_part(
     files: Vec<SourceFile>,
     dialect: Dialect,
@@ -79,7 +76,7 @@ impl Loading {
         for table in manifest.iter() {
             self.add_scanned(table);
         }
-        // Joins name their target by its key alone, and only all tables say which schemas share one.
+        // Only all tables show which schemas share a key.
         self.reaches_far |= manifest.has_qualified();
         self.reaches_far |= back_joins::complete(&mut self.composed, dialect);
         self.drop_half_read(&manifest);
@@ -95,7 +92,6 @@ impl Loading {
     }
 }
 
-/// Adds sources to those of a catalog.
 pub(super) fn extended(catalog: &Catalog, sources: Vec<Standalone>) -> Catalog {
     catalog.need_all();
     let broken = catalog.broken.iter().filter_map(BrokenFile::stands_for);
@@ -207,8 +203,6 @@ impl Loading {
         self.composed.insert(table.name.clone(), composed);
     }
 
-    /// Removes columns of a scanned table that no query could name, so that the other columns stay
-    /// usable.
     fn leave_out_nameless(&mut self, composed: &mut Composed, shard: &str) {
         let source = &mut composed.source;
         let all = source.columns.len();
@@ -231,8 +225,7 @@ impl Loading {
         self.warn(ErrorKind::ColumnLeftOut, message, shard);
     }
 
-    /// Removes tables whose own file cannot be read: whatever it would hide, change or join is
-    /// unknown. Such a file may spell the table's name differently.
+    /// An unreadable file may hide or change anything in its table.
     fn drop_half_read(&mut self, manifest: &ScannedTables) {
         for at in 0..self.broken.len() {
             let Some(file) = self.broken.get(at).cloned() else {
@@ -256,7 +249,6 @@ impl Loading {
         }
     }
 
-    /// Returns the tables that an unmatched name may mean: by case or by path.
     fn meant(&self, name: &str, manifest: &ScannedTables) -> Vec<String> {
         let lowered = name.to_lowercase();
         let alike = self.composed.keys();
@@ -269,7 +261,7 @@ impl Loading {
 
     fn add_import(&mut self, path: &str, mut import: Overlay, dialect: Dialect) {
         let name = import.name.clone();
-        // ktx wrote the file, which says itself what it replaces: no one has to act.
+        // ktx wrote the file, so no warning is needed.
         let wholes = import.joins.iter().cloned().filter_map(OverlayJoin::whole);
         let mut joins: Vec<Join> = wholes.collect();
         let written = joins.len();
@@ -381,7 +373,7 @@ impl Loading {
     }
 }
 
-/// Resolves the sources; flaws come with the index of their source.
+/// Flaws come with the index of their source.
 fn resolved(
     all: &BTreeMap<String, Composed>,
     broken: &BTreeSet<String>,

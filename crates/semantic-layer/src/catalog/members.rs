@@ -1,10 +1,9 @@
-//! Finds the sources that have a column or measure, for names without a source.
+//! Finds sources by column or measure, for names without a source.
 
 use std::collections::BTreeMap;
 
 use crate::model::resolved::Source;
 
-/// Catalog indexes of sources by the lower-case names of their members.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
     columns: BTreeMap<String, Vec<usize>>,
@@ -25,7 +24,6 @@ impl Members {
         members
     }
 
-    /// Returns the sources that may have this column, ignoring case; `measures` does the same.
     pub(crate) fn columns(&self, name: &str) -> &[usize] {
         places(&self.columns, name)
     }

@@ -1,7 +1,6 @@
 //! Suggests known names for a misspelled one.
 
-/// Like [`ktx_diagnostics::nearest`], for thousands of candidates: discards names by their letters
-/// before it computes distances.
+/// Like [`ktx_diagnostics::nearest`], for thousands of candidates.
 pub(crate) fn nearest<'a>(
     wanted: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -18,7 +17,7 @@ pub(crate) fn nearest<'a>(
     ktx_diagnostics::nearest(wanted, near)
 }
 
-/// The number of occurrences of each letter, by its code in 64 bins.
+/// Counts per letter, in 64 bins.
 struct Letters {
     bins: [u32; 64],
     count: u32,
@@ -40,8 +39,7 @@ impl Letters {
         letters
     }
 
-    /// Compares a lower bound of the distance with the limit for suggestions. Passes names so long
-    /// that distances consider only their start.
+    /// Compares a lower bound of the distance with the limit.
     fn may_be_near(&self, other: &Self) -> bool {
         let longest = self.count.max(other.count);
         if longest > 64 {

@@ -1,5 +1,4 @@
-//! Joins of overlays beside those of the scan: an overlay changes, names or leaves out a scanned join,
-//! and leaves unsaid what the scan says already.
+//! Joins of overlays: each changes, names or excludes a scanned join.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +9,15 @@ use super::resolve;
 use crate::model::authored::{Found, Join, JoinSource, Overlay, OverlayJoin};
 use crate::model::composed::{Composed, Element, Misfit};
 
-/// The joins of an overlay, complete.
 #[derive(Default)]
 pub(super) struct Settled {
     pub(super) joins: Vec<Join>,
-    /// The scanned joins to leave out.
     pub(super) excluded: Vec<Join>,
-    /// What the overlay leaves out but the scan no longer has.
+    /// Excluded joins that the scan no longer has.
     pub(super) gone: Vec<Misfit>,
 }
 
-/// Completes the joins of an overlay by those that the scan has.
-///
-/// # Errors
-///
-/// A join that neither the overlay nor the scan describes.
+/// Fails for a join that neither the overlay nor the scan describes.
 pub(super) fn settle(
     tables: &BTreeMap<String, Composed>,
     overlay: &Overlay,
@@ -61,7 +54,6 @@ pub(super) fn settle(
     Ok(settled)
 }
 
-/// A join of an overlay beside the joins of its table.
 struct Beside<'a> {
     base: &'a Composed,
     written: &'a OverlayJoin,
@@ -84,13 +76,12 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// The joins of the scan and of imports to the same source.
     fn known(&self) -> impl Iterator<Item = &'a Join> {
         let joins = self.base.source.joins.iter();
         joins.filter(|join| join.to == self.written.to && join.alias.is_none())
     }
 
-    /// The known joins that the written one means: by its condition, else by its source.
+    /// Matches by condition, else by source.
     fn scanned(&self) -> Vec<&'a Join> {
         let Some(on) = &self.written.on else {
             return self.known().collect();
@@ -198,7 +189,7 @@ fn is_same(one: &[(String, String)], other: &[(String, String)]) -> bool {
     one.len() == other.len() && one.iter().all(|pair| other.contains(pair))
 }
 
-/// Removes scanned joins from both of their tables.
+/// Removes scanned joins from both tables.
 pub(super) fn exclude(
     tables: &mut BTreeMap<String, Composed>,
     (name, excluded): (&str, &[Join]),
@@ -220,7 +211,7 @@ pub(super) fn exclude(
                 continue;
             };
             table.source.joins.retain(|other| {
-                // At its own table, nothing but the scan and imports has written joins so far.
+                // At its own table, only the scan and imports have added joins so far.
                 let is_removable = is_scanned(other) || (from == name && other.alias.is_none());
                 let is_it = is_removable
                     && other.to == to
@@ -232,8 +223,7 @@ pub(super) fn exclude(
     }
 }
 
-/// Removes inferred joins that a person writes as well: the person's word counts from then on. What the
-/// scan has measured stays, and so does its entry at the other table.
+/// Removes inferred joins that the user also writes; keeps their measurements.
 pub(super) fn confirm(base: &mut Composed, written: &[Join], dialect: Dialect) {
     let name = base.source.name.clone();
     for own in written.iter().filter(|join| join.alias.is_none()) {

@@ -1,6 +1,4 @@
-//! Positions in source files: the line and column of the subject of a finding.
-//!
-//! Of what a file does not write, the position is that of the nearest element found.
+//! Positions of findings in source files, or of the nearest existing element.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +10,11 @@ use crate::model::composed::Element;
 use crate::model::part::Part;
 use crate::model::resolved::{Origin, Source};
 
-/// Returns the position of a part of a source, within the connection's folder.
+/// Within the connection's folder.
 pub fn place_of(catalog: &Catalog, source: &Source, part: &Part) -> Location {
     Places::new(catalog).of(source, part)
 }
 
-/// Returns the position of an element of a file; the nearest one that the file has.
 pub(crate) fn position_in(text: &str, element: Element) -> Option<Position> {
     let root = tree(text);
     let keys = keys_of(root.as_ref());
@@ -36,7 +33,7 @@ pub(crate) fn position_in(text: &str, element: Element) -> Option<Position> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Spot {
     Part(Part),
-    /// A join as written, which may have failed to parse.
+    /// May have failed to parse.
     Join {
         to: String,
         alias: Option<String>,
@@ -50,7 +47,6 @@ impl From<Part> for Spot {
     }
 }
 
-/// Finds positions; reads each file once, however many positions are requested.
 pub(crate) struct Places<'a> {
     catalog: &'a Catalog,
     texts: BTreeMap<String, Text<'a>>,
@@ -60,13 +56,11 @@ struct Text<'a> {
     whole: &'a str,
     lines: LineIndex<'a>,
     root: Option<Node>,
-    /// Per table its position among the keys of `tables`.
     tables: BTreeMap<String, usize>,
-    /// Sections of the file itself (`None`), or of one of its tables.
+    /// Sections of the file (`None`) or of one of its tables.
     sections: BTreeMap<(Option<String>, &'static str), Option<Section>>,
 }
 
-/// The keys of a file or of one of its tables.
 struct Body<'n> {
     start: usize,
     keys: &'n [Key],
@@ -74,7 +68,7 @@ struct Body<'n> {
 
 struct Section {
     start: usize,
-    /// The offsets of list entries, by key and value, and by their `on`.
+    /// Offsets of list entries, by key and value, and by their `on`.
     entries: BTreeMap<(&'static str, String, Option<String>), usize>,
 }
 
@@ -108,7 +102,6 @@ impl<'a> Places<'a> {
         let composed = self.catalog.composed.get(&source.name);
         let imports = composed.into_iter().flat_map(|own| &own.imported.paths);
         candidates.extend(imports.map(|path| (path.clone(), None)));
-        // The shard of the table has what the overlay lacks.
         if source.origin != Origin::Standalone
             && let Some(table) = self.catalog.manifest.called(&source.name)
         {
@@ -121,7 +114,6 @@ impl<'a> Places<'a> {
                 continue;
             };
             let (left, offset) = text.find(table, &wanted);
-            // The deeper position is the better one; fewer steps are left to find.
             if best.as_ref().is_none_or(|(other, _)| left < *other) {
                 let position = Some(text.lines.position(offset));
                 best = Some((left, Location { file, position }));
@@ -161,8 +153,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns how many steps are left to find in the file or in one of its tables, and the offset
-    /// of the last step found.
+    /// Number of missing steps, and offset of the last one found.
     fn find(&mut self, table: Option<String>, wanted: &Wanted<'_>) -> (usize, usize) {
         let body = match &table {
             None => Body {
@@ -227,7 +218,7 @@ impl Section {
         Some(section)
     }
 
-    /// Indexes an entry; the first of several equal ones counts.
+    /// The first of several equal entries counts.
     fn add(&mut self, text: &str, keys: &[Key]) {
         let value = |name: &str| {
             let key = keys.iter().find(|key| key.name.as_deref() == Some(name))?;
@@ -255,13 +246,11 @@ impl Section {
     }
 }
 
-/// The element to find within a file: a key, and optionally an entry of its list.
 struct Wanted<'s> {
     section: &'static str,
     entry: Option<Entry<'s>>,
 }
 
-/// The list entry whose key has this value; of several, the one with this `on`.
 struct Entry<'s> {
     key: &'static str,
     value: &'s str,

@@ -5,10 +5,9 @@ use std::num::NonZero;
 use crate::model::authored::{self, Authored, Problem};
 use crate::model::source_file::SourceFile;
 
-/// Below this number of files a thread costs more than it saves.
+/// Below this, a thread costs more than it saves.
 const FEWEST: usize = 32;
 
-/// Parses the files; results are in the order of the files.
 pub(super) fn read_all(files: &[SourceFile]) -> Vec<Result<Authored, Problem>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     if threads == 1 || files.len() < FEWEST {
@@ -26,7 +25,6 @@ pub(super) fn read_all(files: &[SourceFile]) -> Vec<Result<Authored, Problem>> {
             .collect();
         let mut all: Vec<_> = own.iter().map(authored::read).collect();
         for (files, other) in others {
-            // A panic in a reader is raised again on this thread.
             let read = other
                 .join()
                 .unwrap_or_else(|_| files.iter().map(authored::read).collect());

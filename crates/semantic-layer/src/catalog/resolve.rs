@@ -1,4 +1,4 @@
-//! Resolves one composed source: types, its own rules, parsed join conditions.
+//! Resolves one composed source.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,11 +25,9 @@ pub(super) struct Known<'a> {
     pub(super) names: &'a BTreeMap<String, Composed>,
     pub(super) broken: &'a BTreeSet<String>,
     pub(super) dialect: Dialect,
-    /// The remaining number of searches for suggestions.
     pub(super) searches: Cell<usize>,
 }
 
-/// Suggests a source for an unknown name; empty if none is near.
 pub(super) fn hint(name: &str, known: &BTreeMap<String, Composed>) -> String {
     nearest(name, known.keys().map(String::as_str))
         .first()
@@ -43,7 +41,7 @@ pub(super) struct Flaw {
     pub(super) is_warning: bool,
 }
 
-/// Resolves one source. Problems of the source stay in it; the flaws are warnings.
+/// Problems stay in the source; flaws are warnings.
 pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Flaw>) {
     let written = &composed.source;
     let flaw = |(kind, message): Broken, spot: Spot, is_warning: bool| Flaw {
@@ -111,7 +109,6 @@ pub(super) fn source(composed: &Composed, known: &Known<'_>) -> (Source, Vec<Fla
     (resolved, flaws)
 }
 
-/// Checks the rules for a single source; the error comes with its position.
 fn rules(composed: &Composed) -> Result<(), (String, Part)> {
     let written = &composed.source;
     let invalid = |message: &str, part: Part| Err((message.to_owned(), part));
@@ -133,7 +130,7 @@ fn rules(composed: &Composed) -> Result<(), (String, Part)> {
     }
     let mut seen = BTreeSet::new();
     for column in &written.columns {
-        // A warehouse may have a column named with spaces; in a hand-written file it is a mistake.
+        // A hand-written name with spaces is a mistake.
         let is_scanned = composed.origin != Origin::Standalone && column.expr.is_none();
         let is_slip = column.name.trim().is_empty() && !is_scanned;
         let flaw = if is_slip || !authored::is_column_name(&column.name) {
@@ -161,8 +158,7 @@ fn rules(composed: &Composed) -> Result<(), (String, Part)> {
     }
 }
 
-/// Refuses an empty part in a table's name: some warehouses read it as the default schema, others
-/// ignore it.
+/// Some warehouses read an empty part of a table's name as the default schema, others ignore it.
 fn table(written: &Standalone, dialect: Dialect) -> Result<(), (String, Part)> {
     match &written.table {
         Some(table) if has_gap(dialect, table) => {
@@ -183,7 +179,6 @@ fn column(written: &authored::Column, composed: &Composed) -> Column {
         expr: written.expr.clone(),
         description: best_description(&descriptions).or_else(|| written.description.clone()),
         native_type: composed.native_types.get(&written.name).cloned(),
-        // An unknown unit does not affect the planner's rules.
         natural_granularity: written
             .natural_granularity
             .as_deref()
@@ -193,8 +188,7 @@ fn column(written: &authored::Column, composed: &Composed) -> Column {
     }
 }
 
-/// Returns true if a column's constraints or tests, by any author, declare it unique:
-/// `unique: true` as a constraint, `name: unique` as a test.
+/// Returns true for `unique: true` as a constraint or `name: unique` as a test, by any author.
 fn is_unique(written: &authored::Column) -> bool {
     let parts = |meta: &Option<authored::Meta>| -> Vec<authored::Meta> {
         let map = meta.as_ref().and_then(authored::Meta::as_mapping);
@@ -237,7 +231,6 @@ fn segment(written: &authored::Segment) -> Segment {
     }
 }
 
-/// Resolves one join; `None` if its target could not be loaded.
 fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option<Join>, Broken> {
     if !known.names.contains_key(&written.to) {
         if known.broken.contains(&written.to) {
@@ -287,7 +280,7 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
     }))
 }
 
-/// Returns what a scan has counted. A join that rests on counted values says its coverage if it is not whole.
+/// A measured join without a written coverage is complete.
 fn counted(found: &authored::Found, origin: JoinOrigin) -> Counted {
     let whole = (origin == JoinOrigin::Measured).then_some(Counted::ALL);
     Counted {
@@ -296,14 +289,14 @@ fn counted(found: &authored::Found, origin: JoinOrigin) -> Counted {
     }
 }
 
-/// Converts a share to whole percent: finer differences do not affect path choice.
+/// Finer differences do not affect path choice.
 fn percent(share: f64) -> u8 {
     let hundredths = (0..=100_u8).rev();
     let found = hundredths.filter(|one| f64::from(*one) - 0.5 <= share * 100.0);
     found.max().unwrap_or_default()
 }
 
-/// Parses the column pairs of a join condition, local side first.
+/// Parses column pairs, local side first.
 pub(super) fn condition(
     own: &str,
     join: &authored::Join,
@@ -328,11 +321,10 @@ enum Side {
     Local,
     Target,
     Bare,
-    /// The name that both sides of a self join share.
     Same,
 }
 
-/// Parses one equality as (local column, target column).
+/// Returns (local column, target column).
 fn pair(own: &str, join: &authored::Join, clause: &Expr) -> Result<(String, String), String> {
     let Expr::BinaryOp {
         left,
@@ -350,7 +342,7 @@ fn pair(own: &str, join: &authored::Join, clause: &Expr) -> Result<(String, Stri
         (Side::Target, _) => Ok((right, left)),
         (_, Side::Target) | (Side::Local, _) => Ok((left, right)),
         (_, Side::Local) => Ok((right, left)),
-        // In `drivers.id = boss_id` of a self join, the bare side is the local one.
+        // In `drivers.id = boss_id` of a self join, the bare side is local.
         (Side::Same, Side::Bare) => Ok((right, left)),
         (Side::Bare | Side::Same, _) => Ok((left, right)),
     }

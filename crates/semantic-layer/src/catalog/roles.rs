@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use crate::catalog::Catalog;
 
 impl Catalog {
-    /// Counts the nodes that are sources or join aliases. The graph numbers these first, followed
-    /// by the look-ups that roles inherit from their sources.
+    /// Counts sources and join aliases.
     pub fn written_nodes(&self) -> usize {
         let aliases: BTreeSet<&str> = self
             .sources

@@ -1,18 +1,15 @@
-//! The scanned tables, indexed by name and path suffix.
+//! The scanned tables, by name and path suffix.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::authored::{Manifest, ManifestEntry};
 use crate::sql::sql_text::table_parts;
 
-/// A table of a manifest shard.
 #[derive(Debug, Clone)]
 pub struct ScannedTable {
-    /// The source name: the key in the shard, or the table path if keys collide.
+    /// The key in the shard, or the table path if keys collide.
     pub name: String,
-    /// The path of the shard within the connection's folder.
     pub shard: String,
-    /// The key of the table in its shard.
     pub key: String,
     pub entry: ManifestEntry,
     path: Vec<String>,
@@ -26,7 +23,7 @@ pub(crate) struct ScannedTables {
 }
 
 impl ScannedTables {
-    /// Assigns unique names: the shard key, or the whole table path if two schemas share the key.
+    /// Names are the key, or the table path if two schemas share it.
     pub(super) fn new(shards: Vec<(String, Manifest)>) -> Self {
         let shared = shared_keys(&shards);
         let name_of = |key: &str, table: &str| {
@@ -36,8 +33,7 @@ impl ScannedTables {
                 key.to_owned()
             }
         };
-        // A join names its target by the key in its own shard. A table may have its own shard, so
-        // the tables of its schema count, too.
+        // The target is in the same schema, possibly in another shard.
         let mut in_schema: BTreeMap<(Vec<String>, String), String> = BTreeMap::new();
         for (key, entry) in shards.iter().flat_map(|(_, shard)| &shard.tables.0) {
             let name = name_of(key, &entry.table);
@@ -85,8 +81,7 @@ impl ScannedTables {
         self.tables.iter()
     }
 
-    /// Returns the tables that a reference may mean: an entry's name, its full table path, or a
-    /// dotted suffix of it.
+    /// A reference is a name, a full table path, or a dotted suffix of one.
     pub(super) fn meant_by(&self, reference: &str) -> Vec<&ScannedTable> {
         let wanted = lowered_parts(reference);
         let named = self.by_name.get(reference).into_iter().flatten();
@@ -106,7 +101,6 @@ impl ScannedTables {
         places.first().and_then(|at| self.tables.get(*at))
     }
 
-    /// Finds the only table whose path ends in a dotted name or is a suffix of it.
     pub(crate) fn only_match(&self, name: &str) -> Option<&ScannedTable> {
         match self.matches(name).as_slice() {
             [table] => Some(table),
@@ -114,7 +108,7 @@ impl ScannedTables {
         }
     }
 
-    /// Returns the tables whose path ends in a dotted name or is a suffix of it.
+    /// Returns the tables whose path and the dotted name end alike.
     pub(super) fn matches(&self, name: &str) -> Vec<&ScannedTable> {
         let own = lowered_parts(name);
         self.ending_like(&own)
@@ -123,7 +117,6 @@ impl ScannedTables {
             .collect()
     }
 
-    /// Returns true if a table has another name than its key, because two schemas have the key.
     pub(super) fn has_qualified(&self) -> bool {
         self.tables.iter().any(|table| table.name != table.key)
     }

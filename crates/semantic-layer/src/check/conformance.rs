@@ -1,4 +1,4 @@
-//! The line protocol of the result contract: one JSON request per line, one JSON answer per line.
+//! The line protocol of the result contract: one JSON request and one JSON answer per line.
 
 use ktx_diagnostics::{Diagnostic, Severity};
 use ktx_sql::Dialect;
@@ -11,10 +11,8 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::model::source_file::SourceFile;
 use crate::names::query::Query;
 
-/// Reads the files of a folder of sources, with paths relative to it.
 pub type LoadFolder<'a> = &'a dyn Fn(&str) -> Result<Vec<SourceFile>, String>;
 
-/// Answers one request line with one line, without a line ending.
 pub fn answer(request: &str, load: LoadFolder<'_>) -> String {
     let answer = match serde_json::from_str::<Value>(request) {
         Ok(request) => respond(&request, load).unwrap_or_else(|error| refused(&error)),
@@ -26,7 +24,6 @@ pub fn answer(request: &str, load: LoadFolder<'_>) -> String {
     answer.to_string()
 }
 
-/// Formats a refusal; suggestions appear only in its message.
 fn refused(error: &QueryError) -> Value {
     let is_unknown = matches!(
         error.kind,
@@ -83,7 +80,7 @@ fn respond(request: &Value, load: LoadFolder<'_>) -> Result<Value, QueryError> {
                 return Err(error);
             }
             let report = validate(&catalog, &touched);
-            // The contract lists the kinds of warnings; other kinds are returned as notes.
+            // The contract lists the kinds of warnings; others become notes.
             let (notes, warnings): (Vec<Finding>, Vec<Finding>) = report
                 .warnings
                 .into_iter()

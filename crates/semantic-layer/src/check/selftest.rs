@@ -1,7 +1,4 @@
-//! Self-tests of a semantic layer: unique keys, and totals that look-ups of dimensions do not
-//! change.
-//!
-//! The caller runs the SQL read-only; [`judge`] evaluates the returned rows.
+//! Self-tests of keys and totals. The caller runs the SQL read-only; [`judge`] evaluates the rows.
 
 mod joins;
 mod judge;
@@ -26,21 +23,15 @@ use crate::plan::atoms::Atom;
 use crate::plan::{Dimension, Frame, Part, PartKind, Planned, PlannedMeasure};
 use crate::sql::sql_text::identifier;
 
-/// The claim that a test checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SelfTestKind {
-    /// The grain identifies the rows of its source.
     GrainUnique,
-    /// A join finds at most one row if it is declared so.
     JoinTargetUnique,
-    /// Rows have the keys of their look-ups.
     JoinKeysPresent,
-    /// A measure's groups add up to its total.
     MeasureTotal,
 }
 
 impl SelfTestKind {
-    /// The name in answers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::GrainUnique => "grain_unique",
@@ -51,42 +42,36 @@ impl SelfTestKind {
     }
 }
 
-/// The expected content of the returned row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// One number, which must be 0; otherwise an error.
+    /// One number that must be 0.
     Zero,
-    /// One number, which should be 0; otherwise a warning.
+    /// One number that should be 0.
     ZeroOrWarning,
     /// Two equal numbers; NULL counts as 0.
     SameTotals,
 }
 
-/// One test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelfTest {
-    /// The claim, such as `orders: one row per id`.
+    /// Such as `orders: one row per id`.
     pub name: String,
-    /// The source whose file makes the claim.
+    /// Its file makes the claim.
     pub source: String,
-    /// The kind of claim.
     pub kind: SelfTestKind,
-    /// One query in the catalog's dialect that returns one row.
+    /// Has one result row.
     pub sql: String,
-    /// The expected content of the row.
     pub expectation: Expectation,
 }
 
-/// Whether the grains of other sources are tested, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Everything,
     OneSource,
 }
 
-/// Returns the tests of all sources, or of the one called `source`, in catalog order: grain, joins,
-/// measures. No two have the same SQL. A join to the grain of a source needs no test if that source
-/// is tested, too. Declarations that do not compile have no test; the validator reports them.
+/// Returns the tests of all sources, or of `source`. Declarations that do not compile have none;
+/// the validator reports them.
 pub fn self_tests(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
     deep(|| tests_of(catalog, source))
 }
@@ -173,8 +158,6 @@ fn own_rows<'a>(
     })
 }
 
-/// The SQL of a plan with one part: its text, its name, its number column, and the tables before
-/// it.
 struct OnePart {
     name: String,
     sql: String,
@@ -184,7 +167,7 @@ struct OnePart {
 }
 
 impl OnePart {
-    /// Writes a plan; `None` unless it has exactly one part with one number.
+    /// `None` unless the plan has one part with one number.
     fn of(planned: &Planned<'_>) -> Result<Option<Self>, QueryError> {
         let Written {
             parts,

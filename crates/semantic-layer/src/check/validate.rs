@@ -17,23 +17,18 @@ use crate::model::part::Part;
 use crate::model::resolved::{Origin, Relation, Source};
 use crate::names::Names;
 
-/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// The file, with line and column if known; absent if the finding concerns the whole folder.
+    /// With line and column if known; absent for the whole folder.
     pub path: Option<String>,
-    /// The source.
     pub source: Option<String>,
-    /// The stable kind.
     pub kind: ErrorKind,
     /// Lower case, no full stop, the object in backticks.
     pub message: String,
 }
 
-/// The findings, errors and warnings each ordered by position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ValidationReport {
-    /// Findings that make queries fail or return wrong numbers.
     pub errors: Vec<Finding>,
     /// Findings that may be intended.
     pub warnings: Vec<Finding>,
@@ -57,7 +52,6 @@ impl Findings<'_> {
 
     fn refused(&mut self, at: At<'_>, place: &str, error: &QueryError) {
         let kind = match error.kind {
-            // An unknown name in a source's own expression.
             ErrorKind::UnknownMeasure | ErrorKind::UnknownSource => ErrorKind::UnknownColumn,
             kind => kind,
         };
@@ -85,8 +79,7 @@ impl Findings<'_> {
 
 type At<'a> = (&'a Source, &'a Part);
 
-/// Validates all sources of a connection. `recently_touched` names the sources just written; some
-/// rules apply only to them.
+/// `recently_touched` names the sources just written; some rules apply only to them.
 pub fn validate(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport {
     deep(|| validated(catalog, recently_touched))
 }
@@ -123,7 +116,6 @@ fn validated(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport
     report
 }
 
-/// Returns the file of a finding with its line and column, which sort as numbers.
 fn place(found: &Finding) -> (Option<String>, Vec<u32>) {
     let mut file = found.path.as_deref();
     let mut numbers = Vec::new();
@@ -137,7 +129,6 @@ fn place(found: &Finding) -> (Option<String>, Vec<u32>) {
     (file.map(str::to_owned), numbers)
 }
 
-/// Adds the findings of the loader, converting codes back to kinds.
 fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
     for diagnostic in catalog.diagnostics() {
         let kind = ErrorKind::ALL
@@ -163,7 +154,6 @@ fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
 }
 
 fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
-    // A scanned table has the warehouse's names; quotes make them usable.
     let scanned = match source.origin {
         Origin::Standalone => None,
         Origin::Manifest | Origin::Overlay => names.catalog.manifest.called(&source.name),

@@ -1,5 +1,4 @@
-//! The last stage of an answer whose groups are compared with each other: windows are computed over
-//! all groups, before filters on measures drop some.
+//! The stage that computes windows over all groups, before filters on measures drop some.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +11,6 @@ use crate::plan::group_functions::{has_window, window_of};
 use crate::plan::{GroupWindow, Planned, WindowFunction};
 use crate::sql::sql_text::{as_real, identifier};
 
-/// Names of the last stage.
 pub(super) struct AnswerNames {
     stage: String,
     measures: Vec<String>,
@@ -39,7 +37,6 @@ impl AnswerNames {
     }
 }
 
-/// Returns whether groups are compared with each other.
 pub(super) fn is_staged(planned: &Planned<'_>) -> bool {
     let measures = planned.measures.iter().map(|measure| &measure.tree);
     let filters = planned.group_filters.iter().map(|(_, tree)| tree);
@@ -47,7 +44,6 @@ pub(super) fn is_staged(planned: &Planned<'_>) -> bool {
 }
 
 impl Writer<'_, '_> {
-    /// Writes the stage with a column for each dimension, measure and filter.
     fn answer(&self, from: &str, measures: &[String], filters: &[String]) -> (String, String) {
         let dialect = self.dialect;
         let names = &self.inner.answer;
@@ -69,7 +65,6 @@ impl Writer<'_, '_> {
         (names.stage.clone(), sql)
     }
 
-    /// Adds that stage to a statement.
     pub(super) fn staged(&self, mut body: Body) -> Body {
         body.tables
             .push(self.answer(&body.from, &body.measures, &body.filters));
@@ -86,7 +81,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Writes the windows of a tree out.
     pub(super) fn with_windows(&self, mut tree: Expr, printer: &Printer<'_>) -> Expr {
         let mut spelling = Spelling {
             writer: self,
@@ -124,7 +118,7 @@ impl Writer<'_, '_> {
                     "ORDER BY CASE WHEN {along} IS NULL THEN 1 ELSE 0 END, {along} \
                      ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING"
                 );
-                // Over no row, ClickHouse returns 0 for values that cannot be NULL.
+                // ClickHouse returns 0 over no rows.
                 let value = match self.dialect {
                     Dialect::ClickHouse => format!("toNullable({value})"),
                     _ => value.to_owned(),

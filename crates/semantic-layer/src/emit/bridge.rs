@@ -1,5 +1,4 @@
-//! Writes the groups of rows that belong to several: a table of the home's keys and the groups of each, without
-//! repetition, which is joined to the home.
+//! Writes the groups of rows that belong to several, as a table to join.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,6 @@ use crate::plan::predicates::{Place, placed};
 use crate::plan::{Bridge, Part, PartKind, unique};
 use crate::sql::sql_text::identifier;
 
-/// The groups of each row of a home, as a table to join.
 pub(super) struct WrittenBridge {
     pub(super) table: String,
     pub(super) alias: String,
@@ -22,7 +20,6 @@ pub(super) struct WrittenBridge {
 }
 
 impl Writer<'_, '_> {
-    /// Writes the groups of each row of the home, one row for each group.
     pub(super) fn bridge(
         &mut self,
         part: &Part,
@@ -73,7 +70,7 @@ impl Writer<'_, '_> {
             .map(|filter| self.condition(filter, &aliases))
             .collect();
         self.keys = outer_keys;
-        // A row without a key has no groups; a filter must drop it.
+        // A row without a key has no groups.
         let join = if filters.is_empty() {
             "LEFT JOIN"
         } else {
@@ -98,8 +95,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// Adds up the weights of a row within one group. Without a row of the bridge, the weight is 1; without
-    /// a value there, 0.
+    /// Without a row of the bridge, the weight is 1; without a value there, 0.
     fn sum_of(&self, weight: &Expr, bridge: &Bridge, aliases: &BTreeMap<NodeId, String>) -> String {
         let weight = self.print(&placed(weight, Place::Value, self.planned.names), aliases);
         let mut multiplying = bridge.joins.iter();
@@ -113,7 +109,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Returns a name that nothing in the SQL has.
     fn fresh(&mut self, wanted: &str) -> String {
         let name = unique(wanted.to_owned(), wanted, &mut self.inner.taken);
         identifier(self.dialect, &name)

@@ -1,4 +1,4 @@
-//! The entry point of the compiler: compiles a query over a catalog to SQL and a plan.
+//! Compiles a query over a catalog to SQL and a plan.
 
 use ktx_sql::Dialect;
 use ktx_sql::deep::deep;
@@ -16,37 +16,25 @@ use crate::plan::levels::{GroupFilters, LevelQuery, level_queries, note_levels};
 use crate::plan::{ColumnRole, Planned};
 use crate::{emit, plan};
 
-/// One column of the result, in the order of the SQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultColumn {
-    /// The name in the result set.
     pub name: String,
     /// The dimension or measure as requested.
     pub reference: String,
-    /// The role of the column.
     pub role: ColumnRole,
 }
 
-/// A compiled query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
-    /// One statement in the connection's dialect.
     pub sql: String,
-    /// The columns of the result: dimensions, then measures.
+    /// Dimensions, then measures.
     pub columns: Vec<ResultColumn>,
-    /// How the answer is computed.
     pub plan: Plan,
-    /// Remarks for the reader of the numbers.
     pub notes: Vec<String>,
-    /// The texts that filters compare columns with.
     pub compared: Vec<ComparedValue>,
 }
 
-/// Compiles a query to SQL.
-///
-/// # Errors
-///
-/// Refuses a query without a correct answer and says why.
+/// Compiles a query, or refuses one without a correct answer.
 pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
     deep(|| match per_entity::expanded(catalog, query, dialect)? {
         None => compiled_or_remedied(catalog, query, dialect),
@@ -83,18 +71,15 @@ fn compiled_or_remedied(
     })
 }
 
-/// The statement of a query within another one: without order and limit.
+/// A query within another one, without order and limit.
 pub(super) struct InnerSql {
     pub(super) sql: String,
-    /// The columns: dimensions, then measures.
     pub(super) columns: Vec<String>,
-    /// What the last measure holds, if known.
     pub(super) kind: Option<ColumnType>,
-    /// The name and the SQL of the only table that the statement reads, and the SQL of the last measure there.
+    /// Name and SQL of the only table, and SQL of the last measure there.
     pub(super) only_part: Option<(String, String, String)>,
 }
 
-/// Compiles a query that stands within another one.
 pub(super) fn inner_sql(
     catalog: &Catalog,
     query: &Query,
@@ -132,23 +117,18 @@ pub(super) fn inner_sql(
     })
 }
 
-/// The most queries that a refusal offers.
 const MOST_QUERIES: usize = 4;
 
-/// The most queries that are compiled to find them.
 const MOST_COMPILED: usize = 24;
 
-/// The most renamings that turn a refused query into a clear one.
 const MOST_RENAMINGS: usize = 3;
 
-/// What the search for clear queries has done.
 #[derive(Default)]
 struct Attempts {
     compiled: usize,
     renamings: usize,
 }
 
-/// Returns the queries with clear names that compile.
 fn clear_queries(
     catalog: &Catalog,
     query: &Query,
@@ -178,7 +158,7 @@ fn clear_queries(
         attempts.compiled += 1;
         match compiled(catalog, &renamed, catalog.dialect()) {
             Ok(_) => clear.push(renamed),
-            // The same query with each row counted in every group is next.
+            // The next query counts each row in every group.
             Err(_) if renamed.across == Across::Allocate => {}
             Err(error) if attempts.renamings + 1 < MOST_RENAMINGS => {
                 attempts.renamings += 1;
@@ -190,7 +170,7 @@ fn clear_queries(
             Err(_) => {}
         }
     }
-    // Where nothing answers the whole query, the rest of it is a beginning.
+    // If nothing answers the whole query, the rest of it may.
     let without = error.remedy.without.filter(|_| clear.is_empty());
     let without = without.map(|at| query.without(at));
     clear.extend(without.filter(|rest| compiled(catalog, rest, catalog.dialect()).is_ok()));
@@ -245,7 +225,7 @@ fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compil
     })
 }
 
-/// Refuses a weight where no row belongs to several groups.
+/// The weight would have no effect.
 fn check_weight(query: &Query, planned: &Planned<'_>) -> Result<(), QueryError> {
     let mut bridges = planned.parts.iter().filter_map(|part| part.bridge.as_ref());
     match &query.weight {
@@ -260,7 +240,6 @@ fn check_weight(query: &Query, planned: &Planned<'_>) -> Result<(), QueryError> 
     }
 }
 
-/// Writes a planned query with its totals.
 fn with_levels(
     names: Names<'_>,
     planned: &Planned<'_>,

@@ -1,5 +1,4 @@
-//! Writes rows beside the groups of an answer: totals over its last dimensions, and the rest beyond the
-//! limit. A last column says what a row is over; it is NULL for groups.
+//! Writes totals and the rest beyond the limit next to the groups.
 
 use ktx_sql::Dialect;
 
@@ -15,13 +14,11 @@ use crate::plan::predicates::Place;
 use crate::plan::{ColumnRole, Planned, SortKey, unique};
 use crate::sql::sql_text::{identifier, literal, typed_null};
 
-/// The plan for one kind of total.
 pub(crate) struct Level<'l, 'a> {
     pub(crate) query: &'l LevelQuery,
     pub(crate) planned: &'l Planned<'a>,
 }
 
-/// Writes the SQL of a query with its totals.
 pub(crate) fn write_levels(
     planned: &Planned<'_>,
     levels: &[Level<'_, '_>],
@@ -96,7 +93,7 @@ fn quoted<'n>(dialect: Dialect, names: impl Iterator<Item = &'n String>) -> Vec<
     names.map(|name| identifier(dialect, name)).collect()
 }
 
-/// The names of the last stage: of tables as they are, of columns as they are written.
+/// Tables raw, columns as written in SQL.
 struct Stage {
     dialect: Dialect,
     shown: String,
@@ -112,7 +109,6 @@ struct Stage {
 }
 
 impl Stage {
-    /// A NULL of the type of a column of the groups.
     fn absent(&self, column: &str) -> String {
         match self.dialect {
             Dialect::Postgres | Dialect::Redshift | Dialect::SqlServer => {
@@ -147,7 +143,6 @@ impl Stage {
         )
     }
 
-    /// Writes the rows for the rest; `own` are the dimensions as the rest has them.
     fn others(&self, own: &[String], limit_per: &[usize], measures: &[String]) -> String {
         let dimensions = self.dimensions.iter().zip(own).enumerate();
         let dimensions = dimensions.map(|(at, (name, own))| {
@@ -198,8 +193,7 @@ impl Stage {
         identifier(self.dialect, name)
     }
 
-    /// Writes the outer SELECT: groups with their totals after them. In an order of the query's own, and
-    /// beside the rest, totals come last.
+    /// Totals follow their groups; if the query has its own order or a rest, they come last.
     fn last(&self, planned: &Planned<'_>, first: usize) -> String {
         let columns: Vec<&str> = self
             .dimensions
@@ -264,7 +258,6 @@ impl Stage {
 }
 
 impl Writer<'_, '_> {
-    /// Numbers the groups in the order of the query. The dimensions tell all groups apart.
     fn numbered(&self, body: &Body, stage: &Stage) -> String {
         let planned = self.planned;
         let dimensions = self.inner.dimensions.iter();
@@ -297,7 +290,7 @@ impl Writer<'_, '_> {
         } else {
             format!("PARTITION BY {} ", apart.join(", "))
         };
-        // Where groups are compared with each other, the last stage has the measures in place of their parts.
+        // If groups are compared, the last stage has whole measures.
         let values: Vec<String> = if is_staged(planned) {
             body.measures.clone()
         } else {
@@ -336,7 +329,6 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// Adds up the groups beyond the limit.
     fn rest(&self, body: &Body, stage: &Stage) -> String {
         let numbered = &stage.table(&stage.numbered);
         let values = body.values.iter().zip(&self.planned.atoms);
@@ -372,14 +364,12 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// The dimensions of which each combination of values has a limit of its own.
     fn limited_apart(&self) -> impl Iterator<Item = String> {
         let all = self.planned.limit_per.iter();
         all.filter_map(|at| self.inner.dimensions.get(*at))
             .map(|name| identifier(self.dialect, name))
     }
 
-    /// Returns the names and texts of what the plan shows.
     pub(super) fn written(&self, body: Body) -> Written {
         Written {
             sql: String::new(),

@@ -8,7 +8,6 @@ use crate::plan::{ColumnRole, SortKey};
 use crate::sql::sql_text::identifier;
 
 impl Writer<'_, '_> {
-    /// Writes the outer SELECT: result names, filters on groups, order, limit.
     pub(super) fn outer(&self, from: &str, measures: &[String], filters: &[String]) -> String {
         let dialect = self.dialect;
         let dimensions = self
@@ -64,8 +63,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Writes a sort key. A measure, given by its SQL, sorts NULL last, whatever the default of the
-/// warehouse.
+/// A measure sorts NULL last in every warehouse.
 pub(super) fn sort_key(dialect: Dialect, key: &SortKey, measure: Option<&str>) -> String {
     let name = identifier(dialect, &key.name);
     let direction = match key.direction {
@@ -74,8 +72,7 @@ pub(super) fn sort_key(dialect: Dialect, key: &SortKey, measure: Option<&str>) -
     };
     match (dialect, measure) {
         (_, None) => format!("{name}{direction}"),
-        // These dialects have no NULLS LAST, and an expression in SQL Server cannot name a result
-        // column.
+        // These have no NULLS LAST, and a SQL Server expression cannot name a result column.
         (Dialect::MySql | Dialect::MariaDb | Dialect::SqlServer, Some(sql)) => {
             format!("CASE WHEN {sql} IS NULL THEN 1 ELSE 0 END, {name}{direction}")
         }

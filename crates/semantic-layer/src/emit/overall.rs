@@ -1,6 +1,4 @@
-//! `overall(measure)`: the number of a measure over all rows, as a constant in the expressions of a query.
-//!
-//! Neither the groups nor the filters of the query reach into it.
+//! `overall(measure)`: a measure over all rows.
 
 use ktx_sql::Dialect;
 
@@ -13,11 +11,6 @@ use crate::names::constants::{Constant, OVERALL};
 use crate::names::query::{EmptyMembers, MeasureRequest, Query};
 use crate::sql::sql_text::identifier;
 
-/// Compiles the numbers over all rows that a query uses.
-///
-/// # Errors
-///
-/// A call that names no measure, or one that has no number over all rows.
 pub(super) fn constants(
     catalog: &Catalog,
     query: &Query,
@@ -66,14 +59,13 @@ fn usage(call: &str) -> QueryError {
     QueryError::new(ErrorKind::InvalidQuery, message).about(call)
 }
 
-/// Writes a query of one row and one column as a value.
 fn scalar(inner: &InnerSql, dialect: Dialect, call: &str) -> Result<String, QueryError> {
     match &inner.only_part {
         Some((name, sql, value)) => Ok(format!(
             "(SELECT {value} FROM (\n{sql}\n) AS {})",
             identifier(dialect, name)
         )),
-        // Only the whole statement can begin with WITH there.
+        // SQL Server allows WITH only at the start of a statement.
         None if dialect == Dialect::SqlServer => {
             let message = format!(
                 "`{call}` takes several steps, which SQL Server does not allow within a statement: ask for this number \

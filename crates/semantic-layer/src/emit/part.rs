@@ -23,7 +23,6 @@ pub(super) struct Pieces {
     pub(super) dimensions: Vec<String>,
     pub(super) from: String,
     pub(super) filters: Vec<String>,
-    /// The part of each row that counts, if rows are divided among their groups.
     pub(super) weight: Option<String>,
 }
 
@@ -47,7 +46,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Assigns SQL names to the nodes of a part: plain words, unique without regard to case.
     pub(super) fn aliases(&self, part: &Part) -> BTreeMap<NodeId, String> {
         let mut taken: Vec<String> = vec![self.inner.periods.table.clone()];
         let alias = |node: NodeId, taken: &mut Vec<String>| {
@@ -68,8 +66,7 @@ impl Writer<'_, '_> {
         std::iter::once(home).chain(looked_up).collect()
     }
 
-    /// Names that ClickHouse still resolves to the home when its table has an alias. A look-up must
-    /// not use them.
+    /// ClickHouse resolves these to the home despite its alias.
     fn kept_names(&self, home: NodeId) -> Vec<String> {
         let source = self.planned.names.source(home).ok();
         match source.map(|source| &source.relation) {
@@ -91,7 +88,7 @@ impl Writer<'_, '_> {
         printer.print(&presence::resolved(tree, &self.keys))
     }
 
-    /// Finds a column or expression per look-up that is never NULL in a found row.
+    /// Finds an expression per look-up that is never NULL in a found row.
     pub(super) fn keys(&self, part: &Part) -> Result<BTreeMap<NodeId, Expr>, QueryError> {
         let mut keys = BTreeMap::new();
         for edge in &part.joins {
@@ -153,7 +150,6 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// Writes the home and its look-ups.
     pub(super) fn tables(
         &mut self,
         part: &Part,
@@ -243,8 +239,7 @@ impl Writer<'_, '_> {
         used
     }
 
-    /// Writes the target of a look-up join. ClickHouse fills unmatched rows with zeros and empty
-    /// texts unless the columns are nullable.
+    /// ClickHouse fills unmatched rows with zeros and empty texts unless nullable.
     fn looked_up(
         &mut self,
         home: NodeId,
@@ -369,8 +364,7 @@ impl Writer<'_, '_> {
         .concat()
     }
 
-    /// Computes a percentile from row numbers. Each row has weight 1 minus its distance from the
-    /// wanted position, so the two adjacent rows share the weight and all others have none.
+    /// A row's weight is 1 minus its distance from the position.
     fn ranked(
         &self,
         part: &Part,

@@ -1,8 +1,6 @@
 //! `per(entity, measure)`: a measure of one source as a column of another.
 //!
-//! Each call becomes a source of its own, with one row for each row of the entity: the compiled
-//! query of the measure by the entity's key. It is joined one to one, so its values can be grouped
-//! by, filtered and aggregated like columns.
+//! Each call becomes a source with one row per row of the entity.
 
 use ktx_sql::Dialect;
 use serde_json::Value;
@@ -19,17 +17,14 @@ use crate::sql::sql_text::identifier;
 
 const FUNCTION: &str = "per";
 
-/// The most calls within calls.
 const DEEPEST: usize = 3;
 
-/// A query whose calls are columns of a larger catalog.
 pub(super) struct Expanded {
     pub(super) catalog: Catalog,
     pub(super) query: Query,
     columns: Vec<ValueColumn>,
 }
 
-/// A call with the column that stands for it.
 struct ValueColumn {
     call: String,
     reference: String,
@@ -37,14 +32,13 @@ struct ValueColumn {
     entity: String,
 }
 
-/// One call in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call<'t> {
     pub(super) whole: &'t str,
     pub(super) arguments: Vec<&'t str>,
 }
 
-/// Replaces the calls of a query; `None` if it has none.
+/// `None` if the query has no calls.
 pub(super) fn expanded(
     catalog: &Catalog,
     query: &Query,
@@ -103,7 +97,6 @@ fn expanded_within(
     }))
 }
 
-/// Returns the source with the value of a call for each row of its entity.
 fn value_source(
     catalog: &Catalog,
     dialect: Dialect,
@@ -208,7 +201,7 @@ fn value_source(
     })
 }
 
-/// Refuses a level that goes back to the source of one around it, and a level over values that nothing aggregates.
+/// A level cannot return to an outer source, and its values must be aggregated.
 fn check_levels(
     entity: &str,
     measure: &str,
@@ -236,7 +229,6 @@ fn check_levels(
         return Ok(());
     };
     if of(inner) == entity {
-        // Its own check says so.
         return Ok(());
     }
     let message = format!(
@@ -307,7 +299,6 @@ fn replaced(query: &Query, columns: &[ValueColumn]) -> Query {
 }
 
 impl Expanded {
-    /// Writes the calls back where a text names their columns.
     pub(super) fn restored(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for column in &self.columns {
@@ -316,7 +307,7 @@ impl Expanded {
         text
     }
 
-    /// Returns whether a note doubts that an entity and its values match, which they do.
+    /// True for a note that doubts the match of an entity and its values.
     pub(super) fn is_moot(&self, note: &str) -> bool {
         self.columns
             .iter()
@@ -330,7 +321,6 @@ impl Expanded {
             })
     }
 
-    /// Writes the calls back in an error and in the queries that it offers.
     pub(super) fn restored_error(&self, mut error: QueryError) -> QueryError {
         error.message = self.restored(&error.message);
         error.offending = error.offending.map(|text| self.restored(&text));
@@ -355,7 +345,6 @@ impl Expanded {
     }
 }
 
-/// Finds the outermost calls of a function in an SQL text.
 pub(super) fn calls<'t>(text: &'t str, function: &str) -> Vec<Call<'t>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -384,7 +373,6 @@ pub(super) fn calls<'t>(text: &'t str, function: &str) -> Vec<Call<'t>> {
     found
 }
 
-/// Returns a call from its name, whose parenthesis opens the second text.
 fn call<'t>(whole: &'t str, open: &'t str) -> Option<Call<'t>> {
     let inner = open.strip_prefix('(')?;
     let mut depth = 0_usize;
@@ -419,7 +407,6 @@ fn call<'t>(whole: &'t str, open: &'t str) -> Option<Call<'t>> {
     None
 }
 
-/// Returns the text after a quoted one.
 fn quoted(text: &str) -> Option<&str> {
     let quote = text
         .chars()

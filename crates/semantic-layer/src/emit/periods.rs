@@ -1,4 +1,4 @@
-//! Writes the periods of an answer, and the parts that use rows of other periods.
+//! Writes the periods of an answer, and the parts over other periods.
 
 use sqlparser::ast::Expr;
 
@@ -11,11 +11,9 @@ use crate::sql::sql_text::{
     By, as_period, identifier, instant, movable, movable_type, moved, truncate,
 };
 
-/// Names for the period tables; none is a table, a result column or another part.
 pub(super) struct PeriodNames {
     pub(super) table: String,
     pub(super) start: String,
-    /// The digits table that generates numbers.
     pub(super) digits: String,
     pub(super) filled: String,
 }
@@ -31,7 +29,6 @@ impl PeriodNames {
     }
 }
 
-/// Returns the number of digits needed for numbers below `count`.
 fn places(count: i64) -> usize {
     usize::try_from((count - 1).max(1).ilog10()).map_or(1, |places| places + 1)
 }
@@ -46,8 +43,7 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// Converts a truncated time dimension to a type that can be shifted, if the query uses
-    /// periods.
+    /// To a type that can be shifted.
     pub(super) fn period_value(&self, sql: String) -> String {
         match &self.planned.time {
             Some(time) => movable(self.dialect, &sql, time.unit),
@@ -55,8 +51,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Returns the common table expressions between the plain parts and the parts over other
-    /// periods.
     pub(super) fn periods(&self, time: &TimeAxis) -> Vec<(String, String)> {
         let names = &self.inner.periods;
         match &time.spine {
@@ -101,8 +95,8 @@ impl Writer<'_, '_> {
         all.join("\n")
     }
 
-    /// Selects all periods by number. Numbers are built from digits, which needs no series function
-    /// and no recursion, whose depth some warehouses limit.
+    /// Numbers are built from digits: series functions are not universal, and some warehouses limit
+    /// recursion.
     fn spine(&self, time: &TimeAxis, spine: &Spine) -> String {
         let digits = identifier(self.dialect, &self.inner.periods.digits);
         let places = ["ones", "tens", "hundreds", "thousands"]
@@ -133,7 +127,7 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// Adds a row for every period in each combination of the other dimensions.
+    /// For each combination of the other dimensions.
     pub(super) fn filled(&self, time: &TimeAxis) -> String {
         let stacked = identifier(self.dialect, &self.inner.stacked);
         let all: Vec<String> = self
@@ -192,8 +186,7 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// Evaluates the pieces of a part over the periods of its frame: the group's period comes from
-    /// the periods table, the rows from every period in the frame.
+    /// The group's period is from the periods table, rows are from every period in the frame.
     pub(super) fn frame(&self, frame: Frame, pieces: Pieces) -> Pieces {
         let Some(time) = self.planned.time.as_ref().filter(|_| !frame.is_plain()) else {
             return pieces;
@@ -240,14 +233,13 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Returns the start of the unit that contains a period.
     fn start_of(&self, period: &str, unit: Granularity, grain: Granularity) -> String {
         let native = movable_type(self.dialect, grain);
         let start = truncate(self.dialect, period, unit, native);
         movable(self.dialect, &start, grain)
     }
 
-    /// Returns whether a part tells the rows of a dimension apart by days, although the answer has longer periods.
+    /// True if a part distinguishes rows by days, but the answer has longer periods.
     pub(super) fn is_by_days(&self, frame: Frame, dimension: usize) -> bool {
         let time = self.planned.time.as_ref();
         time.is_some_and(|time| {
@@ -255,7 +247,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// Like `within`, for a frame that ends with the last day of the period.
+    /// The frame ends with the period's last day.
     fn within_days(&self, frame: Frame, time: &TimeAxis, rows: &str) -> Vec<String> {
         let day = Granularity::Day;
         let period = self.period();
@@ -265,7 +257,7 @@ impl Writer<'_, '_> {
             Shift::ToStart(_) => None,
         });
         let shifts: Vec<(u32, Granularity)> = shifts.collect();
-        // Longer units first: the start of a period can be moved by months, most other days cannot.
+        // Months can move the start of a period, but not most other days.
         let back = |from: &str, more: Option<(u32, Granularity)>| {
             let mut all = shifts.clone();
             all.extend(more);
@@ -291,8 +283,7 @@ impl Writer<'_, '_> {
             .collect()
     }
 
-    /// Computes groups over several periods from groups of single periods, if every aggregate can
-    /// be applied to its own results; else `None`.
+    /// `None` if an aggregate cannot be applied to its own results.
     pub(super) fn regrouped(&self, part: &Part, by_period: &str) -> Option<String> {
         let time = self.planned.time.as_ref()?;
         if part.kind != PartKind::Groups || part.frame.is_plain() {

@@ -1,4 +1,4 @@
-//! The plan as data, in the shape of answers, and its description in words.
+//! The plan as data, in the shape of answers.
 
 mod explain;
 
@@ -13,132 +13,96 @@ use crate::names::aggregates::Call;
 use crate::names::bound::{self, Printer};
 use crate::plan::{Part, PartKind, Planned, PlannedMeasure, Sees};
 
-/// How an answer is computed. The caller that runs the SQL adds `execution`.
+/// The caller that runs the SQL adds `execution`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Plan {
-    /// Names of all sources and roles used, in order.
+    /// Sources and roles, in order.
     pub sources_used: Vec<String>,
     /// One line per look-up path, home first.
     pub join_paths: Vec<String>,
-    /// Every join used, each once.
     pub joins: Vec<PlannedJoin>,
     /// The home of the first part.
     pub anchor_source: String,
-    /// The grain of the anchor source.
     pub anchor_grain: Vec<String>,
-    /// Why several parts are needed, if they are.
     pub fan_out_description: Option<String>,
     /// True if measures of several homes meet.
     pub has_fan_out: bool,
-    /// The measures by home.
     pub measure_groups: Vec<MeasureGroup>,
-    /// How the parts keep measures at their own grain, in words.
     pub aggregate_locality: Vec<String>,
-    /// Row filters, as requested.
     pub where_filters: Vec<String>,
-    /// The row filters that measures over other periods ignore.
+    /// Row filters that measures over other periods ignore.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub period_filters: Vec<String>,
-    /// Group filters, as requested.
     pub having_filters: Vec<String>,
-    /// The dimensions and measures of the result.
     pub columns: Vec<PlannedColumn>,
-    /// The measures.
     pub measures: Vec<MeasureInfo>,
-    /// The periods of the answer, if it uses periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub periods: Option<String>,
-    /// The parts with their SQL.
     pub parts: Vec<PartInfo>,
 }
 
-/// One join of the plan; the columns of composite keys are separated by commas.
+/// Columns of composite keys are separated by commas.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedJoin {
-    /// The source that looks up.
     pub from_source: String,
-    /// The source that is looked up.
     pub to_source: String,
-    /// The column of `from_source`.
     pub from_column: String,
-    /// The column of `to_source`.
     pub to_column: String,
-    /// The cardinality in the direction of the look-up.
     pub relationship: &'static str,
-    /// Why at most one row of `to_source` matches, where no key of it says so.
+    /// Why at most one row of `to_source` matches, if no key proves it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<&'static str>,
 }
 
-/// The measures of one home.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MeasureGroup {
-    /// The home.
     pub source: String,
-    /// Names of result columns with values from it.
     pub measures: Vec<String>,
 }
 
-/// One result column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedColumn {
-    /// The name in the result set.
     pub name: String,
     /// `dimension`, `predefined` or `runtime`.
     pub provenance: &'static str,
-    /// The underlying field or expression.
     pub expr: String,
-    /// The description with the highest priority.
     pub description: Option<String>,
-    /// The unit of a truncated time column.
     pub granularity: Option<&'static str>,
 }
 
-/// One measure of the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MeasureInfo {
-    /// The name in the result set.
     pub name: String,
-    /// The expression: a predefined measure's own, otherwise as requested.
+    /// A predefined measure's own, otherwise as requested.
     pub expr: String,
-    /// The home, if there is only one.
     pub source_name: Option<String>,
-    /// The name in the source.
     pub original_name: Option<String>,
-    /// `source.measure` of a predefined measure.
     pub qualified_ref: Option<String>,
-    /// The predefined measure's own filter.
     pub filter: Option<String>,
     /// `predefined` or `runtime`.
     pub provenance: &'static str,
     /// True if it is computed from other values of its group.
     pub is_derived: bool,
-    /// The homes of its values.
     pub depends_on: Vec<String>,
-    /// The description.
     pub description: Option<String>,
-    /// Its SQL over the merged columns.
+    /// Over the merged columns.
     pub sql: String,
 }
 
-/// One part of the SQL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PartInfo {
-    /// The name of its common table expression.
     pub name: String,
     /// `groups`, `percentile`, `members`, `present` or `snapshot`.
     pub kind: &'static str,
-    /// The periods whose rows it reads, if not those of each group.
+    /// If not the periods of each group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub periods: Option<String>,
     /// The source whose rows it reads, each once.
     pub home: String,
-    /// The sources looked up, in order.
     pub lookups: Vec<String>,
-    /// The joins of the look-ups; all are also joins of the plan.
+    /// All are also joins of the plan.
     #[serde(skip)]
     pub joins: Vec<PlannedJoin>,
-    /// The SQL.
     pub sql: String,
 }
 
@@ -251,7 +215,7 @@ fn proof(planned: &Planned<'_>, edge: &Edge) -> Option<&'static str> {
         .then_some("no value repeats in the scanned rows")
 }
 
-/// Formats the look-up path of a part to one of its nodes, such as `visits -> doctors -> wards`.
+/// Such as `visits -> doctors -> wards`.
 fn path(planned: &Planned<'_>, part: &Part, to: NodeId) -> String {
     let mut steps = vec![planned.names.node_name(to)];
     let mut at = to;
@@ -390,13 +354,12 @@ fn printer<'p>(planned: &'p Planned<'_>, node: &'p dyn Fn(NodeId) -> String) -> 
     }
 }
 
-/// Formats a filter of a measure in words, such as `visits.kind = 'first'`.
+/// Such as `visits.kind = 'first'`.
 pub(crate) fn filter_text(planned: &Planned<'_>, filter: &sqlparser::ast::Expr) -> String {
     let node = |node| planned.names.node_name(node).to_owned();
     printer(planned, &node).print(filter)
 }
 
-/// Formats an atom in words, such as `SUM(visits.cost)`.
 pub(crate) fn atom_text(planned: &Planned<'_>, at: usize) -> String {
     let Some(atom) = planned.atoms.get(at) else {
         return String::new();

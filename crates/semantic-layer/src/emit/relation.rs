@@ -1,4 +1,4 @@
-//! Writes the origin of rows: tables, and SQL queries printed from their trees.
+//! Writes tables and SQL queries.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,6 @@ use crate::plan::{Planned, sanitized, unique};
 use crate::sql::expression;
 use crate::sql::sql_text::{identifier, literal, table_name, table_parts};
 
-/// Parses the text of a source's `sql`, which must be one query; an error names the source.
 pub fn parse_query(source: &Source, sql: &str, dialect: Dialect) -> Result<Query, QueryError> {
     let refuse = |reason: &str| {
         let message = format!("the `sql` of source `{}`: {reason}", source.name);
@@ -37,8 +36,7 @@ pub fn parse_query(source: &Source, sql: &str, dialect: Dialect) -> Result<Query
     }
 }
 
-/// Returns every word of the plan's tables and queries, in lower case: names that the SQL must
-/// avoid.
+/// The SQL must avoid these words, in lower case.
 pub(super) fn words(planned: &Planned<'_>) -> Result<Vec<String>, QueryError> {
     let mut words: Vec<String> = Vec::new();
     let mut nodes: Vec<NodeId> = Vec::new();
@@ -80,7 +78,6 @@ impl Visitor for Words<'_> {
 }
 
 impl Writer<'_, '_> {
-    /// Writes the rows of a node, without an alias.
     pub(super) fn relation(&mut self, node: NodeId) -> Result<String, QueryError> {
         let source = self.planned.names.source(node)?;
         match &source.relation {
@@ -96,7 +93,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Moves the common table expressions out of a query: SQL Server allows them only at the top.
+    /// SQL Server allows common table expressions only at the top.
     fn lift(&mut self, query: &mut Query, source: &Source) -> Result<(), QueryError> {
         let Some(with) = query.with.take() else {
             return Ok(());
@@ -110,7 +107,7 @@ impl Writer<'_, '_> {
                 let wanted = format!("{}__{}", word(&source.name), word(&old));
                 unique(wanted.clone(), &wanted, &mut self.inner.taken)
             });
-            // A query can refer to itself: SQL Server's recursive queries need no keyword.
+            // SQL Server's recursive queries need no keyword.
             renames.push((old, new.clone()));
             if known.is_some() {
                 continue;
@@ -141,7 +138,6 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Converts a name to a word that can be part of another name.
 fn word(text: &str) -> String {
     let word = sanitized(text);
     word.chars().filter(char::is_ascii).take(40).collect()
@@ -160,8 +156,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 
-/// Names the columns of a query in its first SELECT, if that lists them one by one: a recursive
-/// query cannot be named from outside.
+/// Recursive queries cannot be named from outside.
 fn name_columns(query: &mut Query, names: &[Ident]) -> bool {
     let mut body = &mut *query.body;
     loop {
@@ -194,8 +189,7 @@ fn name_columns(query: &mut Query, names: &[Ident]) -> bool {
     true
 }
 
-/// Renames tables and keeps the old names as aliases, so that the rest of the query stays
-/// unchanged.
+/// The old names stay as aliases.
 fn rename(query: &mut Query, renames: &[(String, String)], dialect: Dialect) {
     let mut renaming = Rename { renames, dialect };
     let flow = VisitMut::visit(query, &mut renaming);
@@ -233,8 +227,6 @@ impl VisitorMut for Rename<'_> {
     }
 }
 
-/// Rewrites literals and quoted identifiers for the warehouse, and refuses anything but a plain
-/// query.
 fn spell(query: &mut Query, dialect: Dialect, source: &str) -> Result<(), QueryError> {
     let mut spelling = SpellQuery { dialect };
     match VisitMut::visit(query, &mut spelling) {

@@ -1,5 +1,4 @@
-//! Remarks on plans that are valid but doubtful: contradictory filters, ratios whose two sides
-//! cover different rows, and the values that filters compare columns with.
+//! Remarks on valid but doubtful plans.
 
 mod allowed;
 
@@ -13,18 +12,12 @@ use crate::plan::atoms::Atom;
 use crate::plan::{Planned, PlannedMeasure, RowFilter, Sees};
 use allowed::{Constant, tests};
 
-/// A text that a filter of the query compares a column with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparedValue {
-    /// The source of the column.
     pub source: String,
-    /// The column of the source's table.
     pub column: String,
-    /// The column in query syntax.
     pub field: String,
-    /// The text.
     pub value: String,
-    /// The filter as requested.
     pub filter: String,
 }
 
@@ -41,7 +34,6 @@ pub(crate) fn of(planned: &Planned<'_>) -> Vec<String> {
     remarks
 }
 
-/// Names the query filter that excludes all rows of a measure's filter.
 fn contradiction(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
     let atoms = bound::atoms(&measure.tree);
     let atoms = atoms.iter().filter_map(|at| planned.atoms.get(*at));
@@ -65,8 +57,6 @@ fn contradiction(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<Stri
     None
 }
 
-/// Returns true if no row passes both filters, as far as they compare the same expression with
-/// constants.
 fn contradict(one: &Expr, other: &Expr) -> bool {
     let others = tests(other);
     tests(one).iter().any(|test| {
@@ -109,8 +99,7 @@ fn unequal_sides(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<Stri
     ))
 }
 
-/// Returns true if two aggregates over one source use different rows. A share of a total does so on
-/// purpose: the same aggregate, once with an extra filter.
+/// A share of a total differs on purpose: the same aggregate with an extra filter.
 fn are_unequal(one: &Atom, other: &Atom) -> bool {
     let holds = |all: &Atom, some: &Atom| some.filters.iter().all(|one| all.filters.contains(one));
     let (above, below) = (holds(one, other), holds(other, one));
@@ -122,7 +111,7 @@ pub(crate) fn compared(planned: &Planned<'_>) -> Vec<ComparedValue> {
     let mut all = Vec::new();
     for filter in &planned.row_filters {
         for test in tests(&filter.tree) {
-            // A field of a structured column has values of its own.
+            // A field of a structured column has its own values.
             let is_whole =
                 matches!(&test.operand, Expr::CompoundIdentifier(parts) if parts.len() == 2);
             let Some((node, column)) = bound::column_of(&test.operand).filter(|_| is_whole) else {

@@ -19,8 +19,6 @@ use crate::sql::expression::raw;
 use crate::sql::sql_text::identifier;
 
 impl Writer<'_, '_> {
-    /// Selects, per group and per balance in it, the rows of the first or last moment with a value.
-    /// All rows of that moment count.
     pub(super) fn snapshot(
         &self,
         part: &Part,
@@ -60,8 +58,7 @@ impl Writer<'_, '_> {
         .concat())
     }
 
-    /// Selects rows with their value, their moment, and the keys that each have a moment. A row
-    /// that the aggregate ignores, or whose moment is unknown, has no value.
+    /// A row that the aggregate ignores, or without a known moment, has no value.
     fn snapshot_rows(
         &self,
         atom: &Atom,
@@ -126,7 +123,6 @@ fn places(groups: &[String], snapshot: &SnapshotTrees, rows: &str) -> String {
     )
 }
 
-/// Applies a call to the value column; a row count counts the rows that are present.
 fn over_values(call: &Call) -> Call {
     let value = raw("snapshot_value");
     match call {

@@ -1,33 +1,28 @@
-//! What each refusal of a query means and what to do about it: one table for hints and for the guide.
+//! The meaning of each refusal and what to do about it.
 
 use std::fmt::Write as _;
 
 use crate::model::error::ErrorKind;
 
-/// One row of the guide.
 #[derive(Debug, Clone, Copy)]
 pub struct Advice {
-    /// The refusal.
     pub kind: ErrorKind,
-    /// What it says of the query.
     pub means: &'static str,
-    /// What to do, if the refusal itself proposes nothing.
+    /// Used if the refusal itself proposes nothing.
     pub next: &'static str,
     pub offer: Offer,
-    /// A line for the file of the source that settles it for good; empty if only the query can.
+    /// For the source's file; empty if only the query can settle it.
     pub line: &'static str,
 }
 
-/// Whether a refusal offers whole queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// One or two, where the sources have what they need.
     Queries,
-    /// There can be none, for this reason.
+    /// Why there are none.
     Never(&'static str),
 }
 
-/// The rows of one chapter of the guide.
 struct Chapter {
     title: &'static str,
     rows: &'static [Advice],
@@ -409,14 +404,13 @@ const CHAPTERS: &[Chapter] = &[
 ];
 
 impl ErrorKind {
-    /// Returns what to do about a refusal of this kind; `None` for findings that refuse no query.
+    /// `None` for findings that refuse no query.
     pub fn advice(self) -> Option<&'static Advice> {
         let mut rows = CHAPTERS.iter().flat_map(|chapter| chapter.rows);
         rows.find(|row| row.kind == self)
     }
 }
 
-/// Returns the guide to refused queries as Markdown.
 pub fn refused_markdown() -> String {
     let mut page = String::from(
         "# My query was refused\n\n\
@@ -429,7 +423,6 @@ pub fn refused_markdown() -> String {
          [the semantic layer](../concepts/semantic-layer.md#say-which-path-is-meant).\n",
     );
     for chapter in CHAPTERS {
-        // Writing to a string cannot fail.
         let _unused = write!(
             page,
             "\n## {}\n\n| code | it means | do this | for good, in the file of the source |\n|---|---|---|---|\n",

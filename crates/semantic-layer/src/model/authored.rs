@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 pub use strict::StrictMap;
 pub use text::{Problem, read};
 
-/// Free-form metadata, copied without interpretation.
+/// Copied without interpretation.
 pub type Meta = serde_yaml::Value;
-/// Texts by author: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`, …
+/// By author: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`, …
 pub type Descriptions = StrictMap<String>;
 
 #[derive(Debug, Clone)]
 pub enum Authored {
     Standalone(Box<Standalone>),
     Overlay(Box<Overlay>),
-    /// What a context source defines over a scanned table.
+    /// Defined by a context source over a scanned table.
     Import(Box<Overlay>),
     Manifest(Manifest),
 }
@@ -101,22 +101,16 @@ pub fn is_column_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_control)
 }
 
-/// The type of a column as far as the planner distinguishes types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnType {
-    /// Text and all other types.
     String,
-    /// Numbers of any kind.
     Number,
-    /// Dates, times and timestamps.
     Time,
-    /// Truth values.
     Boolean,
 }
 
 impl ColumnType {
-    /// The name in source files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -127,27 +121,23 @@ impl ColumnType {
     }
 }
 
-/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// An ordinary column.
     #[default]
     Default,
-    /// A time axis.
     Time,
 }
 
-/// The places where a column may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
-    /// Everywhere; listed.
+    /// Listed and usable.
     #[default]
     Public,
-    /// In queries; not listed.
+    /// Usable but not listed.
     Internal,
-    /// Only in the source's own measures, joins and computed columns.
+    /// Only for the source's own measures, joins and computed columns.
     Hidden,
 }
 
@@ -161,41 +151,35 @@ pub struct Join {
     pub alias: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<JoinSource>,
-    /// The part of a row that belongs to each of several groups, an expression over this source's columns.
+    /// The part of a row that belongs to each of several groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<String>,
-    /// What a scan says of it; hand-written files have no such keys.
+    /// From the scan; hand-written files have no such keys.
     #[serde(skip)]
     pub found: Found,
 }
 
-/// What a scan knows of a join.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// The share of the rows with a key that find a match; absent if all did, or if what the join rests on is not
-    /// their number.
+    /// The share of rows with a key that find a match; absent if all do or nothing was counted.
     pub coverage: Option<f64>,
     /// True if no row lacks the key.
     pub is_keyed: bool,
-    /// What the join rests on if no one declares it; absent for counted values.
     pub evidence: Option<JoinEvidence>,
 }
 
-/// What an inferred join rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JoinEvidence {
-    /// A person accepted it.
     Decision,
     /// A context source, such as dbt, states it.
     Statement,
-    /// Past queries join the two.
     Queries,
     /// Names alone: there were no values to compare.
     Names,
 }
 
-/// A join in an overlay. A scanned join between the same sources completes what it leaves out.
+/// A join in an overlay; the scanned join completes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverlayJoin {
@@ -210,13 +194,11 @@ pub struct OverlayJoin {
     pub source: Option<JoinSource>,
     #[serde(default)]
     pub weight: Option<String>,
-    /// True if the scanned join is to be left out.
     #[serde(default)]
     pub exclude: Option<bool>,
 }
 
 impl OverlayJoin {
-    /// Returns the join if nothing is missing from it.
     pub fn whole(self) -> Option<Join> {
         if self.exclude == Some(true) {
             return None;
@@ -257,12 +239,12 @@ pub struct ManifestJoin {
     pub alias: Option<String>,
     #[serde(default)]
     pub source: Option<JoinSource>,
-    /// The share of the entry's rows with a key that find a match; absent if all did.
+    /// The share of the entry's rows with a key that find a match; absent if all do.
     #[serde(default)]
     pub coverage: Option<f64>,
     #[serde(default)]
     pub evidence: Option<JoinEvidence>,
-    /// True if no row of the entry lacks the key; absent if some do or no scan has counted.
+    /// True if no row lacks the key.
     #[serde(default)]
     pub keyed: Option<bool>,
 }
@@ -270,9 +252,7 @@ pub struct ManifestJoin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JoinSource {
-    /// The warehouse declares a foreign key.
     Formal,
-    /// A scan counted matching values.
     Inferred,
     Manual,
 }
@@ -285,12 +265,10 @@ pub enum Relationship {
     ManyToOne,
     /// Each target row has at most one match.
     OneToMany,
-    /// Each row has at most one match on either side.
     OneToOne,
 }
 
 impl Relationship {
-    /// Returns the same join read from the other side.
     #[must_use]
     pub const fn inverted(self) -> Self {
         match self {
@@ -305,7 +283,6 @@ impl Relationship {
         matches!(self, Self::ManyToOne | Self::OneToOne)
     }
 
-    /// The name in source files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ManyToOne => "many_to_one",

@@ -11,35 +11,31 @@ use crate::model::authored::{
 use crate::model::error::ErrorKind;
 use crate::model::resolved::{Origin, column_type};
 
-/// A complete source in the shape of a standalone file, with unresolved names.
+/// A complete source in standalone shape, with unresolved names.
 #[derive(Debug, Clone)]
 pub struct Composed {
     pub source: Standalone,
     pub origin: Origin,
     pub path: String,
     pub native_types: BTreeMap<String, String>,
-    /// The columns that the warehouse never leaves without a value.
     pub required: BTreeSet<String>,
-    /// True if no one declared the grain and it is the default.
+    /// True if the grain is the default.
     pub is_grain_assumed: bool,
     pub scanned_key: Vec<String>,
-    /// What context sources define beside the scan; a person's definition of the same name wins.
+    /// From context sources; the user's definition of the same name wins.
     pub imported: Imported,
 }
 
-/// What a source has from import files.
 #[derive(Debug, Clone, Default)]
 pub struct Imported {
-    /// The import files, in the order in which they count.
     pub paths: Vec<String>,
-    /// The computed columns that they add, in lower case.
+    /// Lower case.
     columns: BTreeSet<String>,
-    /// The measures that they add, in lower case.
+    /// Lower case.
     measures: BTreeSet<String>,
 }
 
 impl Imported {
-    /// Returns whether a measure is from an import file.
     pub fn has_measure(&self, name: &str) -> bool {
         self.measures.contains(&name.to_lowercase())
     }
@@ -47,7 +43,6 @@ impl Imported {
 
 pub(crate) type Broken = (ErrorKind, String);
 
-/// An element of a file: a key, and the position of an entry in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Element {
     pub(crate) key: &'static str,
@@ -60,7 +55,6 @@ impl Element {
     }
 }
 
-/// Why an overlay cannot be applied.
 #[derive(Debug, Clone)]
 pub(crate) struct Misfit {
     pub(crate) message: String,
@@ -128,7 +122,7 @@ pub(crate) fn primary_key(entry: &ManifestEntry) -> Vec<String> {
     keys.map(|column| column.name.clone()).collect()
 }
 
-/// Converts a manifest join; `source` is always set, unlike in hand-written joins.
+/// Unlike in hand-written joins, `source` is always set.
 fn scanned_join(join: &ManifestJoin) -> Join {
     Join {
         to: join.to.clone(),
@@ -153,7 +147,6 @@ pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Adds the definitions of an import file. What the source has already stays.
 pub(crate) fn apply_import(base: &mut Composed, import: Overlay, path: &str) -> Result<(), Broken> {
     if import.grain.is_some()
         || import.usage.is_some()
@@ -198,7 +191,6 @@ pub(crate) fn apply_import(base: &mut Composed, import: Overlay, path: &str) -> 
     Ok(())
 }
 
-/// Adds what no earlier item is called.
 fn add_named<T>(to: &mut Vec<T>, more: Vec<T>, name: impl Fn(&T) -> &String) {
     let mut known: BTreeSet<String> = to.iter().map(|item| name(item).to_lowercase()).collect();
     to.extend(
@@ -229,7 +221,6 @@ pub(crate) fn required(entry: &ManifestEntry) -> BTreeSet<String> {
     required.map(|column| column.name.clone()).collect()
 }
 
-/// Refuses columns of an overlay that do not fit the table.
 fn check_columns(base: &Composed, overlay: &Overlay) -> Result<(), Misfit> {
     let invalid = |message: String, key: &'static str, at: usize| {
         let element = Element::entry(key, at);
@@ -276,7 +267,6 @@ fn check_columns(base: &Composed, overlay: &Overlay) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// Applies an overlay whose joins are settled.
 pub(crate) fn apply_overlay(
     base: &mut Composed,
     overlay: Overlay,
@@ -335,7 +325,7 @@ pub(crate) fn apply_overlay(
     Ok(())
 }
 
-/// The equalities of a join, independent of order, sides and spacing.
+/// The equalities of a join, in any order, side and spacing.
 pub(crate) type Condition = BTreeSet<[String; 2]>;
 
 pub(crate) fn sides(on: &str) -> Condition {
@@ -361,7 +351,7 @@ fn merge_descriptions(base: &mut Option<Descriptions>, over: Option<Descriptions
     }
 }
 
-/// Fills what a standalone source omits from its inherited manifest entry.
+/// From the source's manifest entry.
 pub(crate) fn inherit(composed: &mut Composed, entry: &ManifestEntry) {
     let types = native_types(entry);
     composed.required = required(entry);

@@ -1,51 +1,35 @@
-//! Formulas of measures other than plain expressions: ratios, windows, comparisons, snapshots.
+//! Formulas of measures: ratios, windows, comparisons, snapshots.
 
 use std::fmt;
 
 use crate::model::authored::{self, At, ComparedAs};
 use crate::model::granularity::Granularity;
 
-/// The way in which a measure is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Formula {
-    /// The measure's own `expr`.
     Expression,
-    /// One measure over another, after aggregation; NULL if the divisor is zero.
+    /// Divides after aggregation; NULL for a zero divisor.
     Ratio {
-        /// The dividend measure.
         numerator: String,
-        /// The divisor measure.
         denominator: String,
     },
     /// A measure over the periods that end with each one.
     Cumulative {
-        /// The accumulated measure.
         measure: String,
-        /// How far back the window reaches.
         window: Window,
     },
-    /// A measure compared with its value some time earlier.
     Compare {
-        /// The compared measure.
         measure: String,
-        /// Where the other value is.
         offset: Offset,
-        /// The result of the comparison.
         answer: Comparison,
     },
 }
 
-/// The period that a comparison looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// The period some units earlier.
-    Units {
-        /// The number of units; at least 1.
-        count: u32,
-        /// The unit.
-        unit: Granularity,
-    },
-    /// The first period of the unit that contains the period.
+    /// At least 1 unit earlier.
+    Units { count: u32, unit: Granularity },
+    /// The first period of the containing unit.
     ToStart(Granularity),
 }
 
@@ -58,35 +42,26 @@ impl fmt::Display for Offset {
     }
 }
 
-/// How far a cumulative measure looks back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// To the earliest rows.
     Unbounded,
-    /// A number of units that end with the period.
+    /// At least 1 unit, ending with the period.
     Last {
-        /// The number of units; at least 1.
         count: u32,
-        /// The unit.
         unit: Granularity,
     },
     /// To the start of the unit that contains the period.
     ToDate(Granularity),
 }
 
-/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// The earlier value.
     Value,
-    /// The value minus the earlier one.
     Difference,
-    /// The value divided by the earlier one.
     Ratio,
 }
 
 impl Comparison {
-    /// The name in source files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Value => "value",
@@ -96,29 +71,21 @@ impl Comparison {
     }
 }
 
-/// The moment whose rows an aggregate uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The column whose values are the moments.
     pub dimension: String,
-    /// Which moment of each group.
     pub at: Moment,
-    /// The columns whose combinations each have their own moment; absent means the source's grain
-    /// without the dimension.
+    /// Each combination has its own moment; absent means the grain without the dimension.
     pub per: Option<Vec<String>>,
 }
 
-/// The first or the last moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// The earliest.
     First,
-    /// The latest.
     Last,
 }
 
 impl Moment {
-    /// The name in source files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -148,8 +115,6 @@ impl fmt::Display for Snapshot {
 }
 
 impl Formula {
-    /// Converts a measure from a source file to its formula and text: the expression, or a
-    /// description of the formula.
     pub(crate) fn of(written: &authored::Measure) -> (Self, String) {
         let formula = if let Some(ratio) = &written.ratio {
             Self::Ratio {
@@ -171,7 +136,7 @@ impl Formula {
                     (Some(unit), _) => Offset::ToStart(unit),
                     (None, unit) => Offset::Units {
                         count: compare.offset.unwrap_or(1),
-                        // Reading refuses a comparison without either.
+                        // The parser refuses a comparison without either.
                         unit: unit.unwrap_or(Granularity::Month),
                     },
                 },
@@ -188,7 +153,6 @@ impl Formula {
         (formula, text)
     }
 
-    /// The key in source files.
     pub const fn key(&self) -> &'static str {
         match self {
             Self::Expression => "expr",
@@ -198,7 +162,7 @@ impl Formula {
         }
     }
 
-    /// Describes the formula in words; empty for an expression.
+    /// Empty for an expression.
     fn words(&self) -> String {
         match self {
             Self::Expression => String::new(),

@@ -2,28 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The units of time columns. Weeks start on Monday.
+/// A unit of time. Weeks start on Monday.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Granularity {
-    /// Calendar year.
     Year,
-    /// Calendar quarter.
     Quarter,
-    /// Calendar month.
     Month,
-    /// Week, from Monday.
     Week,
-    /// Day.
     Day,
-    /// Hour.
     Hour,
-    /// Minute.
     Minute,
 }
 
 impl Granularity {
-    /// All units, coarsest first.
+    /// Coarsest first.
     pub const ALL: [Self; 7] = [
         Self::Year,
         Self::Quarter,
@@ -34,7 +27,6 @@ impl Granularity {
         Self::Minute,
     ];
 
-    /// The name in queries and result columns.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Year => "year",
@@ -47,8 +39,8 @@ impl Granularity {
         }
     }
 
-    /// Returns true if a `longer` unit starts only where one of this unit starts: months make up
-    /// years, but weeks make up nothing except weeks.
+    /// True if a `longer` unit starts only where this one does: months divide years; weeks divide
+    /// nothing else.
     pub const fn divides(self, longer: Self) -> bool {
         match self {
             Self::Year => matches!(longer, Self::Year),
@@ -61,7 +53,6 @@ impl Granularity {
         }
     }
 
-    /// Parses a unit name in any case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL
             .into_iter()

@@ -1,5 +1,4 @@
-//! The keys of source files in canonical order, with the type of each: one table for the formatter
-//! and for the JSON schema.
+//! The keys of source files in canonical order, for the formatter and the JSON schema.
 
 mod measure;
 mod schema;
@@ -13,7 +12,7 @@ pub enum Holds {
     Texts,
     Choice(&'static [&'static str]),
     Truth,
-    /// An integer from 1.
+    /// At least 1.
     Count,
     Records(&'static Record),
     Record(&'static Record),
@@ -36,7 +35,6 @@ pub struct Key {
     pub about: &'static str,
 }
 
-/// A kind of mapping in source files, with its keys in canonical order.
 #[derive(Debug, Clone, Copy)]
 pub struct Record {
     pub name: &'static str,
@@ -49,7 +47,7 @@ impl Record {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Returns the rank of a key in canonical order; unknown keys come last.
+    /// Unknown keys come last.
     pub fn rank(&self, name: &str) -> usize {
         let place = self.keys.iter().position(|key| key.name == name);
         place.unwrap_or(self.keys.len())
@@ -201,7 +199,6 @@ pub const STANDALONE: Record = Record {
     ],
 };
 
-/// A file that adds to a scanned table.
 pub const OVERLAY: Record = Record {
     name: "overlay",
     about: "Additions to the scanned table of the same name.",

@@ -1,19 +1,17 @@
-//! One file of a connection's `semantic-layer` folder, as text in memory.
+//! One file of a connection's `semantic-layer` folder, in memory.
 
 use sha2::Digest as _;
 
-/// A named text. The caller reads it from disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// The path relative to the connection's folder, with `/` as separator; used in diagnostics. A
-    /// first component `_schema` makes the file a manifest shard, `_imports` an import file.
+    /// Relative to the connection's folder, separated by `/`. Manifest shards start with `_schema`,
+    /// import files with `_imports`.
     pub path: String,
-    /// The raw content; need not be valid UTF-8.
+    /// May be invalid UTF-8.
     pub bytes: Vec<u8>,
 }
 
 impl SourceFile {
-    /// Creates a file from its path and content.
     pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             path: path.into(),
@@ -21,19 +19,17 @@ impl SourceFile {
         }
     }
 
-    /// Returns true if the file is a manifest shard, written by a scan.
+    /// True for a shard, written by a scan.
     pub fn is_manifest(&self) -> bool {
         self.path.trim_start_matches("./").starts_with("_schema/")
     }
 
-    /// Returns true if the file has what a context source defines over a scanned table, written by
-    /// an ingest.
+    /// True for definitions that an ingest wrote over a scanned table.
     pub fn is_import(&self) -> bool {
         self.path.trim_start_matches("./").starts_with("_imports/")
     }
 
-    /// Returns true if the path ends in `.yaml` or `.yml`, in any case; other files are not
-    /// sources.
+    /// True for `.yaml` and `.yml` in any case; other files are not sources.
     pub fn is_yaml(&self) -> bool {
         let extension = self.path.rsplit_once('.').map(|(_, extension)| extension);
         extension.is_some_and(|text| {
@@ -41,15 +37,13 @@ impl SourceFile {
         })
     }
 
-    /// Returns true if the file or one of its folders starts with a dot, like the copies that
-    /// editors make; such files are not sources.
+    /// True if a component starts with a dot, like editors' copies.
     pub fn is_hidden(&self) -> bool {
         let is_hidden = |part: &str| part.starts_with('.') && part != "." && part != "..";
         self.path.split('/').any(is_hidden)
     }
 
-    /// Returns the file name for a source: its own name if that is safe, otherwise a readable form
-    /// with the start of a hash, so that two names never share a file.
+    /// Returns the name if safe, else a readable form with a hash: two names never share a file.
     pub fn name_for(source: &str) -> String {
         if is_safe(source) {
             return format!("{source}.yaml");
@@ -77,7 +71,7 @@ impl SourceFile {
     }
 }
 
-/// Returns true if a name matches `^[a-z0-9][a-z0-9_]{0,63}$` and is not a Windows device name.
+/// Safe: `^[a-z0-9][a-z0-9_]{0,63}$` and not a Windows device name.
 fn is_safe(name: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let is_device = matches!(name, "con" | "prn" | "aux" | "nul")

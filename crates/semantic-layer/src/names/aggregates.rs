@@ -1,4 +1,4 @@
-//! Aggregate functions: their names, their result types, and how a filter is applied to them.
+//! Aggregate functions: names, result types, and filters.
 
 mod filters;
 
@@ -15,7 +15,7 @@ use crate::model::authored::ColumnType;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::sql::sql_text::{as_real, native_percentile};
 
-/// Lower-case names, in addition to those recognized by prefix.
+/// Others are recognized by prefix.
 const AGGREGATES: &str = " any any_value anyheavy anylast approx_count_distinct approx_distinct approx_median \
 approx_percentile approx_quantile approx_quantiles approx_set approx_top_count approx_top_k arbitrary \
 arg_max arg_min argmax argmin array_agg array_concat_agg avg avgif bit_and bit_or bit_xor bit_and_agg \
@@ -31,8 +31,7 @@ stddev_samp stddevpop stddevsamp stdev stdevp string_agg sum sumif sum_no_overfl
 sum_if avg_if min_if max_if count_distinct_if uniq uniqcombined uniqexact uniqhll12 var var_pop var_samp variance \
 varp varpop varsamp xmlagg ";
 
-/// ClickHouse aggregates that return or take arrays, maps or tuples. Such values cannot be NULL in
-/// ClickHouse, so a CASE cannot filter them either.
+/// ClickHouse arrays, maps and tuples cannot be NULL, so a CASE cannot filter them.
 const CONTAINERS: &str = " grouparray grouparrayarray grouparrayinsertat grouparrayintersect grouparraylast \
 grouparraymovingavg grouparraymovingsum grouparraysample grouparraysorted groupuniqarray groupuniqarrayarray \
 maxmap minmap quantiles quantilesbfloat16 quantilesddsketch quantilesdeterministic quantilesexact \
@@ -53,7 +52,7 @@ geometric_mean kurtosis mean product quantile regr_avgx regr_avgy regr_count reg
 regr_slope skewness std stddev stddev_pop stddev_samp stddevpop stddevsamp stdev stdevp sum sumif sumkahan \
 total uniq uniqcombined uniqexact var var_pop var_samp variance varp varpop varsamp ";
 
-/// PostgreSQL aggregates whose results may have a type without an order: documents, bytes, keys.
+/// PostgreSQL aggregates whose results may have no order: documents, bytes, keys.
 const UNORDERED: &str = " json_agg json_agg_strict json_arrayagg json_object_agg json_object_agg_strict \
 json_objectagg jsonb_agg jsonb_agg_strict jsonb_object_agg jsonb_object_agg_strict string_agg xmlagg ";
 
@@ -76,20 +75,20 @@ fn is_known(name: &str) -> bool {
     is_in(AGGREGATES, name) || is_in(CONTAINERS, name)
 }
 
-/// Returns true for SQLite's `max(a, b)`, which picks the largest of several values in one row.
+/// SQLite's `max(a, b)` picks the largest value in one row.
 fn is_largest_of_several(call: &Function) -> bool {
     matches!(name_of(call).as_str(), "max" | "min") && arguments(call).len() > 1
 }
 
-/// The computation of one atom over the rows of its home.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Call {
-    /// The number of rows.
     Rows,
-    /// A warehouse function with bound arguments.
     Function(Function),
-    /// The interpolated percentile; `fraction` is the source text of a number from 0 to 1.
-    Percentile { value: Expr, fraction: String },
+    /// Interpolated; `fraction` is the text of a number from 0 to 1.
+    Percentile {
+        value: Expr,
+        fraction: String,
+    },
 }
 
 pub(crate) fn arguments(call: &Function) -> Vec<&Expr> {
@@ -103,14 +102,14 @@ pub(crate) fn arguments(call: &Function) -> Vec<&Expr> {
     expressions.collect()
 }
 
-/// Returns true if the warehouse may have no maximum over the results of a call.
+/// Such results may have no maximum.
 pub(crate) fn has_no_maximum(call: &Function, dialect: Dialect) -> bool {
     dialect == Dialect::Postgres && is_in(UNORDERED, &name_of(call))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counted {
-    /// The rows of the source that owns the expression: `count(*)`.
+    /// `count(*)`: rows of the source that owns the expression.
     OwnRows,
     RowsOf(ObjectName),
 }
@@ -132,8 +131,7 @@ pub fn counts_rows(call: &Function) -> Option<Counted> {
     }
 }
 
-/// Separates the condition from `count_if(condition)`, `sum_if(value, condition)` and similar
-/// calls. The rest is printed for every warehouse, with the condition as a filter.
+/// The condition of `count_if(condition)` and similar calls is printed as a filter.
 pub fn unconditional(
     call: &Function,
     dialect: Dialect,
@@ -146,7 +144,7 @@ pub fn unconditional(
         "max_if" => "MAX",
         "count_distinct_if" => "COUNT_DISTINCT",
         "count_if" => "COUNT",
-        // ClickHouse's own function takes a value next to the condition, too.
+        // ClickHouse's own function also takes a value.
         "countif" if dialect != Dialect::ClickHouse => "COUNT",
         _ => return Ok((call.clone(), None)),
     };
@@ -188,7 +186,6 @@ pub(crate) fn is_approximate(call: &Call, dialect: Dialect) -> bool {
         || (dialect == Dialect::ClickHouse && is_in(APPROXIMATE, &name))
 }
 
-/// Normalizes a bound call: replaces ktx's own names for distinct counts and percentiles.
 pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
     let name = name_of(&function);
     let values: Vec<Expr> = arguments(&function).into_iter().cloned().collect();
@@ -255,7 +252,6 @@ fn fraction_text(tree: &Expr) -> Result<String, QueryError> {
     }
 }
 
-/// Returns true if an atom is 0 instead of NULL over no rows.
 /// Returns the sum and the count whose ratio is an average; `None` for another function.
 pub(crate) fn as_sum_and_count(function: &Function) -> Option<[Function; 2]> {
     let is_average = name_of(function) == "avg"
@@ -318,8 +314,6 @@ fn when(condition: &Expr, value: Expr) -> Expr {
     }
 }
 
-/// Writes the SQL of an atom. `filter` selects its rows; `kind` is the type of a percentile's
-/// value, if known.
 pub(crate) fn sql(
     call: &Call,
     filter: Option<&Expr>,
@@ -340,7 +334,6 @@ pub(crate) fn sql(
     }
 }
 
-/// Makes a value NULL on rows that fail the filter.
 pub fn filtered(value: &Expr, filter: Option<&Expr>) -> Expr {
     match filter {
         None => value.clone(),
@@ -374,7 +367,7 @@ fn function_sql(
                 order.expr = filtered(&order.expr, filter.as_ref());
             }
         }
-        // `check` has refused filters for warehouses without the clause.
+        // `check` has refused these filters.
         Way::Clause | Way::Nothing => {
             function.filter = filter.map(Box::new);
             return print(&Expr::Function(function));
@@ -387,8 +380,7 @@ fn function_sql(
     print(&Expr::Function(function))
 }
 
-/// Applies the filter to the first `count` arguments, and adapts arguments for dialects whose
-/// averages are not real numbers or whose sums over no rows are not NULL.
+/// Also adapts averages that are not real numbers and sums over no rows that are not NULL.
 fn adjust_arguments(
     list: &mut FunctionArgumentList,
     name: &str,
@@ -410,7 +402,7 @@ fn adjust_arguments(
         if let Some((filter, _)) = filter.filter(|(_, count)| at < *count) {
             *tree = filtered(tree, Some(filter));
         }
-        // In these dialects an average has the type of its column, or its number of decimal places.
+        // Here an average has the type or the decimal places of its column.
         let averages_as_written = matches!(
             dialect,
             Dialect::SqlServer
@@ -422,7 +414,7 @@ fn adjust_arguments(
         if name == "avg" && averages_as_written {
             *tree = number(&as_real(dialect, &print(tree)));
         }
-        // Over no rows ClickHouse returns 0 instead of NULL, unless the argument is nullable.
+        // Over no rows, ClickHouse returns 0 unless the argument is nullable.
         if dialect == Dialect::ClickHouse && at == 0 && is_nullable_aggregate(name) {
             *tree = number(&format!("toNullable({})", print(tree)));
         }

@@ -1,8 +1,7 @@
-//! Bound trees: SQL trees whose column references name only a node and a column.
+//! Bound trees: SQL trees whose references name a node and a column.
 //!
-//! A reference is a compound identifier whose first part is a marker with the node's number. Atoms
-//! and part marks are single marker identifiers. Markers start with control characters, which no
-//! parsed expression can contain.
+//! References, atoms and part marks are identifiers that start with control characters, which no
+//! parsed expression contains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -22,7 +21,7 @@ use crate::sql::sql_text::{column_name, identifier};
 const NODE: char = '\u{1}';
 const ATOM: char = '\u{2}';
 const MARK: char = '\u{4}';
-/// The column name that means the row of the node.
+/// Means the row of the node.
 pub(crate) const ROW: &str = "\u{3}";
 
 pub(crate) fn marker(node: NodeId) -> String {
@@ -62,7 +61,7 @@ pub(crate) fn atom_of(tree: &Expr) -> Option<usize> {
     }
 }
 
-/// Builds the mark of a part, a tree that is NULL in groups for which the part has no row.
+/// NULL in groups without rows of the part.
 pub(crate) fn mark(part: usize) -> Expr {
     raw(format!("{MARK}{part}"))
 }
@@ -84,7 +83,7 @@ pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
     found
 }
 
-/// Returns distinct columns in text order; so do `nodes` and `atoms`.
+/// In text order and distinct, as are `nodes` and `atoms`.
 pub(crate) fn columns(tree: &Expr) -> Vec<(NodeId, String)> {
     let mut found: Vec<(NodeId, String)> = Vec::new();
     let flow: ControlFlow<()> = visit_expressions(tree, |part| {
@@ -143,7 +142,6 @@ pub(crate) fn bind(
     }
 }
 
-/// Binds a row expression: every reference is a column; refuses aggregates.
 pub(crate) fn bind_rows(
     tree: Expr,
     dialect: Dialect,
@@ -273,7 +271,7 @@ impl VisitorMut for Binding<'_> {
 
 const DATE_PARTS: &str = " year yy yyyy quarter qq q month mm m week wk ww isoweek iso_week isoyear day dd d dayofyear dy weekday dw dayofweek hour hh minute mi n second ss s millisecond ms microsecond mcs nanosecond ns epoch epoch_second epoch_millisecond epoch_microsecond epoch_nanosecond dow doy dayofweekiso dayofweek_iso weekiso week_iso weekofyear yearofweek yearofweekiso century decade millennium ";
 
-/// Turns the date parts of date functions into fixed words, so that they do not resolve as columns.
+/// Date parts must not resolve as columns.
 fn fix_date_parts(call: &mut Function, dialect: Dialect) {
     let name = call.name.to_string().to_ascii_lowercase();
     let FunctionArguments::List(list) = &mut call.args else {

@@ -1,4 +1,4 @@
-//! Numbers over all rows in the expressions of a query: `overall(avg(customers.balance))`.
+//! Numbers over all rows: `overall(avg(customers.balance))`.
 
 use std::ops::ControlFlow;
 
@@ -10,30 +10,22 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::names::Names;
 use crate::names::aggregates::{self, name_of};
 
-/// The function, as queries spell it.
 pub(crate) const OVERALL: &str = "overall";
 
-/// One number over all rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Constant {
-    /// The call, as its parsed tree is printed.
+    /// As the parsed call is printed.
     pub(crate) text: String,
-    /// A query in parentheses that gives the number.
     pub(crate) sql: String,
     pub(crate) kind: Option<ColumnType>,
 }
 
-/// Returns whether a call stands for a number over all rows.
 pub(crate) fn is_overall(call: &Function) -> bool {
     call.over.is_none() && name_of(call) == OVERALL
 }
 
 impl Names<'_> {
-    /// Writes the numbers over all rows out.
-    ///
-    /// # Errors
-    ///
-    /// A call outside of a query, or within an aggregate where the warehouse allows no query.
+    /// Fails outside a query, or in an aggregate where the warehouse allows no query.
     pub(crate) fn write_constants(&self, tree: &mut Expr) -> Result<(), QueryError> {
         let mut writing = Writing {
             names: *self,
@@ -48,7 +40,6 @@ impl Names<'_> {
 
 struct Writing<'a> {
     names: Names<'a>,
-    /// How many aggregates are open.
     depth: usize,
 }
 

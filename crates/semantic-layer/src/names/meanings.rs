@@ -1,8 +1,8 @@
-//! Finds columns by what a name means: `title` for `name`, `placed_at` for `date`.
+//! Finds columns by meaning: `title` for `name`, `placed_at` for `date`.
 
 use std::cmp::Reverse;
 
-/// Words that column names use for one another. A word may be in several groups.
+/// A word can be in several groups.
 const GROUPS: [&[&str]; 16] = [
     &["name", "title", "label", "caption", "subject", "headline"],
     &[
@@ -48,8 +48,6 @@ const GROUPS: [&[&str]; 16] = [
     &["email", "mail"],
 ];
 
-/// Returns the columns that share the meaning of a word with the wanted name: those that share most of
-/// its words first, then in their own order.
 pub(super) fn alike<'a>(wanted: &str, columns: &[&'a str]) -> Vec<&'a str> {
     let wanted = words(wanted);
     let shared = |column: &str| {
@@ -68,7 +66,7 @@ fn mean_the_same(one: &str, other: &str) -> bool {
     one == other || GROUPS.iter().any(has_both)
 }
 
-/// Splits a name where its words meet: `full_name`, `fullName` and `full name` are two words.
+/// Splits `full_name`, `fullName` and `full name`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

@@ -11,8 +11,7 @@ use crate::catalog::graph::NodeId;
 use crate::names::bound;
 use crate::sql::expression::nested;
 
-/// Guards the tree of a computed column so that it is NULL if its node has no row. A tree that is
-/// NULL there anyway stays unchanged.
+/// Leaves a tree unchanged that is NULL without a row anyway.
 pub(crate) fn guarded(node: NodeId, tree: Expr) -> Expr {
     if is_null_of_nulls(&tree) || bound::columns(&tree).is_empty() {
         return tree;
@@ -35,7 +34,7 @@ fn only_where(key: Expr, tree: Expr) -> Expr {
     }
 }
 
-/// Turns each guard into a test of its node's join key; nodes without a key always have a row.
+/// Nodes without a join key always have a row.
 pub(crate) fn resolved(tree: &Expr, keys: &BTreeMap<NodeId, Expr>) -> Expr {
     let mut tree = tree.clone();
     let flow = VisitMut::visit(&mut tree, &mut Guards { keys });
@@ -65,7 +64,6 @@ impl VisitorMut for Guards<'_> {
     }
 }
 
-/// Returns true if a tree is NULL whenever all its columns are.
 fn is_null_of_nulls(tree: &Expr) -> bool {
     match tree {
         Expr::CompoundIdentifier(_) => true,

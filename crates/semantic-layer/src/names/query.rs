@@ -11,152 +11,119 @@ use crate::names::references::{Reference, references, renamed};
 /// The row limit of a query without one.
 pub const DEFAULT_LIMIT: u64 = 1000;
 
-/// Whether members without facts get a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyMembers {
-    /// They do, unless the query requests the first rows by a measure.
+    /// Yes, unless the query requests the first rows by a measure.
     #[default]
     UnlessRanked,
-    /// Members of the dimensions' own source without facts get a row.
+    /// Members of the dimensions' source get a row.
     Include,
-    /// Only groups with facts get a row.
     Exclude,
 }
 
-/// Whether periods without rows get a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissingPeriods {
-    /// Only periods with rows appear.
     #[default]
     LeaveOut,
-    /// Every period between the bounds of the filters appears.
+    /// All periods between the bounds of the filters.
     Fill,
 }
 
-/// Whether totals over the last dimensions get rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Totals {
-    /// Only groups get a row.
     #[default]
     LeaveOut,
-    /// So do the totals over the last dimension, over the last two, and so on, up to the grand total.
+    /// Over the last dimension, the last two, and so on.
     Include,
 }
 
-/// Whether the groups beyond the limit get a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Others {
-    /// They do not appear.
     #[default]
     LeaveOut,
-    /// All of them together get one row.
     OneRow,
 }
 
 /// What happens to a row that belongs to several groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Across {
-    /// Only counts over a table of pairs are answered; each row counts in every group that it belongs to.
+    /// Only counts over a table of pairs are answered.
     #[default]
     Counts,
-    /// Each row counts once in every group that it belongs to.
+    /// The row counts once in every group.
     CountEach,
-    /// Each row is divided among its groups by weights.
+    /// Weights divide the row among its groups.
     Allocate,
 }
 
-/// A requested measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MeasureRequest {
     /// A predefined measure, an aggregate, or arithmetic over both.
     pub expr: String,
-    /// The requested result name; derived from the expression if absent.
     pub name: Option<String>,
-    /// The sources through which other sources are looked up for it, in order.
+    /// Sources on the way to other sources, in order.
     pub via: Vec<String>,
 }
 
-/// A requested dimension.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DimensionRequest {
     /// `source.column`, `alias.column` or a bare column that one source has.
     pub field: String,
-    /// The unit to truncate a time column to, as written.
     pub granularity: Option<String>,
-    /// The sources through which the column is looked up, in order.
+    /// Sources on the way to the column, in order.
     pub via: Vec<String>,
 }
 
-/// Sort direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
-    /// Smallest first.
     #[default]
     Ascending,
-    /// Largest first.
     Descending,
 }
 
-/// One requested sort key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderRequest {
     /// A measure, its expression, a dimension, or a result name.
     pub field: String,
-    /// Sort direction.
     pub direction: Direction,
 }
 
-/// A semantic query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// The measures; if empty, the query returns the distinct dimension tuples.
+    /// If empty, the query returns the distinct dimension tuples.
     pub measures: Vec<MeasureRequest>,
-    /// The grouping.
     pub dimensions: Vec<DimensionRequest>,
-    /// Predicates, AND-ed.
+    /// AND-ed.
     pub filters: Vec<String>,
     /// `source.segment` names, AND-ed to the measures of their source.
     pub segments: Vec<String>,
-    /// Sort keys; empty sorts by the dimensions.
+    /// If empty, sorts by the dimensions.
     pub order_by: Vec<OrderRequest>,
-    /// Row limit; absent means [`DEFAULT_LIMIT`].
+    /// [`DEFAULT_LIMIT`] if absent.
     pub limit: Option<u64>,
-    /// Whether members without facts get a row.
     pub empty_members: EmptyMembers,
-    /// Whether periods without rows get a row.
     pub missing_periods: MissingPeriods,
-    /// What happens to a row that belongs to several groups.
     pub across: Across,
-    /// The part of a row that belongs to each of its groups, if `across` is [`Across::Allocate`] and no join says it.
+    /// The part of a row that belongs to each group, if no join has a weight.
     pub weight: Option<String>,
-    /// Whether totals over the last dimensions get rows.
     pub totals: Totals,
-    /// Whether the groups beyond the limit get a row.
     pub others: Others,
-    /// The dimensions of which each combination of values has a limit of its own; empty for one limit.
+    /// Each combination of their values has its own limit.
     pub limit_per: Vec<String>,
 }
 
-/// The words of a command line, before parsing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryWords {
-    /// `--measure`
     pub measures: Vec<String>,
-    /// `--dimension`, with an optional `:granularity`
+    /// With an optional `:granularity`.
     pub dimensions: Vec<String>,
-    /// `--filter`
     pub filters: Vec<String>,
-    /// `--segment`
     pub segments: Vec<String>,
-    /// `--order-by`, with an optional `:asc` or `:desc`
+    /// With an optional `:asc` or `:desc`.
     pub order_by: Vec<String>,
-    /// `--limit`
     pub limit: Option<u64>,
-    /// Whether members without facts get a row.
     pub empty_members: EmptyMembers,
-    /// Whether periods without rows get a row.
     pub missing_periods: MissingPeriods,
-    /// What happens to a row that belongs to several groups.
     pub across: Across,
 }
 
@@ -176,15 +143,12 @@ fn direction(text: &str) -> Result<Direction, QueryError> {
     }
 }
 
-/// Splits a field from the word after its last colon. The two colons of a cast are part of the
-/// field, as is a colon within parentheses or quotes.
 fn split_word(text: &str) -> Option<(&str, &str)> {
     let (field, word) = text.rsplit_once(':')?;
     let is_word = !field.ends_with(':') && !word.contains(['(', ')', '[', ']', '\'', '"', '`']);
     is_word.then(|| (field.trim(), word.trim()))
 }
 
-/// Splits the sources after the word `via` from a text.
 fn split_via(text: &str) -> (&str, Vec<String>) {
     let is_name = |name: &str| {
         !name.is_empty()
@@ -210,7 +174,7 @@ fn with_via(text: String, via: &[String]) -> String {
 }
 
 impl MeasureRequest {
-    /// Parses an expression, also with `via source, source`.
+    /// Also parses `via source, source`.
     pub fn parse(text: &str) -> Self {
         let (expr, via) = split_via(text);
         Self {
@@ -220,7 +184,6 @@ impl MeasureRequest {
         }
     }
 
-    /// Returns the text form, without the result name.
     pub fn text(&self) -> String {
         with_via(self.expr.clone(), &self.via)
     }
@@ -228,10 +191,6 @@ impl MeasureRequest {
 
 impl OrderRequest {
     /// Parses `field:asc`, `field desc` or a plain field.
-    ///
-    /// # Errors
-    ///
-    /// An `invalid_query` for a word after the colon that is not a direction.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         if let Some((field, word)) = text.trim().rsplit_once(char::is_whitespace)
             && let Ok(direction) = direction(word)
@@ -258,7 +217,7 @@ impl OrderRequest {
 }
 
 impl DimensionRequest {
-    /// Parses `field:granularity` or a plain field, each also with `via source, source`.
+    /// Parses `field:granularity via source` with optional parts.
     pub fn parse(text: &str) -> Self {
         let (text, via) = split_via(text);
         match split_word(text) {
@@ -275,7 +234,6 @@ impl DimensionRequest {
         }
     }
 
-    /// Returns the text form.
     pub fn text(&self) -> String {
         let mut text = self.field.clone();
         if let Some(unit) = &self.granularity {
@@ -286,7 +244,6 @@ impl DimensionRequest {
 }
 
 impl Query {
-    /// Returns the dotted names in its texts.
     pub(crate) fn references(&self) -> Vec<Reference> {
         let measures = self.measures.iter().map(|measure| measure.expr.as_str());
         let dimensions = self
@@ -300,13 +257,12 @@ impl Query {
         let texts = texts.chain(self.weight.as_deref());
         let through = self.measures.iter().flat_map(|measure| &measure.via);
         let through = through.chain(self.dimensions.iter().flat_map(|one| &one.via));
-        // A role path that a query goes through has no column behind it.
         let through = through.map(|name| format!("{name}.via"));
         let through: Vec<Reference> = through.flat_map(|name| references(&name)).collect();
         texts.flat_map(references).chain(through).collect()
     }
 
-    /// Returns the names that may be sources: what precedes the last part of each dotted name.
+    /// Names without their last part.
     pub fn mentioned(&self) -> BTreeSet<String> {
         let mut mentioned = BTreeSet::new();
         for reference in self.references() {
@@ -322,24 +278,21 @@ impl Query {
         mentioned
     }
 
-    /// Parses the JSON form; refuses unknown keys.
+    /// Refuses unknown keys.
     pub fn from_json(text: &str) -> Result<Self, QueryError> {
         let value: serde_json::Value = serde_json::from_str(text)
             .map_err(|error| invalid(format!("the query is not valid JSON: {error}")))?;
         Self::from_value(&value)
     }
 
-    /// Reads the JSON form from a parsed value; refuses unknown keys.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, QueryError> {
         wire::read(value)
     }
 
-    /// Returns the JSON form.
     pub fn to_value(&self) -> serde_json::Value {
         wire::write(self)
     }
 
-    /// Returns the query with another name in place of a source's, wherever a dotted name begins with it.
     pub(crate) fn renamed(&self, from: &str, to: &str) -> Self {
         let text = |text: &str| renamed(text, from, to);
         let mut query = self.clone();
@@ -359,14 +312,13 @@ impl Query {
         query
     }
 
-    /// Returns whether the answer has rows beside the groups, which its limit does not count.
+    /// Returns true if the answer has rows that its limit does not count.
     pub fn has_other_rows(&self) -> bool {
         self.totals == Totals::Include
             || self.others == Others::OneRow
             || !self.limit_per.is_empty()
     }
 
-    /// Returns the query without one of its dimensions, and without what names it.
     pub(crate) fn without(&self, dimension: usize) -> Self {
         let mut query = self.clone();
         if dimension < query.dimensions.len() {
@@ -378,8 +330,7 @@ impl Query {
         query
     }
 
-    /// Returns the query with a way to the dimensions of a source that have none; without such dimensions, with a way for
-    /// its measures, whose filters then follow it.
+    /// Else to its measures and their filters.
     pub(crate) fn through(&self, to: &str, through: &[String]) -> Self {
         let mut query = self.clone();
         for dimension in &mut query.dimensions {
@@ -399,7 +350,6 @@ impl Query {
         query
     }
 
-    /// Parses the words of a command line.
     pub fn from_words(words: QueryWords) -> Result<Self, QueryError> {
         Ok(Self {
             measures: words

@@ -1,4 +1,4 @@
-//! Expressions whose double quotes mean one thing to their author and another to the warehouse.
+//! Double quotes that mean a name to the author and a string to the warehouse.
 
 use sqlparser::ast::Expr;
 
@@ -8,9 +8,8 @@ use crate::model::resolved::Source;
 use crate::sql::expression;
 
 impl Names<'_> {
-    /// Parses an expression of a source, or of the query if there is no source. Refuses a
-    /// double-quoted string that is the name of a column: an author used to other warehouses means
-    /// the column, and a constant would yield a wrong number.
+    /// Refuses a double-quoted string that is a column's name: a constant would yield a wrong
+    /// number.
     pub(crate) fn parse(&self, text: &str, own: Option<&Source>) -> Result<Expr, QueryError> {
         let tree = expression::parse(text, self.dialect)?;
         for quoted in expression::double_quoted(text, self.dialect) {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// A dotted name, such as `orders.customer.name`.
+/// Such as `orders.customer.name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// Its parts without quotes, with their places in the text.
+    /// Parts without quotes, and their positions.
     pub(crate) parts: Vec<(String, Range<usize>)>,
 }
 
@@ -14,14 +14,13 @@ impl Reference {
         self.parts.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Returns the place of the first `count` parts.
     pub(crate) fn front(&self, count: usize) -> Option<Range<usize>> {
         let (first, last) = (self.parts.first()?, self.parts.get(count.checked_sub(1)?)?);
         Some(first.1.start..last.1.end)
     }
 }
 
-/// Returns the dotted names of a text in order. Texts in single quotes have none.
+/// Except those in single quotes.
 pub(crate) fn references(text: &str) -> Vec<Reference> {
     let mut found: Vec<Reference> = Vec::new();
     let mut parts: Vec<(String, Range<usize>)> = Vec::new();
@@ -59,7 +58,6 @@ pub(crate) fn references(text: &str) -> Vec<Reference> {
     found
 }
 
-/// Replaces the name of a source or role at the beginning of dotted names.
 pub(crate) fn renamed(text: &str, from: &str, to: &str) -> String {
     let wanted: Vec<&str> = from.split('.').collect();
     let mut result = String::new();
@@ -92,7 +90,7 @@ fn finish(parts: &mut Vec<(String, Range<usize>)>, found: &mut Vec<Reference>) {
     }
 }
 
-/// Reads a name from an opening quote; a doubled closing quote stands for one.
+/// A doubled closing quote is an escape.
 fn quoted(text: &str, from: usize, close: char) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut letters = text.get(from..)?.char_indices().skip(1).peekable();

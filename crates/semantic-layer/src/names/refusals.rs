@@ -12,7 +12,7 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::model::resolved::{Column, Source};
 use crate::sql::sql_text::table_parts;
 
-/// More columns that mean something like the wanted one would be a list to read, not a hint.
+/// More similar columns would not be a hint.
 const MOST_ALIKE: usize = 3;
 
 impl Names<'_> {
@@ -25,7 +25,6 @@ impl Names<'_> {
         .about(text)
     }
 
-    /// The error for fields of a column whose values have none.
     pub(super) fn no_fields(
         &self,
         (node, column): (NodeId, &Column),
@@ -36,7 +35,6 @@ impl Names<'_> {
             ColumnType::Number => "a number",
             ColumnType::Time => "a time",
             ColumnType::Boolean => "a truth value",
-            // Types without a class of their own count as text.
             ColumnType::String => return None,
         };
         let whole = format!("{}.{}", self.node_name(node), self.member(&column.name));
@@ -77,8 +75,6 @@ impl Names<'_> {
             .suggest(near)
     }
 
-    /// Finds a column or measure of this name in other sources: those that `node` can look up, nearest
-    /// first, then the rest.
     fn elsewhere(&self, node: NodeId, name: &str) -> Vec<String> {
         let members = self.catalog.members();
         let is_shown = |(_, source): &(NodeId, &Source)| {
@@ -97,7 +93,7 @@ impl Names<'_> {
             .collect()
     }
 
-    /// Returns each source that `node` reaches over joins that cannot multiply rows, with their number.
+    /// Over joins that cannot multiply rows, with their number.
     fn looked_up_from(&self, node: NodeId) -> BTreeMap<NodeId, usize> {
         let mut seen = BTreeMap::from([(node, 0)]);
         let mut level = vec![node];
@@ -120,8 +116,6 @@ impl Names<'_> {
         seen
     }
 
-    /// Formats a column or measure as it appears after its source: quoted if it would be misread
-    /// otherwise.
     pub(crate) fn member(&self, name: &str) -> String {
         match table_parts(name).as_slice() {
             [only] if only == name => name.to_owned(),
@@ -162,7 +156,7 @@ impl Names<'_> {
     }
 }
 
-/// Lists a source's members of one kind, to append to an error: `: "orders" has the columns ...`.
+/// Formats `: "orders" has the columns ...`.
 pub(crate) fn having(source: &str, kind: &str, members: &[&str]) -> String {
     let shown: Vec<String> = members
         .iter()

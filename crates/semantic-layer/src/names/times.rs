@@ -1,5 +1,4 @@
-//! Arithmetic with times in warehouses that would calculate with their texts or digits: the
-//! difference of two times becomes a number of days, everything else is refused.
+//! Arithmetic with times in warehouses that would calculate with texts or digits.
 
 use std::ops::ControlFlow;
 
@@ -26,7 +25,6 @@ pub(crate) fn of_rows(tree: Expr, names: Names<'_>) -> Result<Expr, QueryError> 
     settled(tree, names.dialect, &|tree| row_type(tree, names))
 }
 
-/// Settles a tree. `kind` returns the types of nodes other than calls, choices and literals.
 pub(crate) fn settled(
     mut tree: Expr,
     dialect: Dialect,
@@ -44,7 +42,7 @@ pub(crate) fn settled(
     }
 }
 
-/// Returns the type of a row tree; a time stored as a number counts as a number.
+/// A time stored as a number counts as a number.
 fn row_type(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
     let native = bound::column_of(tree).and_then(|(node, column)| {
         let (_, column) = names.source(node).ok()?.column(column)?;
@@ -64,7 +62,7 @@ struct Times<'k> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Time,
-    /// A literal, which may be a time.
+    /// A literal that may be a time.
     Text,
     Interval,
     Other,
@@ -170,7 +168,7 @@ impl Times<'_> {
 
     fn refuse(&self) -> ControlFlow<QueryError> {
         let message = match self.dialect {
-            // SQL Server adds days to times, and reports unsupported operations itself.
+            // SQL Server adds days to times and reports unsupported operations.
             Dialect::SqlServer => return ControlFlow::Continue(()),
             Dialect::Sqlite => {
                 "SQLite would calculate with the text of a time here; move a time with \

@@ -1,5 +1,4 @@
-//! Resolves measures to scalar trees over atoms. An atom is one aggregate call with its filter and
-//! its home.
+//! Resolves measures to trees over atoms. An atom is one aggregate call with its filter and home.
 
 mod meaning;
 
@@ -25,8 +24,7 @@ use meaning::InQuery;
 pub(super) use meaning::InSource;
 
 const DEEPEST: usize = 200;
-/// The largest number of measures inlined in one query: if measures use one another twice, the
-/// number doubles with every step.
+/// With nested double uses, the number of inlined measures doubles at each step.
 const MOST_OPENED: usize = 5_000;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,28 +60,23 @@ impl Atom {
     }
 }
 
-/// How averages are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Averages {
-    /// By the warehouse's own function.
     Whole,
-    /// As a sum divided by a count, so that groups can be added up.
+    /// A sum divided by a count, so that groups can be added up.
     Split,
 }
 
 pub(crate) struct Evaluator<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) atoms: Vec<Atom>,
-    /// The dimensions of the query.
     pub(crate) dimensions: Vec<Dimension>,
     pub(crate) windows: Vec<GroupWindow>,
     requests: &'a [MeasureRequest],
     segments: Vec<(NodeId, &'a Segment)>,
     used_segments: Vec<bool>,
     routes: BTreeMap<NodeId, Routes<'a>>,
-    /// How averages are computed.
     pub(super) averages: Averages,
-    /// The sources through which a home looks others up, as the query says.
     pub(super) through: BTreeMap<NodeId, Vec<NodeId>>,
     open: Vec<String>,
     opened: usize,
@@ -118,7 +111,6 @@ impl<'a> Evaluator<'a> {
             .or_insert_with(|| Routes::new(graph, home))
     }
 
-    /// Uses other routes from a home.
     pub(super) fn set_routes(&mut self, home: NodeId, routes: Routes<'a>) {
         self.routes.insert(home, routes);
     }
@@ -139,7 +131,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn scalar(&mut self, text: &str, own: Option<usize>) -> Result<Expr, QueryError> {
-        // Names that are not plain SQL words can still name measures.
+        // Quoted names can also name measures.
         let parts: Vec<String> = table_parts(text);
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         if parts.len() > 1
@@ -188,7 +180,6 @@ impl<'a> Evaluator<'a> {
         self.requests.iter().position(is)
     }
 
-    /// Evaluates a predefined measure; `filters` come from the measures built on it.
     pub(crate) fn predefined(
         &mut self,
         at: MeasureAt<'a>,
@@ -204,7 +195,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Runs `body` while `key` is being evaluated; a nested evaluation of the same key is a cycle.
+    /// A nested evaluation of the same key is a cycle.
     fn opened<T>(
         &mut self,
         key: String,
@@ -330,7 +321,6 @@ impl<'a> Evaluator<'a> {
         Ok(self.placed(call, filters, home, snapshot))
     }
 
-    /// Adds an atom and returns its tree.
     fn placed(
         &mut self,
         call: Call,
@@ -382,7 +372,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Finds the node among those named that can look up all others.
+    /// Finds the node that can look up all others.
     fn home(
         &mut self,
         named: &[NodeId],
@@ -406,7 +396,7 @@ impl<'a> Evaluator<'a> {
         let first = candidates
             .iter()
             .find(|node| Some(**node) == owner)
-            // If sources look one another up, the choice does not depend on their order.
+            // The choice must not depend on their order.
             .or(candidates.iter().min())
             .copied();
         let Some(home) = first else {
@@ -423,8 +413,7 @@ impl<'a> Evaluator<'a> {
         Ok(home)
     }
 
-    /// Like `home`, for an aggregate with its own conditions. They are part of its meaning: if the
-    /// home of its values cannot look them up, the home is the source that looks both up.
+    /// Conditions are part of the meaning: the home must look up their sources, too.
     fn home_with(
         &mut self,
         values: &[NodeId],
@@ -442,8 +431,7 @@ impl<'a> Evaluator<'a> {
         }
         let mut all = values.to_vec();
         all.extend(conditions);
-        // Without such a source, the condition is refused as unreachable from the home of the
-        // values.
+        // The condition is refused later as unreachable.
         Ok(self.home(&all, owner, text).unwrap_or(home))
     }
 
@@ -479,7 +467,6 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Adds the text that contains the error, unless the error names a more specific one.
 fn about(mut error: QueryError, text: &str) -> QueryError {
     error.offending.get_or_insert_with(|| text.to_owned());
     error

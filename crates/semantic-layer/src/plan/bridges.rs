@@ -1,8 +1,7 @@
-//! Groups to which a row may belong more than once: a film counts in each of its categories.
+//! Groups to which a row can belong more than once.
 //!
-//! Each row of the home counts once in every group that it belongs to. The groups of counts over a table
-//! of pairs need no permission; other numbers are refused unless the query says `across: count_each`,
-//! because the groups add up to more than the total, or `across: allocate`, which divides each row by weights.
+//! Counts over a table of pairs need no permission. Others need `across: count_each`, because
+//! groups add up to more than the total, or `across: allocate`, which divides each row.
 
 use sqlparser::ast::Expr;
 
@@ -15,18 +14,15 @@ use crate::names::Names;
 use crate::names::aggregates::is_count;
 use crate::names::query::Across;
 
-/// The dimensions of a part that a row may have several values of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Bridge {
-    /// The joins from the home to the sources of these dimensions, in order.
+    /// From the home, in order.
     pub(crate) joins: Vec<Edge>,
-    /// Their places among the dimensions of the query.
     pub(crate) dimensions: Vec<usize>,
-    /// The row filters that one of the found rows must meet, by their places in the query.
+    /// One of the found rows must pass these.
     pub(crate) filters: Vec<usize>,
     /// The columns that identify a row of the home.
     pub(crate) key: Vec<String>,
-    /// The part of a row of the home that belongs to each group, if rows are divided among their groups.
     pub(crate) weight: Option<Expr>,
 }
 
@@ -36,22 +32,16 @@ impl Bridge {
     }
 }
 
-/// What a query may do about a dimension of which a row of `home` has several values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Permission {
-    /// The row counts in each group.
     Given(Vec<Edge>),
-    /// It would with `across: count_each`.
+    /// Possible with `across: count_each`.
     Wanted,
     /// No such answer is exact.
     Impossible,
 }
 
-/// Decides about the dimension at `node`.
-///
-/// # Errors
-///
-/// Two equally good paths lead there.
+/// Fails if two equally good paths lead to `node`.
 pub(super) fn permission(
     evaluator: &Evaluator<'_>,
     asked: &Asked<'_>,
@@ -103,14 +93,12 @@ pub(super) fn permission(
     }
 }
 
-/// Returns the columns that identify a row of a source. Empty if none are known.
 pub(super) fn key(names: Names<'_>, node: NodeId) -> Result<Vec<String>, QueryError> {
     let source = names.source(node)?;
     Ok(names.catalog.row_key(source))
 }
 
-/// Returns true if one join of a path multiplies rows, and it leads to a table of pairs: its key is the
-/// columns of this join and of the next one.
+/// The columns of the multiplying join and of the next one are the key.
 fn is_over_pairs(names: Names<'_>, path: &[Edge]) -> bool {
     let mut steps = path
         .iter()
@@ -134,11 +122,7 @@ fn is_over_pairs(names: Names<'_>, path: &[Edge]) -> bool {
     columns == key
 }
 
-/// Adds the joins to one more dimension or filter.
-///
-/// # Errors
-///
-/// Two of them need one source along different joins.
+/// Fails if two dimensions need one source along different joins.
 pub(super) fn extend(
     names: Names<'_>,
     bridge: &mut Bridge,

@@ -15,7 +15,7 @@ use crate::names::{Names, Scope, bound};
 use crate::sql::expression;
 use crate::sql::sql_text::{has_empty_part, table_parts};
 
-/// Resolves the dimensions; duplicates yield one column.
+/// Duplicates yield one column.
 pub(super) fn resolve(names: Names<'_>, query: &Query) -> Result<Vec<Dimension>, QueryError> {
     let mut all: Vec<Dimension> = Vec::new();
     for (at, request) in query.dimensions.iter().enumerate() {
@@ -102,8 +102,6 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
     })
 }
 
-/// The error for a granularity of another column, with the time columns of its source, or how to make one of a
-/// text.
 fn not_a_time(names: Names<'_>, node: NodeId, column: &Column, field: &str) -> QueryError {
     let mut message = format!("`{field}` is not a time column; it has no granularity");
     let owner = names.source(node);
@@ -174,7 +172,7 @@ fn plain_field(names: Names<'_>, field: &str) -> bool {
     names.is_column(&parts)
 }
 
-/// Adapts the error for a bare name, which may be a measure.
+/// A bare name can be a measure.
 fn bare_error(names: Names<'_>, name: &str, error: QueryError) -> QueryError {
     let is_measure = names
         .catalog
@@ -205,7 +203,6 @@ fn not_a_column(names: Names<'_>, field: &str, error: QueryError) -> QueryError 
     }
 }
 
-/// The error for an expression instead of a column; a hidden column in it is reported first.
 fn not_a_dimension(names: Names<'_>, field: &str) -> QueryError {
     if let Err(error) = refuse_hidden(names, field) {
         return error;
@@ -219,7 +216,7 @@ fn not_a_dimension(names: Names<'_>, field: &str) -> QueryError {
     QueryError::new(ErrorKind::NotADimension, message).about(field)
 }
 
-/// Refuses a text that names a hidden column, whatever its other errors.
+/// Refuses a hidden column before any other error.
 pub(super) fn refuse_hidden(names: Names<'_>, text: &str) -> Result<(), QueryError> {
     let Ok(tree) = expression::parse(text, names.dialect) else {
         return Ok(());
@@ -235,7 +232,7 @@ pub(super) fn refuse_hidden(names: Names<'_>, text: &str) -> Result<(), QueryErr
     });
     match (hidden, checked) {
         (Some(error), _) => Err(error),
-        // The caller refuses aggregates with its own message.
+        // The caller refuses aggregates.
         (None, Ok(_) | Err(_)) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Classifies filter clauses as row filters and group filters.
+//! Classifies filters: on rows or on groups.
 
 use std::ops::ControlFlow;
 
@@ -25,11 +25,10 @@ pub(crate) struct RowFilter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sees {
     Rows,
-    /// The periods of the answer: measures over other periods ignore it.
     Periods,
 }
 
-/// A predicate on groups: its text as requested, and its tree over atoms.
+/// Text as requested, and tree over atoms.
 pub(crate) type GroupFilter = (String, Expr);
 
 pub(super) fn classify(
@@ -49,7 +48,7 @@ pub(super) fn classify(
             let (has_measure, has_column) = sides(evaluator, &clause)?;
             match (has_measure, has_column) {
                 (true, true) => {
-                    // Report names that cannot be resolved before their combination.
+                    // Names are reported before their combination.
                     evaluator.query_tree_in_filter(clause)?;
                     let message = format!("`{shown}` mixes measures and columns in one clause");
                     return Err(
@@ -85,8 +84,7 @@ fn readable(clause: &Expr) -> String {
     clause.to_string()
 }
 
-/// Returns whether a clause names measures or aggregates, and whether it names columns outside
-/// them.
+/// Whether a clause names measures or aggregates, and columns outside them.
 fn sides(evaluator: &Evaluator<'_>, clause: &Expr) -> Result<(bool, bool), QueryError> {
     let mut sides = Sides {
         evaluator,
@@ -155,7 +153,7 @@ impl VisitorMut for Sides<'_, '_> {
     }
 }
 
-/// Returns whether a call has a value for each group, not for each row.
+/// True if a call has one value per group.
 fn is_about_groups(call: &Function) -> bool {
     aggregates::is_aggregate(call) || is_marker(call)
 }
@@ -167,7 +165,6 @@ impl Evaluator<'_> {
     }
 }
 
-/// Resolves names in a clause that will be refused.
 struct Mixed<'a> {
     names: Names<'a>,
 }

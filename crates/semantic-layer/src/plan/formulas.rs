@@ -1,4 +1,4 @@
-//! Measures other than plain expressions: ratios, windows, comparisons, snapshots.
+//! Ratios, windows, comparisons, snapshots.
 
 use sqlparser::ast::{BinaryOperator, Expr};
 
@@ -15,10 +15,9 @@ use crate::sql::sql_text::table_parts;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SnapshotTrees {
-    /// The bound column that identifies moments.
     pub(crate) moment: Expr,
     pub(crate) at: Moment,
-    /// The bound columns whose combinations each have their own moment.
+    /// Each combination has its own moment.
     pub(crate) per: Vec<Expr>,
 }
 
@@ -93,8 +92,6 @@ impl<'a> Evaluator<'a> {
         self.settled(tree)
     }
 
-    /// Resolves a name in a formula: a measure of the source, one of another source, or an
-    /// aggregate.
     fn operand(
         &mut self,
         at: MeasureAt<'a>,
@@ -144,7 +141,6 @@ impl<'a> Evaluator<'a> {
         Ok(tree)
     }
 
-    /// Checks that an aggregate can be computed over the rows of one moment.
     pub(super) fn check_snapshot(
         &mut self,
         call: &Call,

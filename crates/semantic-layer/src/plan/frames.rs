@@ -9,26 +9,23 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
 use crate::names::bound;
 
-/// The rows of an atom, relative to the period of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Frame {
     pub(crate) span: Span,
-    /// How the end of the span is moved away from the period.
     pub(crate) shifts: Shifts,
 }
 
-/// The most comparisons of comparisons.
+/// Maximum nested comparisons.
 const MOST_SHIFTS: usize = 4;
 
-/// Moves of a period, applied in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Shifts([Option<Shift>; MOST_SHIFTS]);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shift {
-    /// To the period this number of units earlier.
+    /// Units earlier.
     Back(u32, Granularity),
-    /// To the first period of the unit that contains the period.
+    /// To the first period of the containing unit.
     ToStart(Granularity),
 }
 
@@ -49,7 +46,7 @@ impl Shifts {
         self.0.into_iter().flatten()
     }
 
-    /// Returns the moves with one more before them; `None` if there are too many.
+    /// Prepends a move; `None` if there are too many.
     fn after(self, first: Shift) -> Option<Self> {
         let mut all = [None; MOST_SHIFTS];
         let moves = std::iter::once(first).chain(self.iter());
@@ -61,10 +58,8 @@ impl Shifts {
     }
 }
 
-/// How a frame selects rows by their times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// By the periods of the answer.
     Periods,
     /// By days: the frame ends with the last day of each period.
     Days,
@@ -72,14 +67,12 @@ pub(crate) enum Reading {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Span {
-    /// The rows of the group that pass every filter.
     #[default]
     Filtered,
-    /// The whole period, regardless of filters on the time dimension.
+    /// The whole period, without filters on time.
     Whole,
     ToDate(Granularity),
     Last(u32, Granularity),
-    /// All periods up to this one.
     Unbounded,
 }
 
@@ -96,13 +89,12 @@ impl Frame {
         span.into_iter().chain(self.shifts.iter().map(Shift::unit))
     }
 
-    /// Returns how the frame selects rows in an answer by this unit; `None` if the frame does not
-    /// begin and end where periods or days do.
+    /// `None` if the frame does not begin and end with periods or days of this unit.
     pub(crate) fn reading(self, unit: Granularity) -> Option<Reading> {
         if self.units().all(|longer| unit.divides(longer)) {
             return Some(Reading::Periods);
         }
-        // A month has no fixed number of days, so the end of a week cannot be moved by months.
+        // Months cannot move the end of a week.
         let is_movable = |longer: Granularity| {
             longer <= Granularity::Day && (unit != Granularity::Week || longer >= Granularity::Week)
         };
@@ -186,7 +178,6 @@ pub(super) fn windowed(frame: Frame, span: Span) -> Result<Frame, QueryError> {
     Err(nested("a window"))
 }
 
-/// Moves a frame: a comparison of a comparison moves twice.
 pub(super) fn moved(frame: Frame, shift: Shift) -> Result<Frame, QueryError> {
     let Some(shifts) = frame.shifts.after(shift) else {
         let message = format!("comparisons of comparisons go {MOST_SHIFTS} deep at most");
@@ -213,8 +204,7 @@ fn nested(what: &str) -> QueryError {
     QueryError::new(ErrorKind::BadWindow, message)
 }
 
-/// Removes unused atoms and merges equal ones, keeping their order. A whole period is the group's
-/// own rows unless a filter cuts periods.
+/// A whole period is the group's own rows unless a filter cuts periods.
 pub(super) fn settle(
     atoms: Vec<Atom>,
     trees: Vec<&mut Expr>,

@@ -1,9 +1,7 @@
-//! Functions that compare the groups of an answer: `share`, `rank`, `running_total`, and
-//! `previous`, `change`, `growth`, which look at the period before, and `previous_row`, `row_change`,
-//! `row_growth`, which look at the row before.
+//! Functions that compare the groups of an answer, such as `share` and `rank`.
 //!
-//! Before a tree is bound, each call becomes a marker with the measure as its only argument. The
-//! outer SELECT writes a marker as a window function; those over periods become frames.
+//! Each call becomes a marker, which the outer SELECT writes as a window function; functions over
+//! periods become frames.
 
 use std::ops::ControlFlow;
 
@@ -22,10 +20,9 @@ use crate::names::bound;
 use crate::names::constants::is_overall;
 use crate::sql::expression::{nested, reference};
 
-/// Starts the name of a marker; no parsed name can contain it.
+/// Starts a marker's name; no parsed name contains it.
 const CALL: char = '\u{5}';
 
-/// The functions, as queries spell them.
 pub(crate) const NAMES: [&str; 9] = [
     "share",
     "rank",
@@ -38,13 +35,11 @@ pub(crate) const NAMES: [&str; 9] = [
     "row_growth",
 ];
 
-/// A window over the groups of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupWindow {
     pub(crate) function: WindowFunction,
-    /// The dimensions within whose values groups are compared.
+    /// Groups are compared within their values.
     pub(crate) within: Vec<usize>,
-    /// The dimension by which a running total or the row before goes.
     pub(crate) along: Option<usize>,
 }
 
@@ -57,13 +52,11 @@ pub(crate) enum WindowFunction {
 }
 
 impl WindowFunction {
-    /// Returns whether it adds up groups.
     pub(super) const fn adds(self) -> bool {
         matches!(self, Self::Share | Self::RunningTotal)
     }
 }
 
-/// A value beside that of the period before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Previous,
@@ -71,19 +64,16 @@ enum Beside {
     Growth,
 }
 
-/// Returns whether a call is one of these functions.
 pub(super) fn is_group_function(call: &Function) -> bool {
     let name = aggregates::name_of(call).to_ascii_lowercase();
     call.over.is_none() && call.within_group.is_empty() && NAMES.contains(&name.as_str())
 }
 
-/// Returns whether a call stands for one of these functions.
 pub(super) fn is_marker(call: &Function) -> bool {
     let name = call.name.0.first().and_then(ObjectNamePart::as_ident);
     name.is_some_and(|name| name.value.starts_with(CALL))
 }
 
-/// Returns the number of the window and its measure.
 pub(crate) fn window_of(tree: &Expr) -> Option<(usize, &Expr)> {
     let Expr::Function(call) = tree else {
         return None;
@@ -100,7 +90,6 @@ fn only_argument(call: &Function) -> Option<&Expr> {
     }
 }
 
-/// Returns whether a tree has windows.
 pub(crate) fn has_window(tree: &Expr) -> bool {
     let flow = visit_expressions(tree, |part| match window_of(part) {
         Some(_) => ControlFlow::Break(()),
@@ -109,7 +98,7 @@ pub(crate) fn has_window(tree: &Expr) -> bool {
     flow.is_break()
 }
 
-/// Refuses these functions in the measures of a source, whose groups are not known.
+/// A source's measures do not know their groups.
 pub(super) fn refuse(tree: &Expr) -> Result<(), QueryError> {
     let flow = visit_expressions(tree, |part| match part {
         Expr::Function(call) if is_group_function(call) || is_overall(call) => {
@@ -128,7 +117,6 @@ pub(super) fn refuse(tree: &Expr) -> Result<(), QueryError> {
 }
 
 impl Evaluator<'_> {
-    /// Replaces the calls of group functions in a parsed tree by markers.
     pub(super) fn mark_group_functions(&mut self, tree: &mut Expr) -> Result<(), QueryError> {
         let mut marking = Marking {
             evaluator: self,
@@ -140,7 +128,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Writes out the functions over periods of a bound tree, and checks the windows.
     pub(super) fn settle_group_functions(&mut self, tree: &mut Expr) -> Result<(), QueryError> {
         let mut settling = Settling { evaluator: self };
         match VisitMut::visit(tree, &mut settling) {
@@ -200,7 +187,6 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Finds a dimension of the query by its name or by the column that it shows.
     fn dimension(&self, tree: &Expr, function: &str) -> Result<usize, QueryError> {
         let shown = tree.to_string();
         let parts = reference(tree).unwrap_or_default();
@@ -229,7 +215,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Returns the only dimension with a granularity, along which totals run.
     fn only_time(&self, function: &str) -> Result<usize, QueryError> {
         let mut times = self
             .dimensions
@@ -255,7 +240,6 @@ impl Evaluator<'_> {
     }
 
     fn beside(&mut self, beside: Beside, measure: Expr) -> Result<Expr, QueryError> {
-        // Without a time dimension, the query is refused for want of one.
         let units = self.dimensions.iter().filter_map(|one| one.unit);
         let unit = units.min().unwrap_or(Granularity::Month);
         let before = self.framed(measure.clone(), &|frame| {
@@ -300,7 +284,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Returns whether the values of groups add up to the value of all rows.
+    /// True if groups add up to the value of all rows.
     fn adds_up(&self, tree: &Expr) -> bool {
         match tree {
             Expr::Nested(inner) => self.adds_up(inner),
@@ -359,7 +343,7 @@ fn marker(name: &str, measure: Expr) -> Expr {
 
 struct Marking<'e, 'a> {
     evaluator: &'e mut Evaluator<'a>,
-    /// How many aggregates are open: within one, a name is a function of rows.
+    /// Number of open aggregates: within one, a name is a function of rows.
     depth: usize,
 }
 

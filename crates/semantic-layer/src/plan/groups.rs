@@ -1,4 +1,4 @@
-//! Checks measure filters, which select groups of an answer but no rows within them.
+//! Checks measure filters, which select groups but no rows within them.
 
 use sqlparser::ast::Expr;
 
@@ -16,8 +16,7 @@ pub(super) struct Tested<'a> {
     pub(super) filters: &'a [GroupFilter],
 }
 
-/// Checks filters on measures of other rows than the counted ones. Refuses them without a dimension
-/// whose groups they could select from; otherwise notes that they keep whole groups.
+/// Without a dimension to select from, such filters are refused.
 pub(super) fn check(
     evaluator: &mut Evaluator<'_>,
     tested: &Tested<'_>,
@@ -70,7 +69,7 @@ fn homes(evaluator: &Evaluator<'_>, tree: &Expr) -> Vec<NodeId> {
     homes
 }
 
-/// Returns true if the dimensions make a group of each row of a node.
+/// True if the dimensions make a group of each row.
 fn tells_apart(names: Names<'_>, dimensions: &[Dimension], node: NodeId) -> bool {
     let own = dimensions
         .iter()

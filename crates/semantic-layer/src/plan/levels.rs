@@ -1,6 +1,6 @@
-//! Rows beside the groups of an answer: totals over its last dimensions, and the rest beyond the limit.
+//! Totals over the last dimensions, and the rest beyond the limit.
 //!
-//! A total is the answer to the same query with fewer dimensions, so it is exact for every measure.
+//! A total is the same query with fewer dimensions.
 
 use super::atoms::Evaluator;
 use super::{ColumnRole, Dimension, Part, Planned, PlannedMeasure};
@@ -9,31 +9,24 @@ use crate::names::aggregates::{self, Call};
 use crate::names::query::{EmptyMembers, MissingPeriods, Others, Query, Totals};
 use crate::names::{Names, bound};
 
-/// The most dimensions over whose groups totals go.
 const MOST_DIMENSIONS: usize = 8;
 
-/// Whether filters on measures choose among the groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GroupFilters {
     Apply,
     Ignore,
 }
 
-/// The query for one kind of total.
 #[derive(Debug)]
 pub(crate) struct LevelQuery {
     pub(crate) query: Query,
-    /// The result names of the other dimensions.
+    /// Names of the other dimensions.
     pub(crate) over: String,
-    /// For each measure of the query its place among those of the total, if it has a total.
+    /// Per measure of the query, its index in the total.
     pub(crate) measures: Vec<Option<usize>>,
 }
 
-/// Returns the queries for the totals of a query, those of the last dimension first.
-///
-/// # Errors
-///
-/// The query has too many dimensions.
+/// The last dimension first. Fails for too many dimensions.
 pub(crate) fn level_queries(
     names: Names<'_>,
     query: &Query,
@@ -88,7 +81,6 @@ pub(crate) fn level_queries(
     Ok(levels)
 }
 
-/// Leaves out the measures that have no value without the other dimensions; `None` if none has one.
 fn level(
     names: Names<'_>,
     whole: Query,
@@ -146,7 +138,6 @@ fn level(
     }))
 }
 
-/// Notes what totals count, and which measures have none.
 pub(crate) fn note_levels(planned: &mut Planned<'_>, levels: &[LevelQuery]) {
     if levels.is_empty() {
         return;
@@ -171,11 +162,7 @@ pub(crate) fn note_levels(planned: &mut Planned<'_>, levels: &[LevelQuery]) {
     }
 }
 
-/// Finds the dimensions of which each combination of values has a limit of its own.
-///
-/// # Errors
-///
-/// There is no limit, or a text names no dimension of the query.
+/// Fails without a limit, or if a text names no dimension.
 pub(super) fn limit_per(
     names: Names<'_>,
     query: &Query,
@@ -213,7 +200,7 @@ pub(super) fn limit_per(
     Ok(found)
 }
 
-/// Refuses the rest beyond the limit as one row where the groups do not add up to it.
+/// Groups must add up to the rest.
 pub(super) fn check_others(
     evaluator: &Evaluator<'_>,
     query: &Query,
@@ -258,7 +245,7 @@ pub(super) fn check_others(
     Ok(())
 }
 
-/// Returns the aggregate that combines an aggregate's partial results.
+/// Returns the aggregate that combines partial results.
 pub(crate) fn again_by(call: &Call) -> Option<&'static str> {
     let function = match call {
         Call::Rows => return Some("SUM"),

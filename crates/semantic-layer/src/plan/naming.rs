@@ -1,10 +1,10 @@
-//! Names result columns: short if possible, unambiguous always.
+//! Names result columns: short if possible, always unambiguous.
 
 use super::{Dimension, PlannedMeasure};
 use crate::names::Names;
 use crate::names::query::{Others, Query, Totals};
 
-/// Names the result columns; keeps names given by the query.
+/// Keeps names given by the query.
 pub(super) fn assign(
     names: Names<'_>,
     dimensions: &mut [Dimension],
@@ -26,7 +26,6 @@ pub(super) fn assign(
             .enumerate()
             .any(|(other, name)| other != at && name.eq_ignore_ascii_case(&own));
         let node = names.node_name(dimension.node);
-        // A role that a query reaches through others has words in its name.
         let node = match node.split_once(" via ") {
             Some(_) => node.replace(", ", "_").replace(' ', "_"),
             None => node.to_owned(),
@@ -75,7 +74,6 @@ pub(super) fn assign(
     }
 }
 
-/// Names the column that tells totals and the rest from groups, if the query asks for such rows.
 pub(super) fn mark(
     query: &Query,
     dimensions: &[Dimension],
@@ -90,7 +88,6 @@ pub(super) fn mark(
     Some(unique(MARK.to_owned(), MARK, &mut taken))
 }
 
-/// The name of that column.
 const MARK: &str = "total_over";
 
 fn with_unit(name: &str, dimension: &Dimension) -> String {
@@ -116,8 +113,7 @@ pub(crate) fn unique(wanted: String, second: &str, taken: &mut Vec<String>) -> S
     name
 }
 
-/// Converts an expression to a name: lower case, with runs of other characters than letters and
-/// digits as one underscore.
+/// Converts an expression to lower-case words joined by underscores.
 pub(crate) fn sanitized(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for letter in text.to_lowercase().chars() {

@@ -10,7 +10,6 @@ use crate::model::authored::Relationship;
 use crate::model::resolved::{Counted, JoinOrigin};
 use crate::names::Names;
 
-/// Says which rows count in several groups.
 pub(super) fn note_bridges(
     names: Names<'_>,
     asked: &Asked<'_>,
@@ -71,8 +70,7 @@ pub(super) fn note_lookups(
     }
 }
 
-/// Describes the effect on rows without a match: a dimension from the look-up is NULL, the others
-/// keep their values.
+/// Without a match, a dimension from the look-up is NULL.
 fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) -> Option<String> {
     let (from_there, others): (Vec<&Dimension>, Vec<&Dimension>) = asked
         .dimensions
@@ -118,7 +116,6 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
     ))
 }
 
-/// Returns the keys of a path, and the share of rows without a match: after each key, or at the end for one key.
 fn told(steps: &[(String, u8)]) -> (String, String) {
     let share = |coverage: u8| match coverage {
         Counted::ALL.. => String::new(),
@@ -134,8 +131,7 @@ fn told(steps: &[(String, u8)]) -> (String, String) {
     }
 }
 
-/// Returns whether each row has a match: a scan has counted the keys or the warehouse enforces
-/// them, and no row lacks one.
+/// No row lacks the key, and the warehouse or a scan's counts prove the match.
 fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
     let is_counted = match edge.origin {
         JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured => {
@@ -156,7 +152,7 @@ fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
         let found = source.and_then(|source| source.column(column));
         found.is_some_and(|(_, column)| column.is_required)
     };
-    // A one-to-one join does not say from which side each row refers to the other.
+    // A one-to-one join does not say which side refers to the other.
     let is_referring = edge.relationship == Relationship::ManyToOne;
     let is_keyed =
         edge.counted.is_keyed || is_referring && edge.pairs.iter().all(|(own, _)| is_required(own));

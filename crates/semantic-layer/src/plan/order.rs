@@ -1,11 +1,11 @@
-//! Resolves sort keys to columns of the result.
+//! Resolves sort keys to result columns.
 
 use super::{ColumnRole, Dimension, PlannedMeasure, SortKey, dimensions};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::Names;
 use crate::names::query::{Direction, OrderRequest, Query};
 
-/// Resolves the sort keys; the default order is by the dimensions.
+/// The default order is by the dimensions.
 pub(super) fn keys(
     names: Names<'_>,
     query: &Query,
@@ -44,8 +44,7 @@ pub(super) fn ranked_by<'o>(query: &Query, order: &'o [SortKey]) -> Option<&'o s
     (first.role == ColumnRole::Measure).then_some(first.name.as_str())
 }
 
-/// Finds the result column of a sort field: by its full spelling, else by the last part of a name
-/// if only one column has it.
+/// By full spelling, else by the last part if only one column has it.
 fn order_field(
     names: Names<'_>,
     request: &OrderRequest,
@@ -146,7 +145,6 @@ fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -
         .suggest(columns.iter().copied())
 }
 
-/// Normalizes a field for comparison: no white space, lower case. Quoted text stays unchanged.
 fn squeezed(text: &str) -> String {
     let pieces = text
         .split('\'')

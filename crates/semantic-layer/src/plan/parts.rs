@@ -1,4 +1,4 @@
-//! Builds the parts of an answer: one SELECT per home, and one for members without facts.
+//! Builds the parts of an answer: one SELECT per home.
 
 use super::atoms::{Atom, Evaluator};
 use super::bridges::{self, Bridge, Permission};
@@ -85,12 +85,11 @@ pub(super) fn build(
     super::roads::note_rivals(evaluator, &parts, notes);
     notes::note_unproven(names, &parts, notes);
     notes::note_filled(asked, notes);
-    // Parts over the periods of other parts come after them.
     parts.sort_by_key(|part| !part.frame.is_plain());
     Ok(parts)
 }
 
-/// Refuses a filter on a source that the home cannot look up, unless one of the many rows there may decide.
+/// One of many rows may decide, if permitted.
 fn check_filter(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -181,7 +180,6 @@ fn check_dimensions(
     Ok(())
 }
 
-/// Returns the same column through roles of its source that all homes can look up.
 fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension) -> Vec<String> {
     let graph = evaluator.names.graph;
     let source = graph.node(dimension.node).map(|place| place.source);
@@ -198,7 +196,6 @@ fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension)
         .collect()
 }
 
-/// Returns the nearest sources that all homes can look up, as alternatives for dimensions.
 fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
     let names = evaluator.names;
     let Some((first, others)) = homes.split_first() else {
@@ -223,7 +220,7 @@ fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
         .collect()
 }
 
-/// Builds the parts of one home: per frame its groups, and each aggregate that needs ordered rows.
+/// One part per frame, and one per aggregate that needs ordered rows.
 fn parts_of(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -279,7 +276,6 @@ fn parts_of(
         .collect()
 }
 
-/// Finds the dimensions of which a row of the home may have several values, and the filters on such sources.
 fn bridge(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -377,7 +373,7 @@ fn joins(
             }
         };
         for edge in path {
-            // A source with a problem must not be joined through either.
+            // A source with a problem must not be joined through.
             names.source(edge.to)?;
             if !joins.iter().any(|known| known.to == edge.to) {
                 joins.push(edge);
@@ -413,8 +409,7 @@ fn members(
     })
 }
 
-/// Builds the only part of a query without measures, from the dimension node that can look up the
-/// others.
+/// Its home is the dimension node that can look up the others.
 fn members_only(evaluator: &mut Evaluator<'_>, asked: &Asked<'_>) -> Result<Part, QueryError> {
     let nodes: Vec<NodeId> = asked
         .dimensions

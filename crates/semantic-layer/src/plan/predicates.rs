@@ -1,5 +1,4 @@
-//! Truth values for SQL Server, which has none: converts between predicates and numbers, depending
-//! on the position.
+//! SQL Server has no truth values: converts between predicates and numbers by position.
 
 use ktx_sql::Dialect;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -18,7 +17,6 @@ pub(crate) enum Place {
     Value,
 }
 
-/// Adapts a tree to its position; does nothing in other dialects.
 pub(crate) fn placed(tree: &Expr, place: Place, names: Names<'_>) -> Expr {
     if names.dialect != Dialect::SqlServer {
         return tree.clone();
@@ -74,7 +72,7 @@ fn equals(left: Expr, right: &str) -> Expr {
     }
 }
 
-/// Tests that a value is present and equal. Never unknown, so its negation holds for NULL.
+/// Never unknown, so its negation holds for NULL.
 fn is_known(left: Expr, right: &str) -> Expr {
     let is_there = Expr::IsNotNull(boxed(left.clone()));
     Expr::Nested(boxed(Expr::BinaryOp {

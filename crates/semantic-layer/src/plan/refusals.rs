@@ -1,4 +1,4 @@
-//! Errors that several steps of the planner share, with alternatives.
+//! Errors shared by several steps of the planner.
 
 use crate::catalog::graph::{Edge, NodeId, Routes, role_of_key, spellings, ways_apart};
 use crate::model::error::{ErrorKind, QueryError, Renaming, Way};
@@ -6,7 +6,6 @@ use crate::model::resolved::Source;
 use crate::names::refusals::having;
 use crate::names::{Names, Scope};
 
-/// The error for several paths of equal rank, with a name for each.
 pub(crate) fn ambiguous_path(
     names: Names<'_>,
     home: NodeId,
@@ -58,8 +57,7 @@ pub(crate) fn ambiguous_path(
     error.suggest(clear)
 }
 
-/// Says which join would make a source reachable, if a column of the home is named like the key of a source that is
-/// this one or looks it up.
+/// A column of the home is named like a key of this source or of one that looks it up.
 pub(super) fn missing_join(names: Names<'_>, home: NodeId, target: NodeId) -> Option<String> {
     let own = names.source(home).ok()?;
     let wanted = names.graph.node(target)?.source;
@@ -89,7 +87,7 @@ pub(super) fn missing_join(names: Names<'_>, home: NodeId, target: NodeId) -> Op
     ))
 }
 
-/// Returns whether a column is named after the key of a source: `customer_id`, of `customers`.
+/// True for `customer_id` and `customers`.
 fn names_key(column: &str, source: &str, key: &str) -> bool {
     let source = source.rsplit('.').next().unwrap_or(source).to_lowercase();
     let role = role_of_key(column, key).to_lowercase();
@@ -102,7 +100,6 @@ fn names_key(column: &str, source: &str, key: &str) -> bool {
     role.len() < column.len() && singular.into_iter().flatten().any(|name| name == role)
 }
 
-/// The ways to a source, for the queries that a refusal offers.
 pub(super) fn ways_to(names: Names<'_>, node: NodeId, ways: Vec<Vec<String>>) -> Vec<Way> {
     let to = names.node_name(node).to_owned();
     let way = |through| Way {
@@ -112,7 +109,6 @@ pub(super) fn ways_to(names: Names<'_>, node: NodeId, ways: Vec<Vec<String>>) ->
     ways.into_iter().map(way).collect()
 }
 
-/// Spells ways as queries do.
 pub(super) fn shown_ways(ways: &[Vec<String>]) -> String {
     let shown: Vec<String> = ways
         .iter()
@@ -121,12 +117,12 @@ pub(super) fn shown_ways(ways: &[Vec<String>]) -> String {
     shown.join(" or ")
 }
 
-/// Formats a path, such as `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
+/// Formats `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
 pub(crate) fn spelled(names: Names<'_>, home: NodeId, path: &[Edge]) -> String {
     names.graph.spelled(home, path)
 }
 
-/// The error for a path that may change once the file of `missing` is readable.
+/// The path may change once the file of `missing` is readable.
 pub(crate) fn doubtful_path(
     names: Names<'_>,
     home: NodeId,
@@ -167,7 +163,6 @@ pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
     };
     match front.map(|node| (names.node_name(node), names.source(node))) {
         Some((prefix, Ok(source))) => add(prefix, source),
-        // A source with a problem suggests nothing.
         Some((_, Err(_))) => {}
         None => {
             for source in &names.catalog.sources {

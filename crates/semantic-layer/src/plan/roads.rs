@@ -1,4 +1,4 @@
-//! Notes which path was taken if another one leads to other rows of the same source.
+//! Notes the path taken if another one leads to other rows of the same source.
 
 use super::atoms::Evaluator;
 use super::refusals::spelled;
@@ -6,7 +6,6 @@ use super::{Part, PartKind};
 use crate::catalog::graph::{Edge, NodeId, Routes, path_name};
 use crate::names::Names;
 
-/// Names the path taken and the other one, and how to request the latter.
 pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: &mut Vec<String>) {
     let names = evaluator.names;
     let graph = names.graph;
@@ -39,8 +38,7 @@ pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: 
     }
 }
 
-/// Says how to request the path not taken: by a role of the join where it leaves the other one, or by
-/// its own name.
+/// By a role where the path leaves the other one, or by its own name.
 fn advice(names: Names<'_>, home: NodeId, node: NodeId, taken: &[Edge], other: &[Edge]) -> String {
     let graph = names.graph;
     let mut steps = other.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Prepares scalar trees over atoms for SQL: real division, missing sides as 0.
+//! Prepares scalar trees for SQL: real division, missing sides as 0.
 
 use std::ops::ControlFlow;
 
@@ -14,8 +14,7 @@ use crate::sql::build::{call, digit};
 use crate::sql::expression::nested;
 use crate::sql::sql_text::real_type;
 
-/// Applies the arithmetic of the result contract: `/` divides real numbers and returns NULL for a
-/// zero divisor; where values of different homes meet, a missing side counts as 0.
+/// `/` returns NULL for a zero divisor; between homes, a missing side counts as 0.
 pub(crate) fn finish(tree: &Expr, planned: &Planned<'_>) -> Expr {
     let mut tree = tree.clone();
     count_missing(&mut tree, planned);
@@ -34,7 +33,7 @@ struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// PostgreSQL rounds to decimal places only exact numbers.
+    /// PostgreSQL rounds only exact numbers to decimal places.
     fn round(&self, function: &mut Function) {
         let is_round = function.name.to_string().eq_ignore_ascii_case("round");
         let FunctionArguments::List(list) = &mut function.args else {

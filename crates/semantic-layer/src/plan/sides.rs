@@ -1,5 +1,4 @@
-//! Values of several sources in one expression: a missing side counts as 0. The marks of a source's
-//! parts, never its values, show whether a group has rows of it.
+//! Values of several sources in one expression: a missing side counts as 0.
 
 use std::ops::{ControlFlow, Range};
 
@@ -17,9 +16,8 @@ use crate::plan::atoms::Atom;
 use crate::plan::{Part, Planned};
 use crate::sql::build::{call, digit};
 
-/// Makes numbers of a source count as 0 in groups without rows of it, wherever an expression
-/// combines them with a number of another source. Constants do not change; a division by zero stays
-/// NULL, as do values of a single source. Tests for NULL and `coalesce` see the NULL.
+/// Part marks, never values, show whether a group has rows. Constants, divisions by zero and values
+/// of a single source do not change. Tests for NULL and `coalesce` see the NULL.
 pub(crate) fn count_missing(tree: &mut Expr, planned: &Planned<'_>) {
     let mut sides = Sides {
         atoms: &planned.atoms,
@@ -38,9 +36,7 @@ const ALL: Range<usize> = 0..usize::MAX;
 const NONE: Range<usize> = 0..0;
 
 struct Open {
-    /// True if the tree itself is a side that may be missing.
     is_side: bool,
-    /// The operands that meet another source.
     beside: Range<usize>,
     next: usize,
 }
@@ -73,7 +69,6 @@ impl Sides<'_> {
         types::of(&tree, self.names)
     }
 
-    /// Classifies a tree that meets another source: as a side, or by its operands that are sides.
     fn opened(&self, tree: &Expr, is_beside: bool) -> Open {
         let homes = self.homes(tree).len();
         let open = |is_side, beside| Open {
@@ -95,8 +90,7 @@ impl Sides<'_> {
         open(false, counted(tree))
     }
 
-    /// Makes the number of one source 0 if the source has no rows. A divisor may be NULL although
-    /// the source has rows; that NULL stays.
+    /// A divisor can be NULL although the source has rows; that NULL stays.
     fn or_zero(&self, side: &Expr) -> Expr {
         let known = if divides(side) {
             side.clone()
@@ -172,15 +166,12 @@ impl VisitorMut for Numbers<'_> {
     }
 }
 
-/// Returns true if a tree replaces the name of a measure.
-///
-/// [`crate::sql::expression::whole`] builds these trees.
+/// True for trees of [`crate::sql::expression::whole`].
 fn is_whole(tree: &Expr) -> bool {
     matches!(tree, Expr::Nested(inner) if matches!(**inner, Expr::Nested(_)))
 }
 
-/// Returns true if a tree with several sources combines their values into one. Conditions joined by
-/// AND and OR are independent.
+/// Conditions joined by AND and OR are independent.
 fn joins(tree: &Expr, dialect: Dialect) -> bool {
     let is_mysql = matches!(dialect, Dialect::MySql | Dialect::MariaDb);
     match tree {
@@ -188,7 +179,6 @@ fn joins(tree: &Expr, dialect: Dialect) -> bool {
             op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
             ..
         } => false,
-        // An OR in this dialect.
         Expr::BinaryOp {
             op: BinaryOperator::StringConcat,
             ..
@@ -229,7 +219,6 @@ fn is_about_null(function: &Function) -> bool {
     names.contains(&name.as_str())
 }
 
-/// Returns the operands that count as 0 if missing, when the tree meets another source.
 fn counted(tree: &Expr) -> Range<usize> {
     let Expr::Function(function) = tree else {
         let sees_null = match tree {
@@ -244,12 +233,12 @@ fn counted(tree: &Expr) -> Range<usize> {
     let count = arguments(function).len();
     let name = function.name.to_string().to_ascii_lowercase();
     match name.as_str() {
-        // The last operand, which is used when all others are NULL.
+        // Used when all others are NULL.
         "coalesce" | "ifnull" | "nvl" => count.saturating_sub(1)..count,
         "isnull" if count > 1 => count - 1..count,
         "isnull" | "isnotnull" | "zeroifnull" => NONE,
         "nvl2" => 1..usize::MAX,
-        // These have no meaningful value for 0.
+        // Not defined for 0.
         "ln" | "log" | "log2" | "log10" => NONE,
         "mod" | "fmod" | "pmod" | "div" => 0..1,
         _ => ALL,

@@ -1,4 +1,4 @@
-//! The spine: all periods between two bounds, taken from the filters on the time dimension.
+//! The spine: all periods between two bounds of the filters on time.
 
 use jiff::civil::{Date, DateTime};
 use jiff::{ToSpan as _, Unit};
@@ -7,12 +7,12 @@ use sqlparser::ast::{BinaryOperator, Expr, Value};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
 
-/// The largest number of periods that are filled in.
+/// Maximum filled periods.
 const LONGEST: i64 = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spine {
-    /// The start of the first period: a date, with a time of day for shorter periods.
+    /// A date, with a time of day for shorter periods.
     pub(crate) first: String,
     pub(crate) count: i64,
 }
@@ -57,7 +57,6 @@ impl Problem {
     }
 }
 
-/// The tightest bounds found so far, both inclusive.
 #[derive(Default)]
 struct Range {
     first: Option<DateTime>,
@@ -136,7 +135,7 @@ fn read(time: &Expr, filter: &Expr, instants: Instants, range: &mut Range) {
     }
 }
 
-/// Whether the bounds of `BETWEEN SYMMETRIC` may come in any order.
+/// `BETWEEN SYMMETRIC` takes its bounds in any order.
 fn is_symmetric(low: &Expr) -> bool {
     matches!(low, Expr::Prefixed { .. })
 }
@@ -150,7 +149,7 @@ fn compared(op: &BinaryOperator, at: DateTime, instants: Instants, range: &mut R
             range.to(at);
         }
         BinaryOperator::Gt => {
-            // After a date comes at least the next day; a later time can be in the same period.
+            // After a date comes the next day; a later time can be in the same period.
             let next = match instants {
                 Instants::Days => at.checked_add(1.day()).unwrap_or(at),
                 Instants::Any => at,
@@ -183,7 +182,7 @@ fn is_same(time: &Expr, tree: &Expr) -> bool {
     unwrapped(time) == unwrapped(tree)
 }
 
-/// Parses the moment of a literal without a UTC offset.
+/// Without a UTC offset.
 fn instant(tree: &Expr) -> Option<DateTime> {
     let text = match tree {
         Expr::Nested(inner) => return instant(inner),
@@ -192,7 +191,7 @@ fn instant(tree: &Expr) -> Option<DateTime> {
         Expr::Value(value) => &value.value,
         _ => return None,
     };
-    // Literals are in their final spelling: quoted, with a leading `N` for SQL Server.
+    // Quoted, with a leading `N` for SQL Server.
     let (Value::Placeholder(text) | Value::SingleQuotedString(text)) = text else {
         return None;
     };
@@ -200,16 +199,14 @@ fn instant(tree: &Expr) -> Option<DateTime> {
     let date: Option<Date> = text.parse().ok().filter(|_| text.len() <= 10);
     match date {
         Some(date) => Some(date.at(0, 0, 0, 0)),
-        // A text that is neither a date nor a time sets no bound.
         None => text.parse().ok(),
     }
 }
 
-/// Returns the start of the period that contains a moment; weeks start on Monday.
+/// Weeks start on Monday.
 fn start(at: DateTime, unit: Granularity) -> Option<DateTime> {
     let date = at.date();
     let midnight = |date: Date| date.at(0, 0, 0, 0);
-    // There is no period outside the years of the calendar.
     let cut = |date: Result<Date, jiff::Error>| date.ok().map(midnight);
     match unit {
         Granularity::Year => cut(Date::new(date.year(), 1, 1)),
@@ -227,7 +224,6 @@ fn start(at: DateTime, unit: Granularity) -> Option<DateTime> {
 
 fn steps(first: DateTime, last: DateTime, unit: Granularity) -> i64 {
     let months = |at: DateTime| i64::from(at.year()) * 12 + i64::from(at.month());
-    // Two moments of the calendar always differ by a number of minutes.
     let apart = |unit: Unit| {
         first.until((unit, last)).map_or(0, |span| match unit {
             Unit::Day => i64::from(span.get_days()),

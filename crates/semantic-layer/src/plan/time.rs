@@ -1,5 +1,4 @@
-//! The time axis of a query: the dimension that provides the periods of windows, comparisons and
-//! fills.
+//! The time axis: the dimension that provides periods.
 
 use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
@@ -20,7 +19,6 @@ use crate::names::{Names, bound};
 pub(crate) struct TimeAxis {
     pub(crate) dimension: usize,
     pub(crate) unit: Granularity,
-    /// All periods of the answer, if missing ones are filled in.
     pub(crate) spine: Option<Spine>,
 }
 
@@ -73,7 +71,6 @@ pub(super) fn axis(
     }))
 }
 
-/// Notes the frames that begin or end within the periods of the answer.
 pub(super) fn ends_of_periods(unit: Granularity, atoms: &[Atom]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for atom in atoms {
@@ -153,7 +150,7 @@ fn time_columns(names: Names<'_>, home: Option<NodeId>) -> Vec<String> {
     words.take(8).collect()
 }
 
-/// Returns the coarsest unit that still distinguishes the column's times.
+/// The coarsest unit that distinguishes the column's times.
 fn natural_unit(names: Names<'_>, dimension: &Dimension) -> Option<Granularity> {
     let source = names.source(dimension.node).ok()?;
     let (_, column) = source.column(&dimension.column)?;
@@ -208,8 +205,7 @@ fn no_whole_units(
         .suggest(fitting)
 }
 
-/// Marks the filters on the time axis, refuses those that mix it with other columns, and notes the
-/// consequences for the periods.
+/// Refuses filters that mix it with other columns.
 pub(super) fn mark_filters(
     names: Names<'_>,
     dimension: &Dimension,
@@ -250,9 +246,7 @@ pub(super) fn mark_filters(
     Ok(())
 }
 
-/// Notes columns with unreadable times. SQLite has no time type: if a scan found texts or numbers
-/// in a column used as a time, values that SQLite cannot read as a time fall into no period,
-/// without an error.
+/// SQLite has no time type: unreadable values fall into no period, without an error.
 pub(super) fn not_read_as_times(names: Names<'_>, dimensions: &[Dimension]) -> Vec<String> {
     if names.dialect != Dialect::Sqlite {
         return Vec::new();

@@ -14,11 +14,6 @@ use crate::names::{Names, bound};
 use crate::sql::sql_text::table_parts;
 use ktx_sql::Dialect;
 
-/// Returns the graph with the roles that a query spells; `None` if it spells none.
-///
-/// # Errors
-///
-/// A spelled path that no joins follow.
 pub(crate) fn spelled_graph(
     catalog: &Catalog,
     query: &Query,
@@ -36,7 +31,7 @@ pub(crate) fn spelled_graph(
     };
     let mut ways = Vec::new();
     for request in query.dimensions.iter().filter(|one| !one.via.is_empty()) {
-        // What cannot be resolved is refused with the dimension.
+        // Unresolved names are refused with the dimension.
         if let Some(target) = target(names, request) {
             let through = sources(names, &request.via)?;
             ways.push(Via { target, through });
@@ -65,7 +60,6 @@ fn sources(names: Names<'_>, via: &[String]) -> Result<Vec<NodeId>, QueryError> 
     via.iter().map(node).collect()
 }
 
-/// Returns the role of a source that a dimension reaches through others.
 pub(super) fn role(
     names: Names<'_>,
     node: NodeId,
@@ -78,7 +72,6 @@ pub(super) fn role(
         .into_iter()
         .map(|node| names.node_name(node).to_owned())
         .collect();
-    // Without a role, the source itself is the last one on the way.
     let role = names
         .graph
         .node_id(&via_name(names.node_name(node), &through));
@@ -86,7 +79,6 @@ pub(super) fn role(
 }
 
 impl Evaluator<'_> {
-    /// Lets the homes of a measure look up others through the sources that the query names for it.
     pub(super) fn go_through(
         &mut self,
         request: &MeasureRequest,
@@ -113,7 +105,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Refuses measures over the rows of one source that go different ways.
+    /// Refuses measures over one source's rows with different ways.
     pub(super) fn check_ways(
         &self,
         requests: &[MeasureRequest],
@@ -151,7 +143,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Refuses a source on the way through which nothing of the query is looked up.
+    /// Refuses a way that no look-up uses.
     pub(super) fn check_used(&self, parts: &[Part]) -> Result<(), QueryError> {
         for (home, stops) in &self.through {
             let own: Vec<&Part> = parts.iter().filter(|part| part.home == *home).collect();
@@ -176,8 +168,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Finds the joins from a home to a source, also over joins that multiply rows, through the
-    /// sources that the query names.
+    /// Includes joins that multiply rows.
     pub(super) fn crossing(&self, home: NodeId, node: NodeId) -> Crossing {
         let graph = self.names.graph;
         let Some(stops) = self.through.get(&home) else {

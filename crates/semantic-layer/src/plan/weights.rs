@@ -1,4 +1,4 @@
-//! Weights that divide a row among the groups to which it belongs: half of a rental for each of two categories.
+//! Weights that divide a row among its groups.
 
 use sqlparser::ast::{BinaryOperator, Expr};
 
@@ -12,11 +12,7 @@ use crate::names::aggregates::{self, Call, is_count};
 use crate::names::query::{Across, Query};
 use crate::names::{Names, Scope, bound, times};
 
-/// Refuses a weight that nothing would use.
-///
-/// # Errors
-///
-/// A weight without `across: allocate`.
+/// Refuses a weight without `across: allocate`.
 pub(super) fn check_words(query: &Query) -> Result<(), QueryError> {
     if query.weight.is_none() || query.across == Across::Allocate {
         return Ok(());
@@ -27,11 +23,7 @@ pub(super) fn check_words(query: &Query) -> Result<(), QueryError> {
     Err(error)
 }
 
-/// Returns the part of a row of the home that belongs to each of its groups.
-///
-/// # Errors
-///
-/// No weight is known, or an aggregate cannot be divided.
+/// Fails if no weight is known, or an aggregate cannot be divided.
 pub(super) fn weight(
     evaluator: &Evaluator<'_>,
     asked: &Asked<'_>,
@@ -99,7 +91,7 @@ pub(super) fn weight(
     })
 }
 
-/// Returns the weights that either source of a join declares for it, each with the node whose columns it names.
+/// From both sides, with the node of their columns.
 fn of_join(names: Names<'_>, edge: &Edge) -> Vec<(NodeId, String)> {
     let source = |node: NodeId| names.source(node).ok();
     let turned: Vec<(String, String)> = edge
@@ -134,7 +126,7 @@ fn is_divisible(atom: &Atom) -> bool {
     }
 }
 
-/// Returns the aggregate over rows that each count by a weight, which is given as SQL.
+/// `weight` is SQL.
 pub(crate) fn weighed(call: &Call, weight: &str) -> Call {
     use crate::sql::build::{call as called, digit};
     let weight = digit(weight);

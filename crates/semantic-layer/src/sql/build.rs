@@ -5,12 +5,10 @@ use sqlparser::ast::{
     ObjectName, Value,
 };
 
-/// A number as it is written.
 pub(crate) fn digit(text: &str) -> Expr {
     Expr::value(Value::Placeholder(text.to_owned()))
 }
 
-/// A call of a function by its plain name.
 pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let args = arguments
         .into_iter()

@@ -1,5 +1,4 @@
-//! SQL fragments as trees: parses them in the connection's dialect and checks what they may
-//! contain.
+//! SQL fragments as trees: parses and checks them.
 
 use std::ops::ControlFlow;
 
@@ -20,18 +19,14 @@ use crate::sql::operators;
 use crate::sql::sql_text::literal;
 
 const LONGEST: usize = 32 * 1024;
-/// The largest number of operators in one fragment: trees are as deep as their operator chains are
-/// long.
+/// Trees are as deep as their operator chains are long.
 const MOST_OPERATORS: usize = 400;
 
-/// `orders.at:month` is the syntax of a dimension. Only Snowflake and Databricks read it as a path.
+/// `orders.at:month` is a dimension. Only Snowflake and Databricks read it as a path.
 const NO_PATHS: &str = "`:` has no meaning in an expression; a time is cut in a dimension, as in \
                         `orders.created_at:month`";
 
-/// Parses one complete scalar expression or predicate.
-///
-/// The result contains no subquery, window function, placeholder or string that the printer would
-/// spell differently: literals are already in their final spelling.
+/// Parses one scalar expression or predicate, without subqueries, window functions or placeholders.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     let refuse = |message: String| Err(QueryError::new(ErrorKind::ParseError, message).about(text));
     if text.len() > LONGEST {
@@ -82,8 +77,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     }
 }
 
-/// Returns the double-quoted texts of a fragment in dialects where they are strings, which other
-/// dialects read as names. Empty in dialects where double quotes delimit names.
+/// Empty where double quotes delimit names.
 pub(crate) fn double_quoted(text: &str, dialect: Dialect) -> Vec<String> {
     if dialect.quote_open() != '`' || !text.contains('"') {
         return Vec::new();
@@ -132,8 +126,7 @@ fn plain(message: &str) -> &str {
         .unwrap_or(message)
 }
 
-/// Reads `f(status = 'paid' and cost > 1)` as a predicate. DuckDB's grammar reads it as an argument
-/// named `status`, so the argument is parsed again outside the call.
+/// DuckDB's grammar reads `f(status = 'paid' and cost > 1)` as an argument named `status`.
 fn read_as_predicates(
     arguments: &mut FunctionArguments,
     dialect: Dialect,
@@ -166,7 +159,6 @@ fn refuse(kind: ErrorKind, message: &str) -> ControlFlow<QueryError> {
     ControlFlow::Break(QueryError::new(kind, message))
 }
 
-/// Returns the message for a function that fails in the warehouse without `OVER`.
 fn ranks_rows(call: &Function, dialect: Dialect) -> Option<String> {
     let name = call.name.to_string().to_ascii_lowercase();
     let is_window = match name.as_str() {
@@ -179,13 +171,12 @@ fn ranks_rows(call: &Function, dialect: Dialect) -> Option<String> {
         ),
         _ => false,
     };
-    // A query may rank its groups by a measure.
+    // A query can rank its groups by a measure.
     let is_ours = name == "rank"
         && !matches!(&call.args, FunctionArguments::List(list) if list.args.is_empty());
     (is_window && !is_ours && call.within_group.is_empty()).then(|| needs_over(&name))
 }
 
-/// Returns the message for a window function without `OVER`.
 pub(crate) fn needs_over(name: &str) -> String {
     format!(
         "`{name}` is a window function, which has no value without `OVER`, and window functions are not allowed \
@@ -193,7 +184,7 @@ pub(crate) fn needs_over(name: &str) -> String {
     )
 }
 
-/// Refuses calls that read columns without naming them, because hidden ones would be among them.
+/// They would read hidden columns.
 fn columns_by_name(call: &Function) -> ControlFlow<QueryError> {
     let is = |name: &str| call.name.to_string().eq_ignore_ascii_case(name);
     if is("columns") {
@@ -285,12 +276,12 @@ impl VisitorMut for Check {
                 op: BinaryOperator::Assignment,
                 ..
             } => refuse(ErrorKind::ParseError, "`:=` sets a variable"),
-            // A string with a field: a database of this dialect reads it as two names.
+            // A database of this dialect reads it as two names.
             Expr::CompoundFieldAccess { root, .. } if matches!(**root, Expr::Value(_)) => refuse(
                 ErrorKind::ParseError,
                 "a literal has no fields; quote names as this warehouse does",
             ),
-            // SQLite's times are texts, and it has no typed literals.
+            // SQLite's times are texts without typed literals.
             Expr::TypedString(typed) if self.dialect == Dialect::Sqlite => {
                 *tree = Expr::Value(typed.value.clone());
                 ControlFlow::Continue(())
@@ -353,7 +344,6 @@ impl VisitorMut for Check {
                 );
             }
         };
-        // A placeholder is printed verbatim, which keeps the spelling above.
         value.value = Value::Placeholder(text);
         ControlFlow::Continue(())
     }
@@ -363,7 +353,7 @@ fn is_name(tree: &Expr) -> bool {
     matches!(tree, Expr::Identifier(_))
 }
 
-/// Joins `a` and `.b` before a subscript into one name: the parser subscripts `a` alone.
+/// The parser subscripts only `a` in `a.b[…]`; joins the name.
 fn whole_name(root: &mut Expr, access: &mut Vec<AccessExpr>) {
     let Expr::Identifier(first) = root else {
         return;
@@ -379,14 +369,12 @@ fn whole_name(root: &mut Expr, access: &mut Vec<AccessExpr>) {
     }
 }
 
-/// Returns true if these digits form a byte literal. In other dialects they are bits, bytes or a
-/// text, depending on the dialect.
+/// In other dialects they are bits, bytes or a text.
 pub(crate) fn is_blob(dialect: Dialect, digits: &str) -> bool {
     let is_digit = |letter: char| letter.is_ascii_hexdigit();
     dialect == Dialect::Sqlite && digits.len().is_multiple_of(2) && digits.chars().all(is_digit)
 }
 
-/// Returns the unquoted parts of a column reference; `None` for any other expression.
 pub(crate) fn reference(tree: &Expr) -> Option<Vec<&str>> {
     match tree {
         Expr::Identifier(name) => Some(vec![name.value.as_str()]),
@@ -398,8 +386,7 @@ pub(crate) fn reference(tree: &Expr) -> Option<Vec<&str>> {
     }
 }
 
-/// Separates two adjacent signs with parentheses: printed together they form a comment or another
-/// operator.
+/// Two adjacent signs would print as a comment or another operator.
 pub(crate) fn part_signs(tree: &mut Expr) {
     if let Expr::UnaryOp { expr, .. } = tree
         && matches!(**expr, Expr::UnaryOp { .. })
@@ -409,8 +396,8 @@ pub(crate) fn part_signs(tree: &mut Expr) {
     }
 }
 
-/// Marks a tree that replaces the name of a measure as one value, whatever its operators, with
-/// double parentheses. [`crate::plan::scalars::finish`] keeps one pair if it is needed.
+/// Marks a tree as one value with double parentheses; [`crate::plan::scalars::finish`] keeps one
+/// pair if needed.
 pub(crate) fn whole(tree: Expr) -> Expr {
     let nest = |tree| Expr::Nested(Box::new(tree));
     match tree {
@@ -421,7 +408,6 @@ pub(crate) fn whole(tree: Expr) -> Expr {
     }
 }
 
-/// Splits a predicate at its top-level ANDs, through parentheses.
 pub(crate) fn conjuncts(tree: Expr) -> Vec<Expr> {
     match tree {
         Expr::Nested(inner) if is_and(&inner) => conjuncts(*inner),
@@ -446,12 +432,12 @@ fn is_and(tree: &Expr) -> bool {
     }
 }
 
-/// Builds an identifier that prints verbatim; only for text from the SQL writer.
+/// Prints verbatim; only for text from the SQL writer.
 pub(crate) fn raw(text: impl Into<String>) -> Expr {
     Expr::Identifier(Ident::new(text))
 }
 
-/// Adds parentheses, unless the tree is atomic anyway.
+/// Adds parentheses unless the tree is atomic.
 pub fn nested(tree: Expr) -> Expr {
     match tree {
         Expr::Nested(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => {

@@ -1,4 +1,4 @@
-//! Operators that only one warehouse has, as the equivalents that the planner knows.
+//! Operators of single warehouses, as equivalents that the planner knows.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use sqlparser::parser::ParserError;
 
 use crate::sql::build::call;
 
-/// Replaces operators by their equivalents. Refuses those that a warehouse could read otherwise.
+/// Refuses operators that a warehouse could read otherwise.
 pub(crate) fn settle(mut tree: Expr, dialect: Dialect) -> Result<Expr, ParserError> {
     match VisitMut::visit(&mut tree, &mut Equivalents { dialect }) {
         ControlFlow::Break(reason) => Err(ParserError::ParserError(reason.to_owned())),
@@ -51,8 +51,7 @@ impl VisitorMut for Equivalents {
     }
 }
 
-/// Returns the call that `a ? b : c` means. ClickHouse allows no second `?` in it, and no `OR` after
-/// the colon.
+/// Converts `a ? b : c`. ClickHouse allows no second `?` in it, and no `OR` after the colon.
 fn choice(condition: Expr, values: Expr) -> ControlFlow<&'static str, Expr> {
     let Expr::BinaryOp {
         left: then,
@@ -70,7 +69,6 @@ fn choice(condition: Expr, values: Expr) -> ControlFlow<&'static str, Expr> {
     ControlFlow::Continue(call("if", vec![condition, *then, *otherwise]))
 }
 
-/// Whether the word before a value is an operator.
 pub(crate) fn is_operator(prefix: &str) -> bool {
     let words = [
         "@",
@@ -85,11 +83,10 @@ pub(crate) fn is_operator(prefix: &str) -> bool {
     words.contains(&prefix)
 }
 
-/// Whether the words before a value are its type.
 pub(crate) fn is_type(prefix: &str, value: &Expr) -> bool {
     let is_text =
         matches!(value, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)));
-    // A word like `_utf8` is a character set.
+    // `_utf8` is a character set.
     (is_text && !prefix.starts_with('_')) || prefix.ends_with('>')
 }
 

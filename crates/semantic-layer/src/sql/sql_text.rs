@@ -12,9 +12,8 @@ pub(crate) use time::truncate;
 
 use crate::model::authored::ColumnType;
 
-/// Writes a text literal that the warehouse of `dialect` reads as exactly `text`.
 pub(crate) fn literal(dialect: Dialect, text: &str) -> String {
-    // Redshift follows the old rule of PostgreSQL: backslashes escape.
+    // Backslashes escape in Redshift, as in old PostgreSQL.
     if dialect == Dialect::Redshift {
         return Dialect::Postgres.literal(&text.replace('\\', "\\\\"));
     }
@@ -40,19 +39,17 @@ pub(crate) const fn real_type(dialect: Dialect) -> &'static str {
 pub(crate) fn as_real(dialect: Dialect, sql: &str) -> String {
     match dialect {
         Dialect::ClickHouse => format!("toFloat64({sql})"),
-        // Every version reads a real literal; casts to DOUBLE were added late.
+        // Casts to DOUBLE were added late.
         Dialect::MySql | Dialect::MariaDb => format!("(({sql}) * 1e0)"),
         _ => format!("CAST({sql} AS {})", real_type(dialect)),
     }
 }
 
-/// Returns true if values may be arrays, maps or tuples, which cannot be NULL in ClickHouse. They
-/// are stacked as the only elements of arrays, and an empty array represents NULL.
+/// ClickHouse arrays, maps and tuples cannot be NULL, so an empty outer array means NULL.
 pub(crate) fn is_boxed(dialect: Dialect, kind: Option<ColumnType>) -> bool {
     dialect == Dialect::ClickHouse && matches!(kind, None | Some(ColumnType::String))
 }
 
-/// Writes NULL with the type of a column that other parts of a UNION fill.
 pub(crate) fn typed_null(dialect: Dialect, kind: Option<ColumnType>) -> String {
     if is_boxed(dialect, kind) {
         return "array()".to_owned();
@@ -69,10 +66,10 @@ pub(crate) fn typed_null(dialect: Dialect, kind: Option<ColumnType>) -> String {
     format!("CAST(NULL AS {name})")
 }
 
-/// Selects the only value among stacked rows of which at most one is not NULL.
+/// At most one stacked row is not NULL.
 pub(crate) fn only_value(dialect: Dialect, sql: &str, kind: Option<ColumnType>) -> String {
     match (dialect, kind) {
-        // NULL for a nullable type, the empty value for any other.
+        // NULL for a nullable type, else the empty value.
         _ if is_boxed(dialect, kind) => format!("anyLastOrNullArray({sql})"),
         (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Boolean)) => {
             format!("BOOL_OR({sql})")
@@ -83,7 +80,6 @@ pub(crate) fn only_value(dialect: Dialect, sql: &str, kind: Option<ColumnType>) 
     }
 }
 
-/// Like `only_value`, for types that have no maximum in PostgreSQL.
 pub(crate) fn only_element(sql: &str) -> String {
     format!("(ARRAY_AGG({sql}) FILTER (WHERE {sql} IS NOT NULL))[1]")
 }
@@ -111,7 +107,6 @@ pub(crate) const fn percentile_form(dialect: Dialect) -> PercentileForm {
     }
 }
 
-/// Writes the native percentile of `value` at `fraction`; `kind` is the value's type if known.
 pub(crate) fn native_percentile(
     dialect: Dialect,
     value: &str,
@@ -119,7 +114,7 @@ pub(crate) fn native_percentile(
     fraction: &str,
 ) -> String {
     match dialect {
-        // DuckDB interpolates decimals as decimals, with rounding.
+        // DuckDB rounds interpolated decimals.
         Dialect::DuckDb if kind.is_none_or(|kind| kind == ColumnType::Number) => {
             format!("QUANTILE_CONT({}, {fraction})", as_real(dialect, value))
         }

@@ -1,28 +1,26 @@
 //! What the name of a numeric column says about its values.
 
-/// What may be computed from a column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Values add up, such as amounts and quantities.
+    /// Can be summed: amounts, quantities.
     Additive,
-    /// Values add up and their average means something, too, such as for distances and salaries.
+    /// Can be summed and averaged: distances, salaries.
     Extent,
-    /// Only an average means something, such as for prices and ages.
+    /// Can only be averaged: prices, ages.
     Level,
-    /// No aggregate of the values is safe to suggest: keys, codes, rates, coordinates, years.
+    /// No safe aggregate: keys, codes, rates, coordinates, years.
     Excluded,
-    /// The name says nothing.
     Unknown,
 }
 
-/// Words of shares, rates and statistics: neither their sum nor their plain average is right.
+/// Shares, rates and statistics: neither sum nor plain average is right.
 const RATES: &str = "\
     rate ratio percent pct percentage perc share prop proportion per avg average mean \
     median min max stddev variance factor multiplier margin quote prozent prozentsatz steuersatz zinssatz satz \
     anteil taux pourcentage moyenne tasa tipo porcentaje promedio tasso percentuale taxa \
     porcentagem процент доля 率 比率 割合 占比 비율";
 
-/// Words of keys, codes, coordinates, calendar fields and ordinals.
+/// Keys, codes, coordinates, calendar fields and ordinals.
 const IDENTIFIERS: &str = "\
     id ids at on date time ts key pk fk sk uuid guid code codes zip zipcode postal postcode phone fax account \
     number no nr num sku ean isbn iban hash checksum version rank position pos sequence \
@@ -33,7 +31,6 @@ const IDENTIFIERS: &str = "\
     latitud longitud codice anno mese chave ano mês jaar maand код номер год месяц широта \
     долгота 番号 コード 年 月 编号 代码 번호 코드 연도";
 
-/// Words of amounts and quantities.
 const AMOUNTS: &str = "\
     amount amounts amt total subtotal revenue sales turnover cost costs fee fees tax taxes \
     vat quantity qty units count cnt payment paid spend spent expense expenses discount \
@@ -44,14 +41,13 @@ const AMOUNTS: &str = "\
     receita custo bedrag aantal omzet kwota ilość сумма количество выручка 金額 数量 売上 金额 销售额 \
     매출 금액 수량";
 
-/// Words of values that belong to one thing or one moment.
 const LEVELS: &str = "\
     price age rating score temperature temp height width length depth latency speed balance stock \
     inventory capacity population index level grade gpa odometer pressure humidity temperatur preis alter bestand saldo \
     prix âge solde precio edad prezzo età preço idade prijs leeftijd цена возраст остаток 価格 \
     単価 年齢 价格 年龄 가격 나이";
 
-/// Words of what each row has some of: what it covers, carries, earns or takes.
+/// What each row covers, carries, earns or takes.
 const EXTENTS: &str = "\
     distance duration weight salary wage wages payroll bonus commission premium freight fare fares tonnage mileage \
     attendance attendees spectators visitors passengers riders guests downloads likes goals assists deaths births \
@@ -59,7 +55,7 @@ const EXTENTS: &str = "\
     zuschauer besucher salaire poids durée duree heures salario distancia duración duracion horas peso distanza durata ore \
     salário duração salaris gewicht afstand duur uren minuten";
 
-/// Words after an extent that do not change what it is: units of measure, and what was done with it.
+/// Words after an extent that keep its meaning.
 const MEASURED: &str = "\
     kg lb lbs oz tons tonnes km mi miles meters metres ft feet ms sec secs seconds minutes hrs hours days kwh mwh liters \
     litres played worked flown driven traveled travelled";
@@ -67,26 +63,25 @@ const MEASURED: &str = "\
 /// Words before an extent of one thing at one moment.
 const BODILY: &str = "birth body empty tare curb max odometer remaining";
 
-/// Words before a plural that is counted: `num_items`, `nb_lignes`.
+/// Words before a counted plural: `num_items`, `nb_lignes`.
 const COUNTING: &str = "num nb nbr n";
 
-/// Amounts that come before what they are amounts of: `total_price`, `montant_ttc`.
+/// Amounts before their object: `total_price`, `montant_ttc`.
 const LEADING: &str = "\
     total amount sum gross net montant somme coût cout quantité quantite chiffre importe monto \
     cantidad ingresos ventas costo coste importo quantità quantita ricavo valor quantidade \
     receita custo kwota сумма количество выручка";
 
-/// Words after an amount that do not change what it is.
+/// Words after an amount that keep its meaning.
 const UNITS: &str = "usd eur gbp chf jpy cny cad aud brl inr dollars euros cents local base ttc ht";
 
-/// Words that make an amount belong to one piece or one moment: `unit_cost`, `running_total`.
+/// Words for a single piece or moment: `unit_cost`, `running_total`.
 const SINGLE: &str = "\
     unit each single running cumulative ytd mtd stück einzel unitaire unitario";
 
-/// Words before a condition, which some warehouses keep as 0 and 1.
+/// Words before a condition, which some warehouses store as 0 and 1.
 const CONDITIONS: &str = "is has was can should ist hat est";
 
-/// Returns the meaning of a name.
 pub(super) fn meaning(name: &str) -> Meaning {
     let mut words = words(name);
     while let [.., before, last] = words.as_slice()
@@ -126,7 +121,7 @@ fn is_exactly(word: &str, list: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 
-/// Compounds end with their noun (`Rechnungsbetrag`), and some scripts write no spaces.
+/// Compounds end with their noun (`Rechnungsbetrag`), and some scripts use no spaces.
 fn is_in(word: &str, list: &str) -> bool {
     list.split_whitespace().any(|known| {
         let is_spaceless = known.chars().all(|letter| letter >= '\u{2e80}');
@@ -135,7 +130,7 @@ fn is_in(word: &str, list: &str) -> bool {
     })
 }
 
-/// Splits a name into lower-case words, at separators and at the humps of camel case.
+/// Splits at separators and camel case, in lower case.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -156,12 +151,10 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Prefixes of columns that loaders add.
 const LOADERS: &str = "\
     _fivetran _airbyte _dlt _sdc _dbt dbt_ _stitch _etl etl_ _hevo __hevo _meltano \
     _segment";
 
-/// Returns true if a loader added the column.
 pub(super) fn is_technical(name: &str) -> bool {
     let name = name.to_lowercase();
     LOADERS
@@ -169,17 +162,17 @@ pub(super) fn is_technical(name: &str) -> bool {
         .any(|prefix| name.starts_with(prefix))
 }
 
-/// Words of the moment when something happened, the best first.
+/// When something happened, best first.
 const HAPPENED: &str = "\
     ordered order sold invoice payment paid event occurred created date started start \
     datum fecha data дата 日付 日期";
 
-/// Words of moments that say little about the row itself.
+/// Times that say little about the row.
 const UPKEEP: &str = "\
     updated modified deleted loaded synced expires expired birth dob changed geändert \
     modifié";
 
-/// Ranks the name of a time column: lower is better; none if it is not a time axis.
+/// Lower is better; `None` if the column is not a time axis.
 pub(super) fn time_rank(name: &str) -> Option<usize> {
     let words = words(name);
     let has = |known: &str| words.iter().any(|word| word == known);

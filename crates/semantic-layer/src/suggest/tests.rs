@@ -1,4 +1,4 @@
-//! Tests of suggestions.
+//! Suggestions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The public cases of the result contract, run on SQLite and compared row by row.
+//! The public cases of the result contract, on SQLite.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{fixtures, sqlite};
 
-/// A value for comparison: numbers and booleans are one kind, midnights are dates.
+/// Numbers and booleans are one kind, midnights are dates.
 #[derive(Debug, Clone, PartialEq)]
 enum Norm {
     Null,
@@ -41,7 +41,7 @@ fn is_same(expected: &Value, got: &Value) -> bool {
     }
 }
 
-/// Maps expected columns to result columns: dimensions by position, measures by request.
+/// Dimensions match by position, measures by request.
 fn columns(expect: &Value, compiled: &Compiled, names: &[String]) -> Vec<usize> {
     let dimensions = number(expect, "dims");
     let mut places: Vec<usize> = (0..dimensions).collect();
@@ -80,7 +80,6 @@ fn number(value: &Value, key: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Returns the rows without an expected row, as text; empty on success.
 fn differences(expect: &Value, got: &[Vec<Value>]) -> Vec<String> {
     let mut left: Vec<&Value> = list(expect, "rows").iter().collect();
     let mut wrong = Vec::new();
@@ -107,7 +106,6 @@ fn differences(expect: &Value, got: &[Vec<Value>]) -> Vec<String> {
     wrong
 }
 
-/// Returns true if rows are in the expected order, with NULLs anywhere.
 fn is_ordered(expect: &Value, got: &[Vec<Value>]) -> bool {
     let keys = list(expect, "order");
     got.windows(2).all(|pair| {
@@ -135,7 +133,6 @@ fn is_ordered(expect: &Value, got: &[Vec<Value>]) -> bool {
     })
 }
 
-/// Returns the errors in the answer to a case; empty on success.
 fn judge(
     case: &Value,
     outcome: Result<Compiled, QueryError>,

@@ -1,4 +1,4 @@
-//! Tests of SQL that ClickHouse 26.9 answers correctly where simpler SQL fails or wraps around.
+//! SQL that ClickHouse 26.9 answers correctly where simpler SQL fails or wraps around.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile};
 use ktx_sql::Dialect;
@@ -32,7 +32,7 @@ fn lines<'s>(sql: &'s str, beginning: &str) -> Vec<&'s str> {
     lines.filter(|line| line.starts_with(beginning)).collect()
 }
 
-/// ClickHouse resolves `people.id` to the home `crm.people AS bosses` as well as to a look-up named
+/// ClickHouse resolves `people.id` to `crm.people AS bosses` as well as to a look-up named
 /// `people`.
 #[test]
 fn a_look_up_is_never_called_like_the_table_of_the_home() {
@@ -92,7 +92,7 @@ fn hours_and_minutes_are_cut_from_dates_too_and_in_64_bits() {
     );
 }
 
-/// An array cannot be NULL, and an empty one for a missing row would look like a value.
+/// An array cannot be NULL, so an empty one for a missing row would look like a value.
 #[test]
 fn arrays_are_not_looked_up() {
     let shard = "tables:

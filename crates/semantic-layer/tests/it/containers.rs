@@ -1,4 +1,4 @@
-//! Tests of ClickHouse aggregates that return arrays, maps and tuples, which cannot be NULL there.
+//! ClickHouse aggregates of arrays, maps and tuples, which cannot be NULL there.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_sql::Dialect;
@@ -41,7 +41,7 @@ fn table<'s>(sql: &'s str, name: &str) -> &'s str {
     rest.split("\n)").next().unwrap_or(rest)
 }
 
-/// One part: unchanged aggregates, and a filter that a CASE could not express.
+/// Includes a filter that a CASE could not express.
 #[test]
 fn one_part_aggregates_containers_as_they_are_written() {
     let query = json!({
@@ -62,8 +62,7 @@ LIMIT 1000"
     );
 }
 
-/// Several parts: arrays are stacked as elements of arrays, so that an empty one can represent
-/// NULL.
+/// An empty array represents NULL.
 #[test]
 fn several_parts_merge_containers() {
     let query = json!({
@@ -88,7 +87,6 @@ GROUP BY d1_town",
     );
 }
 
-/// Filled periods are one more part.
 #[test]
 fn filled_periods_merge_containers() {
     let query = json!({

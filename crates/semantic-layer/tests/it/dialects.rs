@@ -1,6 +1,5 @@
-//! Documents the SQL of every dialect for measures that look beyond their group: one document per
-//! feature, one block per dialect. `KTX_UPDATE_DOCS` writes them; each block is parsed back and
-//! passes the gate.
+//! The SQL of every dialect for measures that look beyond their group, as documents.
+//! `KTX_UPDATE_DOCS` writes them.
 #![expect(
     clippy::disallowed_methods,
     reason = "the documents are rewritten on request"

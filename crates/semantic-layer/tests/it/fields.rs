@@ -1,4 +1,4 @@
-//! Tests of order fields and dimensions: the column of a text, and the start of its last word.
+//! Order fields and dimensions.
 
 use ktx_semantic_layer::{Query, QueryWords, compile};
 use ktx_sql::Dialect;
@@ -187,7 +187,6 @@ fn roles_of_a_broken_file_name_the_file() {
     assert_eq!(found[3], "unknown_source: unknown source `from_dep`");
 }
 
-/// The same holds for a role of a valid file that leads to an unreadable one.
 #[test]
 fn roles_that_lead_to_a_broken_file_name_the_file() {
     let orders = format!(
@@ -203,8 +202,7 @@ fn roles_that_lead_to_a_broken_file_name_the_file() {
     assert!(text.starts_with(beginning), "{text}");
 }
 
-/// A source's measure may be named like one of its columns: outside aggregates only the measure can
-/// be meant, also in the measures of other sources.
+/// Outside aggregates only the measure can be meant.
 #[test]
 fn a_measure_called_like_a_column_is_read_in_measures_of_other_sources() {
     let spends = "name: spends\ntable: spends\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: spend, type: number}\nmeasures:\n  - {name: spend, expr: sum(spend)}\n";

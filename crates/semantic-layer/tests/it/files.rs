@@ -1,4 +1,4 @@
-//! Tests of odd and broken files: what loads, the messages, and that other files are not affected.
+//! Odd and broken files: what loads, and the messages.
 
 use ktx_semantic_layer::{Catalog, ErrorKind, Query, SourceFile, compile, source_schema};
 use ktx_sql::Dialect;
@@ -249,7 +249,6 @@ LIMIT 1000";
     assert_eq!(compiled.sql, expected);
 }
 
-/// What a broken overlay would hide or join is unknown, so its table cannot be used without it.
 #[test]
 fn a_table_with_a_broken_overlay_is_refused_with_the_place_in_the_file() {
     let overlay =
@@ -283,8 +282,6 @@ fn a_table_with_a_broken_overlay_is_refused_with_the_place_in_the_file() {
     }
 }
 
-/// A file without a readable name affects the table that it is named after: what it would hide
-/// there stays hidden.
 #[test]
 fn a_file_without_a_readable_name_breaks_the_table_that_it_is_called_after() {
     let overlay = "name: orders\nexclude_columns: [secret]\n";
@@ -405,7 +402,6 @@ fn one_table_name_in_two_schemas_makes_two_sources() {
     );
 }
 
-/// A source that an unreadable shard may declare is not simply unknown.
 #[test]
 fn a_broken_shard_is_named_where_a_source_is_missing() {
     let query = Query::from_json(r#"{"measures": ["sum(customers.id)"]}"#).expect("a query");
@@ -433,7 +429,6 @@ fn a_broken_shard_is_named_where_a_source_is_missing() {
     }
 }
 
-/// Without schemas, two tables of one name cannot be distinguished.
 #[test]
 fn one_table_name_in_two_shards_is_refused() {
     let shard = |table: &str| {

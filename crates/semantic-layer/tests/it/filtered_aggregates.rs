@@ -1,5 +1,5 @@
-//! Tests of filters on aggregates that use several values of a row, or NULLs: the excluded rows
-//! must not affect the result.
+//! Filters on aggregates that use several values of a row, or NULLs: excluded rows must not affect
+//! the result.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_sql::Dialect;
@@ -15,7 +15,6 @@ fn catalog(dialect: Dialect, expr: &str, filter: &str) -> Catalog {
     Catalog::load(vec![SourceFile::new("t.yaml", text)], dialect)
 }
 
-/// Returns the select list of a measure filtered to rows with the key `a`, or the refusal.
 fn select(dialect: Dialect, expr: &str) -> String {
     let catalog = catalog(dialect, expr, ", filter: \"k = 'a'\"");
     line(&catalog, "t.m")
@@ -136,7 +135,6 @@ fn aggregates_that_see_nulls_are_filtered_by_their_clause_or_refused() {
     assert_eq!(unfiltered, "any_value(t.v)");
 }
 
-/// Listed values are arguments, ranked values are in the order clause.
 #[test]
 fn lists_in_an_order_are_filtered_by_what_they_list() {
     for (dialect, expr, expected) in [
@@ -183,7 +181,6 @@ fn filtered_objects_hold_no_other_rows() {
     assert_eq!(rows, [[Value::from(r#"{"b":2,"d":4}"#)]]);
 }
 
-/// A percentile of distinct values is another number.
 #[test]
 fn percentiles_keep_what_else_is_said_of_them() {
     let plain = |dialect: Dialect, expr: &str| line(&catalog(dialect, expr, ""), "t.m");
@@ -211,7 +208,7 @@ fn percentiles_keep_what_else_is_said_of_them() {
     }
 }
 
-/// Trino's average of decimals has the column's number of decimal places.
+/// Trino's average of decimals has the column's decimal places.
 #[test]
 fn averages_are_real_numbers() {
     let plain = |dialect: Dialect| line(&catalog(dialect, "avg(v)", ""), "t.m");
@@ -223,8 +220,8 @@ fn averages_are_real_numbers() {
     assert_eq!(plain(Dialect::Postgres), "avg(t.v)");
 }
 
-/// A condition within an aggregate is part of its meaning, like an equivalent CASE: the rows are
-/// those of the source that looks up both. A measure's own `filter` is different.
+/// The condition is part of the aggregate's meaning, like an equivalent CASE; a measure's own
+/// `filter` is not.
 #[test]
 fn a_condition_of_a_finer_source_has_its_rows_counted() {
     let courses = "name: courses\ntable: courses\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: credits, type: number}\n\

@@ -1,4 +1,4 @@
-//! The public cases and models, and small folders defined in tests.
+//! The public cases and models.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/semantic-layer-cases")
 }
 
-/// All cases, by file name, then order.
+/// By file name, then order.
 pub(crate) fn cases() -> Vec<Value> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("cases"))
         .expect("the cases folder")

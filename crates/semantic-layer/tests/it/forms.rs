@@ -1,5 +1,4 @@
-//! Tests of measures other than plain expressions: parsing, refusals and notes, validating and
-//! self-tests.
+//! Measures other than plain expressions: parsing, refusals, notes, validation and self-tests.
 
 use ktx_semantic_layer::{
     Catalog, Query, QueryError, SourceFile, compile, explain, self_tests, source_schema, validate,
@@ -315,8 +314,7 @@ fn a_composed_source_is_shown_with_its_forms() {
     );
 }
 
-/// If a measure's type is unknown, a part without it takes the type of its NULL from the part with
-/// it: PostgreSQL reads an untyped NULL as text, which does not merge with a time.
+/// PostgreSQL reads an untyped NULL as text, which does not merge with a time.
 #[test]
 fn absent_measures_have_the_type_that_they_have_elsewhere() {
     let query = r#"{"measures": ["visits.visit_count", "allergies.allergy_count", "max(date_trunc('month', visits.at))"], "dimensions": ["patients.insurer"], "include_empty": false}"#;

@@ -1,5 +1,4 @@
-//! Tests of long, deep and repetitive texts and their cost: each yields an answer or one refusal
-//! and never ends the process.
+//! Long, deep and repetitive texts: each yields an answer or one refusal.
 
 use ktx_semantic_layer::{Catalog, Compiled, Query, QueryError, compile, validate};
 use ktx_sql::Dialect;
@@ -14,7 +13,6 @@ fn asked(catalog: &Catalog, query: &Value) -> Result<Compiled, QueryError> {
     compile(catalog, &query, Dialect::Sqlite)
 }
 
-/// Returns the kind and message of a refusal, or the number of lines of the SQL.
 fn outcome(catalog: &Catalog, query: &Value) -> String {
     match asked(catalog, query) {
         Ok(compiled) => format!("{} lines", compiled.sql.lines().count()),
@@ -38,7 +36,7 @@ fn measures(list: &[(String, String)]) -> Catalog {
     folder(&[("t.yaml", &text)])
 }
 
-/// Runs on the small stack of a worker thread, as in servers.
+/// Worker threads of servers have small stacks.
 fn on_small_stack(test: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
@@ -106,7 +104,6 @@ fn chains_of_measures_end_in_an_answer_or_say_what_is_too_much() {
     });
 }
 
-/// Long texts are refused first, and not repeated in full.
 #[test]
 fn long_expressions_are_refused_at_once() {
     let catalog = measures(&[("total".to_owned(), "sum(v)".to_owned())]);
@@ -174,8 +171,8 @@ fn to(target: &str) -> String {
     format!("  - {{to: {target}, on: d_id = {target}.id, relationship: many_to_one}}\n")
 }
 
-/// Without `b` the long path from `f` to `d` looks like the shortest one, and without one of two
-/// middle sources the other looks like the only one.
+/// Without `b`, the long path from `f` to `d` looks like the shortest, and one of two paths like
+/// the only one.
 #[test]
 fn an_unreadable_source_does_not_turn_a_path_into_another() {
     let f = source("f", &(to("b") + &to("x")));
@@ -214,7 +211,6 @@ fn an_unreadable_source_does_not_turn_a_path_into_another() {
         long(&good, "d.label"),
         long(&unknown_key, "d.label"),
         long(&no_yaml, "d.label"),
-        // No path through `b` is as short as these.
         long(&unknown_key, "x.label"),
         long(&unknown_key, "y.label"),
         by_label(&files, "d.label"),
@@ -236,8 +232,7 @@ fn an_unreadable_source_does_not_turn_a_path_into_another() {
     assert_eq!(found, expected);
 }
 
-/// Returns the last select list of a query over the facts `a` and `b`, which share the dimension
-/// `d`.
+/// The facts `a` and `b` share the dimension `d`.
 fn answer_of(measures: &[(&str, &str)], asked_for: &str) -> String {
     let measures = measures
         .iter()
@@ -253,8 +248,6 @@ fn answer_of(measures: &[(&str, &str)], asked_for: &str) -> String {
     last.unwrap_or(&sql).to_owned()
 }
 
-/// A missing side counts as 0 in any combination, and the constants next to it stay; a measure by
-/// its name is one side.
 #[test]
 fn the_order_of_addends_does_not_change_a_sum() {
     let own = [("plus_one", "sum(id) + 1")];
@@ -277,8 +270,7 @@ fn the_order_of_addends_does_not_change_a_sum() {
     );
 }
 
-/// Sources that look one another up are one fact; the choice of home does not depend on the
-/// spelling.
+/// The home does not depend on the spelling.
 #[test]
 fn the_order_of_operands_does_not_change_the_home() {
     let one_to_one = "  - {to: b, on: id = b.id, relationship: one_to_one}\n";
@@ -301,7 +293,6 @@ fn the_order_of_operands_does_not_change_the_home() {
     );
 }
 
-/// A misspelled name hides nothing, which is reported.
 #[test]
 fn an_excluded_column_that_is_not_there_is_told() {
     let shard = "tables:\n  t:\n    table: t\n    columns:\n      - {name: id, type: number, pk: true}\n      - {name: Email, type: string}\n";
@@ -322,7 +313,6 @@ fn an_excluded_column_that_is_not_there_is_told() {
     );
 }
 
-/// An overlay hides its columns even if its name is spelled differently from the table's.
 #[test]
 fn a_table_is_not_answered_without_the_overlay_that_means_it() {
     let shard = "tables:\n  orders:\n    table: main.orders\n    columns:\n      - {name: id, type: number, pk: true}\n      - {name: email, type: string}\n  visits:\n    table: main.visits\n    columns:\n      - {name: id, type: number, pk: true}\n";
@@ -346,7 +336,6 @@ fn a_table_is_not_answered_without_the_overlay_that_means_it() {
     }
     assert_eq!(said("o.yaml", &hides("orders"), "orders"), "an answer");
     assert_eq!(said("o.yaml", &hides("order"), "orders"), "an answer");
-    // An unreadable file means the table, too.
     let broken = "name: ORDERS\nexclude_columns: [email\n";
     let refused = said("o.yaml", broken, "orders");
     assert!(
@@ -360,7 +349,6 @@ fn a_table_is_not_answered_without_the_overlay_that_means_it() {
     );
 }
 
-/// If an overlay may mean several tables, none is answered without it.
 #[test]
 fn an_overlay_that_may_mean_several_tables_stops_them_all() {
     let shard = |schema: &str| {
@@ -405,8 +393,8 @@ fn patterns_keep_their_backslashes() {
     );
 }
 
-/// ClickHouse type names are case-sensitive, and a cast to a type that is not nullable fails for a
-/// look-up without a match.
+/// ClickHouse type names are case-sensitive, and a cast to a type that is not nullable fails
+/// without a match.
 #[test]
 fn types_are_spelled_as_clickhouse_knows_them() {
     let text = "name: t\nsql: select id, cast(v as String) as v, - -id::Float64 as f from raw\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: v, type: string}\n  - {name: f, type: number}\nmeasures:\n  - {name: n, expr: \"sum(cast(v as Int64) + f::LowCardinality(Float32))\"}\n";
@@ -428,7 +416,7 @@ LIMIT 1000"
     );
 }
 
-/// SQLite's `max` of several values is not an aggregate: it does not describe a group of rows.
+/// SQLite's `max` of several values is not an aggregate.
 #[test]
 fn the_largest_of_several_values_is_no_aggregate() {
     let catalog = measures(&[

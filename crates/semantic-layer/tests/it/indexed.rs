@@ -1,4 +1,4 @@
-//! A catalog from an index answers like the whole one, and reads the sources that the answer needs.
+//! A catalog from an index answers like the whole one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,12 @@ use ktx_sql::Dialect;
 
 use crate::fixtures;
 
-/// Kept as text and read again.
 fn kept(catalog: &Catalog) -> CatalogIndex {
     let text = serde_json::to_string(&catalog.index().expect("an index")).expect("JSON");
     serde_json::from_str(&text).expect("an index")
 }
 
-/// Compiles a query over the sources that it needs, which are returned; `None` if it takes the whole catalog.
+/// Also returns the sources that were read; `None` if the query needs the whole catalog.
 pub(crate) fn partly(
     files: &[SourceFile],
     whole: &Catalog,
@@ -67,7 +66,7 @@ fn answers_like_the_whole_catalog() {
     assert!(answered > left, "{answered} answered, {left} left");
 }
 
-/// A scan may write many tables into one file, a person two words about one of them.
+/// Many tables in one file, as a scan can write them.
 const SHARD: &str = "tables:
   customers:
     table: customers
@@ -124,7 +123,7 @@ fn reads_the_sources_on_the_way_and_no_others() {
         ask("orders.revenue", "orders.customers.city_id"),
         read("customers orders")
     );
-    // A bare name may be a column of any source, and a refusal names what others have.
+    // A bare name can be a column of any source.
     assert_eq!(ask("orders.revenue", "name"), None);
     assert_eq!(ask("orders.revenue", "payments.id"), None);
 }
@@ -135,7 +134,7 @@ fn a_catalog_with_an_unreadable_file_has_no_index() {
     assert!(broken.index().is_none());
 }
 
-/// The text of a source has the joins that only the file of another one says: it is read from the whole catalog.
+/// The source's text has joins that only another file declares.
 #[test]
 fn a_join_that_is_written_on_the_other_side_only_reaches_far() {
     let joins = "
@@ -163,8 +162,7 @@ fn a_join_that_is_written_on_the_other_side_only_reaches_far() {
     }
 }
 
-/// Two schemas have a table of the name by which a source of its own says its table: neither is meant, also where an
-/// answer reads one of the two.
+/// Neither table is meant, also if an answer reads one of the two.
 #[test]
 fn a_table_that_two_names_fit_is_ambiguous_with_an_index_too() {
     let table = |schema: &str, key: &str, columns: &str| {
@@ -205,7 +203,6 @@ joins:
     }
 }
 
-/// Where two schemas have a table of one name, joins say it by that name alone.
 #[test]
 fn a_name_that_two_schemas_have_reaches_far() {
     let shard = |schema: &str| {

@@ -1,8 +1,8 @@
-//! Cases as documents: a model, its rows, and questions with the SQL and rows that answer them.
+//! Cases as documents: a model, its rows, and questions with their SQL and rows.
 //!
-//! A document has blocks `yaml <file>`, `data <table>` and, one per section, `query`. Each query is
-//! followed by `sql` and `rows`, or by `refused`; `KTX_UPDATE_DOCS` writes these. A block `benchmark` after it
-//! is SQL that has to give the same rows.
+//! Blocks are `yaml <file>`, `data <table>` and, one per section, `query`, followed by `sql` and
+//! `rows`, or `refused`; `KTX_UPDATE_DOCS` writes these. The SQL of a `benchmark` block must give
+//! the same rows.
 #![expect(
     clippy::disallowed_methods,
     reason = "the documents are rewritten on request"
@@ -33,7 +33,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mdtest/semantic-layer")
 }
 
-/// Splits a document. Prose keeps its line endings, blocks lose their fences.
+/// Prose keeps its line endings, blocks lose their fences.
 fn pieces(document: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = document;
@@ -89,7 +89,7 @@ fn push_block(text: &mut String, words: &str, inside: &str) {
     write!(text, "\n{FENCE}{words}\n{inside}\n{FENCE}\n").expect("text grows");
 }
 
-/// Spells rows so that they are equal if they have the same values, in any order.
+/// Ignores the order of rows.
 fn comparable(rows: &[Vec<Value>]) -> Vec<Vec<String>> {
     let cell = |cell: &Value| match cell.as_f64() {
         Some(number) => format!("{number:.6}"),
@@ -103,7 +103,7 @@ fn comparable(rows: &[Vec<Value>]) -> Vec<Vec<String>> {
     all
 }
 
-/// Writes the answer to a query and returns its rows; none if it is refused.
+/// Writes the answer; returns no rows if the query is refused.
 fn answer(
     text: &mut String,
     query: &str,
@@ -169,7 +169,7 @@ fn model(pieces: &[Piece<'_>]) -> (Catalog, rusqlite::Connection) {
     (catalog, sqlite::database(&json!({"tables": tables})))
 }
 
-/// Parses a table: a line of names with types, then rows, with cells between bars.
+/// Parses names with types, then rows, with cells between bars.
 fn table(text: &str) -> Value {
     let cells = |line: &str| -> Vec<String> {
         line.split('|').map(|cell| cell.trim().to_owned()).collect()
@@ -199,7 +199,7 @@ fn table(text: &str) -> Value {
     json!({"columns": columns, "rows": rows})
 }
 
-/// Numbers 1 to 10 of the contract, as readable documents.
+/// Numbers 1 to 10 of the contract.
 #[test]
 fn documents_show_the_sql_and_rows_of_today() {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())

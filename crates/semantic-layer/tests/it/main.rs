@@ -1,5 +1,5 @@
-//! Integration tests: the contract's cases on SQLite, every dialect read back, broken files, and an
-//! oracle that is independent of the planner.
+//! Integration tests: the contract's cases, every dialect read back, broken files, and an
+//! independent oracle.
 #![expect(
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,4 @@
-//! Tests of values of several sources in one expression: a missing side counts as 0 anywhere, and
-//! values of a single source do not change.
+//! Values of several sources in one expression: a missing side counts as 0.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +40,7 @@ fn catalog(dialect: Dialect) -> Catalog {
     Catalog::load(vec![fact("orders"), fact("refunds"), customers], dialect)
 }
 
-/// Rows of both facts: customer, value, units.
+/// Customer, value, units.
 type Facts = [Vec<(i64, Option<i64>, Option<i64>)>; 2];
 
 fn database(facts: &Facts, customers: i64) -> Connection {
@@ -59,8 +58,7 @@ fn database(facts: &Facts, customers: i64) -> Connection {
     }}))
 }
 
-/// Five customers: with orders, with both, with refunds only, with orders of no units, with
-/// neither.
+/// Customers with orders, with both, with refunds only, with orders of no units, with neither.
 fn some() -> Connection {
     let orders = vec![
         (1, Some(20), Some(4)),
@@ -78,7 +76,7 @@ fn written(catalog: &Catalog, query: &Value) -> String {
         .sql
 }
 
-/// Parses a number for comparison: integers are equal in every type.
+/// Integers are equal in every type.
 fn number(cell: &Value) -> Option<f64> {
     cell.as_f64().map(|value| (value * 1e6).round() / 1e6)
 }
@@ -157,7 +155,7 @@ fn a_division_by_zero_stays_null() {
             "orders.total % refunds.total",
             [NO, Some(0.0), Some(0.0), NO, NO],
         ),
-        // A measure by its name is one side: it is 0 if missing, and NULL if divided by 0.
+        // A named measure is one side: 0 if missing, NULL if divided by 0.
         (
             "orders.rate - refunds.total",
             [Some(5.0), Some(3.0), Some(-7.0), NO, Some(0.0)],
@@ -186,7 +184,7 @@ fn a_measure_by_its_name_is_one_side() {
     }
 }
 
-/// A count of 0 is not a missing side, and a missing side is not a constant.
+/// A count of 0 is not a missing side.
 #[test]
 fn rows_say_what_is_missing_and_values_do_not() {
     for (expr, expected) in [
@@ -197,7 +195,7 @@ fn rows_say_what_is_missing_and_values_do_not() {
         ("orders.left_of_ten + refunds.n", are([9, 10, 1, 10, 0])),
         ("orders.at_least + refunds.n", are([20, 31, 1, 8, 0])),
         ("refunds.n - orders.left_of_ten", are([-9, -8, 1, -10, 0])),
-        // In an inlined expression, the constants belong to the whole.
+        // The constants of an inlined expression belong to the whole.
         ("10 - orders.paid + refunds.n", are([9, 10, 11, 10, 10])),
     ] {
         assert_eq!(five(expr), expected, "{expr}");
@@ -222,7 +220,6 @@ fn rows_say_what_is_missing_and_values_do_not() {
     );
 }
 
-/// Values of one source stay unchanged, as do tests for NULL.
 #[test]
 fn nulls_stay_where_nothing_is_missing_from_a_sum() {
     for (expr, expected) in [
@@ -282,7 +279,6 @@ fn comparisons_of_two_facts_count_a_missing_side_as_0() {
             "case when orders.total > refunds.total then 1 else 0 end = 1",
             vec![1, 2, 4],
         ),
-        // Each condition applies to its own source.
         ("orders.total < 10 or refunds.total > 5", vec![3, 4]),
         ("orders.total < 10 and refunds.total < 5", vec![]),
         ("refunds.total is null", vec![1, 4, 5]),
@@ -300,7 +296,7 @@ fn comparisons_of_two_facts_count_a_missing_side_as_0() {
     );
 }
 
-/// The printed SQL of a dialect that is not run here: operator precedence does not matter.
+/// Operator precedence must not change the printed SQL.
 #[test]
 fn powers_of_two_facts_have_both_sides() {
     let last = |dialect: Dialect, expr: &str| {
@@ -365,7 +361,7 @@ fn facts(random: &mut Random) -> Facts {
     [fact(), fact()]
 }
 
-/// Returns pairs of arithmetically equal formulas in two formulas and a constant.
+/// Returns pairs of equal formulas.
 fn equal(one: &str, other: &str, constant: usize) -> Vec<(String, String)> {
     [
         ("A * (K - B)", "A * K - A * B"),
@@ -405,8 +401,7 @@ fn equal(one: &str, other: &str, constant: usize) -> Vec<(String, String)> {
     .to_vec()
 }
 
-/// Equal formulas have equal results, whatever is missing: on random small facts, over random
-/// formulas of both.
+/// On random facts and formulas, whatever is missing.
 #[test]
 fn equal_formulas_answer_the_same() {
     let catalog = catalog(Dialect::Sqlite);
@@ -414,7 +409,7 @@ fn equal_formulas_answer_the_same() {
         let mut random = Random::new(seed);
         let facts = facts(&mut random);
         let connection = database(&facts, 5);
-        // Each side names both facts, because one must be able to be missing in the other.
+        // Both facts, because one can be missing in the other.
         let one = format!("(orders.total + 0 * {})", formula(&mut random, 2));
         let other = format!("(refunds.total + {})", formula(&mut random, 2));
         for (left, right) in equal(&one, &other, 1 + random.below(3)) {
@@ -442,7 +437,7 @@ fn equal_formulas_answer_the_same() {
     }
 }
 
-/// Returns the numbers of both facts by customer, 0 if there are none.
+/// 0 if a customer has none.
 fn counted(facts: &Facts, customer: i64) -> BTreeMap<String, f64> {
     let mut numbers = BTreeMap::new();
     for (fact, name) in facts.iter().zip(["orders", "refunds"]) {
@@ -459,7 +454,7 @@ fn counted(facts: &Facts, customer: i64) -> BTreeMap<String, f64> {
     numbers
 }
 
-/// Evaluates a formula of [`formula`] independently.
+/// Independent of the compiler.
 fn by_hand(text: &str, numbers: &BTreeMap<String, f64>) -> f64 {
     let Some(inner) = text
         .strip_prefix('(')
@@ -487,8 +482,6 @@ fn by_hand(text: &str, numbers: &BTreeMap<String, f64>) -> f64 {
     }
 }
 
-/// Independent results for formulas of two facts: every missing number is 0, and no other value
-/// changes.
 #[test]
 fn formulas_of_two_facts_are_what_they_say() {
     let catalog = catalog(Dialect::Sqlite);
@@ -501,7 +494,7 @@ fn formulas_of_two_facts_are_what_they_say() {
         if !text.contains("orders.") || !text.contains("refunds.") {
             continue;
         }
-        // Operators within one fact keep their NULLs; here the outermost one combines both facts.
+        // Operators within one fact keep their NULLs; the outermost one combines both.
         let text = format!("({text} + (orders.n * refunds.n))");
         asked += 1;
         for (customer, value) in values(&connection, &catalog, &text) {

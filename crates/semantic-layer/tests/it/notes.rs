@@ -1,5 +1,4 @@
-//! Tests of notes and findings: roles with one name, unreadable times, texts that are columns
-//! elsewhere, similar names.
+//! Notes and findings: shared role names, unreadable times, strings that are columns elsewhere.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile, conformance, validate};
 use ktx_sql::Dialect;
@@ -32,7 +31,7 @@ fn deed(name: &str) -> String {
     )
 }
 
-/// Number 7 of the contract: an alias is a source. Two sources may share one, with a note.
+/// Number 7 of the contract.
 #[test]
 fn a_role_that_two_sources_declare_is_told() {
     let catalog = catalog(
@@ -68,7 +67,6 @@ fn a_role_that_two_sources_declare_is_told() {
     assert_eq!(notes(&catalog, &both).len(), 2);
 }
 
-/// A dimension of the fact itself, next to a look-up, is never NULL for lack of a match.
 #[test]
 fn a_key_without_a_match_is_told_of_what_it_looks_up() {
     let catalog = catalog(
@@ -90,7 +88,6 @@ fn a_key_without_a_match_is_told_of_what_it_looks_up() {
     );
 }
 
-/// SQLite does not read every text as a time: if a scan found texts, a note says so.
 #[test]
 fn times_that_a_scan_has_found_to_be_texts_are_told() {
     let shard = |kind: &str| {
@@ -124,9 +121,7 @@ fn times_that_a_scan_has_found_to_be_texts_are_told() {
 
 const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: order, type: string}\n- {name: status, type: string}\nmeasures:\n";
 
-/// Double quotes delimit names in most warehouses and strings in these. A constant instead of a
-/// column yields a wrong number, so a string that is a column's name is refused, in files and in
-/// queries.
+/// A constant instead of a column yields a wrong number.
 #[test]
 fn a_column_in_double_quotes_is_no_constant() {
     for dialect in [
@@ -152,7 +147,6 @@ fn a_column_in_double_quotes_is_no_constant() {
         let report = validate(&loaded, &[]);
         let kinds: Vec<&str> = report.errors.iter().map(|one| one.kind.as_str()).collect();
         assert_eq!(kinds, ["parse_error"]);
-        // A string that is not a column's name stays a string.
         let paid = Query::from_value(&json!({"measures": ["orders.paid"]})).expect("a query");
         let sql = compile(&loaded, &paid, dialect).expect("an answer").sql;
         assert!(sql.contains("= 'paid'"), "{sql}");
@@ -162,7 +156,6 @@ fn a_column_in_double_quotes_is_no_constant() {
         );
         assert_eq!(filtered.kind.as_str(), "parse_error");
     }
-    // In the other warehouses they delimit names.
     let written = format!("{ORDERS}- {{name: kinds, expr: 'count(distinct \"order\")'}}\n");
     for dialect in [
         Dialect::Postgres,
@@ -209,8 +202,6 @@ fn a_computed_column_may_be_named_like_its_input() {
     }
 }
 
-/// Errors suggest other sources that have the name; the line protocol includes the suggestion in
-/// the message.
 #[test]
 fn names_of_other_sources_are_proposed() {
     let files = [
@@ -267,11 +258,9 @@ fn names_of_other_sources_are_proposed() {
     }
 }
 
-/// A role's own role, by keys of two columns, each with duplicates.
 const TOWNS: &str = "name: towns\ntable: towns\ngrain: [country, code]\ncolumns:\n- {name: country, type: string}\n- {name: code, type: number}\n- {name: area, type: string}\n- {name: mayor, type: string}\n";
 const LIVING: &str = "name: people\ntable: people\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: land, type: string}\n- {name: town_code, type: number}\njoins:\n- {to: towns, on: town_code = towns.code and towns.country = land, relationship: many_to_one}\n";
 
-/// On the way to a source that is two joins away, each key is noted with its own source.
 #[test]
 fn keys_on_the_way_are_told_with_their_own_source() {
     let plain = deed("sales").replace(", alias: buyer", "");
@@ -306,7 +295,6 @@ fn keys_on_the_way_are_told_with_their_own_source() {
     );
 }
 
-/// An unproven join two steps away: its columns are those of the looked-up source.
 #[test]
 fn a_doubtful_key_two_joins_away_is_told_with_its_own_source() {
     let living = LIVING.replace(
@@ -332,7 +320,6 @@ fn a_doubtful_key_two_joins_away_is_told_with_its_own_source() {
     );
 }
 
-/// A one-to-one join can be looked up backwards: its claim is noted for inherited roles, too.
 #[test]
 fn a_doubtful_key_behind_a_role_is_told_in_both_directions() {
     let papers = "name: papers\ntable: papers\ngrain: [number]\ncolumns:\n- {name: number, type: string}\n- {name: weight, type: number}\nmeasures:\n- {name: weighed, expr: sum(weight)}\n";
@@ -389,7 +376,6 @@ fn sales() -> Catalog {
     )
 }
 
-/// A 0 caused by a measure's own filter does not describe the rows.
 #[test]
 fn a_filter_that_contradicts_that_of_a_measure_is_told() {
     let catalog = sales();
@@ -446,7 +432,7 @@ fn a_ratio_over_different_rows_is_told() {
         ]
     );
     assert_eq!(told("orders.open_total / orders.order_count").len(), 1);
-    // A share has the same aggregate on both sides, with one more filter in the numerator.
+    // A share filters only the numerator.
     for measure in [
         "orders.open_share",
         "orders.mean",
@@ -477,7 +463,6 @@ fn a_filter_that_keeps_whole_groups_is_told() {
     assert_eq!(told("people.id"), Vec::<String>::new());
 }
 
-/// Notes about rows without a match appear where there may be some, with their share if it was measured.
 #[test]
 fn rows_without_a_match_are_told_only_where_there_may_be_some() {
     let shard = |nullable: bool, source: &str, coverage: &str| {
@@ -495,7 +480,7 @@ fn rows_without_a_match_are_told_only_where_there_may_be_some() {
     let none: Vec<String> = Vec::new();
     assert_eq!(told(&shard(false, "formal", ""), Dialect::Postgres), none);
     assert_eq!(told(&shard(false, "inferred", ""), Dialect::Sqlite), none);
-    // The key may be missing, is not enforced, or does not always match.
+    // The key can be missing, is not enforced, or does not always match.
     assert_eq!(
         told(&shard(true, "formal", ""), Dialect::Postgres),
         [may_lack]
@@ -514,7 +499,6 @@ fn rows_without_a_match_are_told_only_where_there_may_be_some() {
     );
 }
 
-/// A scan that compared no values does not know whether each row has a match.
 #[test]
 fn a_join_that_was_not_counted_may_lack_matches() {
     let noted = |said: &str, column: &str| {
@@ -553,7 +537,7 @@ fn a_join_that_was_not_counted_may_lack_matches() {
         noted("relationship: many_to_one, source: formal, keyed: true", ""),
         note
     );
-    // Which of the two refers to the other is not said: a person may have no sale.
+    // A person may have no sale.
     let one = "relationship: one_to_one, source: inferred";
     assert_eq!(noted(one, required), note);
     assert_eq!(noted(&format!("{one}, keyed: true"), ""), none);

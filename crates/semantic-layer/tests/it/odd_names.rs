@@ -1,5 +1,4 @@
-//! Tests of scanned tables whose columns and names are not words: the other columns work, and
-//! quotes reach these.
+//! Scanned tables whose columns and names are not words: quotes reach them.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
 use ktx_sql::Dialect;
@@ -20,7 +19,6 @@ fn long_name() -> String {
     "long_".repeat(40)
 }
 
-/// Returns a scanned shard, with a table of odd columns that joins one with an odd name.
 fn shard() -> String {
     format!(
         "tables:
@@ -137,8 +135,6 @@ fn odd_columns_are_reached_in_quotes() {
     assert_eq!(rows(&catalog, &segment), [[json!(100)]]);
 }
 
-/// A table with a dot in its name is a source of that name, with and without quotes, and can be
-/// joined.
 #[test]
 fn a_table_with_a_dot_in_its_name_is_joined() {
     let catalog = catalog(OVERLAY);

@@ -1,5 +1,5 @@
-//! Tests of operators and literals that only some warehouses have: the compiled SQL has the same
-//! results as the original expression.
+//! Operators and literals of single warehouses: the compiled SQL has the results of the original
+//! expression.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_sql::Dialect;
@@ -32,7 +32,7 @@ fn sql(catalog: &Catalog, query: &Value) -> Result<String, String> {
     Ok(compiled.sql)
 }
 
-/// Returns the questions about each pair of expressions, with equivalent plain SQL.
+/// Each with equivalent plain SQL.
 fn questions(row: &str, group: &str) -> [(Value, String); 3] {
     [
         (
@@ -68,7 +68,6 @@ fn differences(
                 Err(reason) => wrong.push(format!("{row}: {reason}")),
                 Ok(sql) => {
                     let (got, wanted) = (sorted(&sql), sorted(&plain));
-                    // Not every expression can be a filter.
                     let is_refused = wanted.iter().any(|row| row.contains("\"error\":"));
                     if got != wanted && !(is_refused && query == json!({"measures": ["t.of"]})) {
                         wrong.push(format!("{plain}: {got:?} instead of {wanted:?}\n{sql}"));
@@ -82,7 +81,6 @@ fn differences(
 
 type Row = (i64, Option<i64>, Option<i64>, Option<&'static str>);
 
-/// Rows with NULLs, negative numbers and texts that are numbers.
 const ROWS: [Row; 7] = [
     (1, Some(5), Some(2), Some("a")),
     (2, Some(-3), Some(2), Some("ab")),
@@ -226,7 +224,7 @@ fn printed(dialect: Dialect, row: &str) -> String {
     }
 }
 
-/// Checked with ClickHouse 26.9: the printed expression has the same results as the written one.
+/// Checked with ClickHouse 26.9.
 #[test]
 fn clickhouse_is_told_the_same_in_words_that_others_read() {
     let cases = [

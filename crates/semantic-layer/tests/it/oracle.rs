@@ -1,9 +1,8 @@
-//! An oracle: random small models, rows and questions, answered by brute force row by row and
-//! compared with the results of the compiled SQL in SQLite, DuckDB and the test servers. It shares
-//! no code with the planner.
+//! An oracle: random models, rows and questions, answered by brute force and compared with the
+//! compiled SQL. It shares no code with the planner.
 //!
-//! `KTX_ORACLE_CASES=50000` raises the number of questions: this many for SQLite, and a tenth for
-//! each server. `KTX_ORACLE_SEED=100000` starts with other worlds.
+//! `KTX_ORACLE_CASES=50000` is the number of questions for SQLite; servers get a tenth.
+//! `KTX_ORACLE_SEED=100000` sets the first world.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -40,7 +39,7 @@ const CASES: usize = 5_000;
 const QUESTIONS: usize = 25;
 const THREADS: u64 = 4;
 
-/// Answers that brute force cannot give.
+/// Not answered by brute force.
 const UNCHECKED: &str = "over pairs, unchecked";
 
 fn cases() -> usize {
@@ -54,7 +53,7 @@ enum Outcome {
     Wrong(String),
 }
 
-/// Compares the compiler's answer to a question with the correct one. The world is already loaded.
+/// The world is already loaded.
 fn outcome(
     world: &World,
     question: &Question,
@@ -75,7 +74,7 @@ fn outcome(
             "refused ({}: {error}) instead of {rows:?}",
             error.kind
         )),
-        // Brute force does not follow joins back to many rows: counts over pairs stay unchecked.
+        // Brute force does not follow joins back to many rows.
         (Ok(compiled), Expected::Refusal(kinds))
             if kinds.contains("fanout") && counts_in_several_groups(&compiled.notes) =>
         {
@@ -98,7 +97,6 @@ fn outcome(
     }
 }
 
-/// Replaces the names of the dimensions that a row is over by their number.
 fn counted(question: &Question, mut rows: Rows) -> Rows {
     if question.beside == Beside::Totals {
         for mark in rows.iter_mut().filter_map(|row| row.last_mut()) {
@@ -109,8 +107,8 @@ fn counted(question: &Question, mut rows: Rows) -> Rows {
     rows
 }
 
-/// Checks the row for the groups beyond the limit, and takes it out of the answer. `value` is that of the
-/// dimension whose values have the first rows of their own.
+/// Checks and removes the row beyond the limit. `value` is that of the dimension with a limit per
+/// value.
 fn without_others(
     question: &Question,
     all: &[Vec<String>],
@@ -165,7 +163,6 @@ fn counts_in_several_groups(notes: &[String]) -> bool {
     notes.iter().any(says)
 }
 
-/// Checks the first rows of an answer, or of one value of a dimension.
 fn first_rows(
     question: &Question,
     (wanted, mut rows): (&[Vec<String>], Vec<Vec<String>>),
@@ -257,18 +254,17 @@ fn report(seed: u64, world: &World, question: &Question, engine: &mut dyn Engine
     )
 }
 
-/// Counts outcomes and failed questions, with the first failures in full.
 #[derive(Default)]
 struct Tally {
     outcomes: BTreeMap<&'static str, usize>,
     wrong: usize,
     first: Option<String>,
     by_composites: usize,
-    /// Answers with totals, and with a row for the groups beyond the limit.
+    /// With totals, and with a row beyond the limit.
     beside: [usize; 2],
-    /// Answers with the first rows of each value, and beside the row before.
+    /// With a limit per value, and with previous rows.
     by_rows: [usize; 2],
-    /// Answers over the rows of a bridge by its neighbors, and refused questions across one.
+    /// Answered and refused.
     over_bridges: [usize; 2],
 }
 
@@ -354,7 +350,6 @@ fn world_count(cases: usize) -> u64 {
     u64::try_from(cases.div_ceil(QUESTIONS)).expect("a small number")
 }
 
-/// Returns the seeds of the worlds, from the configured one.
 fn seeds(cases: usize) -> impl Iterator<Item = u64> {
     let first = std::env::var("KTX_ORACLE_SEED").ok();
     let first = first.map_or(1, |text| text.parse().expect("a seed"));
@@ -386,8 +381,7 @@ fn judge(tally: &Tally, cases: usize) {
     );
 }
 
-/// Numbers 1 to 9 of the contract, and periods: homes, look-ups, NULLs, empty members, filters,
-/// derived measures, windows, comparisons, snapshots, filled periods.
+/// Numbers 1 to 9 of the contract, and periods.
 #[test]
 fn answers_agree_with_brute_force() {
     let mut all = Tally::default();
@@ -439,7 +433,6 @@ fn answers_agree_with_brute_force() {
     );
 }
 
-/// Whatever a kept index answers, the whole catalog answers alike.
 #[test]
 fn a_kept_index_answers_like_the_whole_catalog() {
     let (mut answered, mut left) = (0, 0);

@@ -1,4 +1,4 @@
-//! Tests of overlays beside the scan: what they may leave unsaid, and what no longer fits.
+//! Overlays next to the scan: what they can omit, and what no longer fits.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,6 @@ const SHARD: &str = "tables:
       - {name: id, type: integer, pk: true}
 ";
 
-/// The findings of a folder with this overlay.
 fn said(overlay: &str) -> String {
     let catalog = folder(&[("_schema/shop.yaml", SHARD), ("orders.yaml", overlay)]);
     let report = validate(&catalog, &[]);
@@ -51,7 +50,7 @@ fn a_join_that_the_scan_completes_needs_no_more_words() {
     insta::assert_snapshot!(said("name: orders\njoins:\n  - {to: people, exclude: true}\n  - {to: shops, exclude: true}\n"), @"warning: -: disconnected_components: the sources form 3 groups without a join between them, such as those of `orders`, `people`, `shops`");
 }
 
-/// One clear error, with the place in the person's file.
+/// One error, with the position in the user's file.
 #[test]
 fn what_an_overlay_names_and_the_scan_lost_is_an_error_with_its_place() {
     let gone = [

@@ -1,5 +1,4 @@
-//! Tests of path choice between several paths to a source and its notes, and of disabled scanned
-//! joins.
+//! The choice among several paths, its notes, and disabled scanned joins.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
 use ktx_sql::Dialect;
@@ -7,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::sqlite;
 
-/// Builds a source with a number and the names of other sources that it looks up.
+/// A number and look-ups.
 fn source(name: &str, joins: &[(&str, &str)], more: &str) -> SourceFile {
     let column = |(column, _): &(&str, &str)| format!("- {{name: {column}, type: number}}\n");
     let columns: String = joins.iter().map(column).collect();
@@ -26,7 +25,7 @@ fn source(name: &str, joins: &[(&str, &str)], more: &str) -> SourceFile {
     SourceFile::new(format!("{name}.yaml"), text)
 }
 
-/// Orders find a country by their region, and another one by the billing address.
+/// Orders find a country by their region and by the billing address.
 fn shop(more: &str) -> Catalog {
     let files = vec![
         source(
@@ -43,7 +42,7 @@ fn shop(more: &str) -> Catalog {
     Catalog::load(files, Dialect::Sqlite)
 }
 
-/// Returns the rows of a query and its notes, except those on rows without a match.
+/// Omits notes on rows without a match.
 fn answer(catalog: &Catalog, data: &Value, query: &Value) -> (Vec<Vec<Value>>, Vec<String>) {
     let query = Query::from_value(query).expect("a query");
     let compiled = compile(catalog, &query, Dialect::Sqlite).expect("an answer");
@@ -66,8 +65,7 @@ fn shop_data() -> Value {
     }})
 }
 
-/// Two paths to one table are two questions: the answer notes the path taken, and how to request
-/// the other.
+/// Two paths to one table are two questions.
 #[test]
 fn an_answer_names_the_path_that_it_took_and_the_other_one() {
     let by = |dimension: &str| json!({"measures": ["sum(orders.amount)"], "dimensions": [dimension], "include_empty": false});
@@ -86,10 +84,9 @@ fn an_answer_names_the_path_that_it_took_and_the_other_one() {
     let (rows, notes) = answer(&plain, &shop_data(), &by("cities.countries.name"));
     assert_eq!(json!(rows), json!([["Chile", 10], ["Peru", 25]]));
     assert_eq!(notes, Vec::<String>::new());
-    // The sources after the table depend on the path, too.
+    // Later sources depend on the path, too.
     let (_, notes) = answer(&plain, &shop_data(), &by("continents.name"));
     assert_eq!(notes.len(), 1);
-    // Only one path leads to `cities`.
     let (_, notes) = answer(&plain, &shop_data(), &by("cities.name"));
     assert_eq!(notes, Vec::<String>::new());
 
@@ -108,8 +105,7 @@ fn an_answer_names_the_path_that_it_took_and_the_other_one() {
     );
 }
 
-/// A table that a source references directly is found by that reference; a detour is another
-/// question.
+/// A detour is another question.
 #[test]
 fn a_join_of_the_source_itself_needs_no_word() {
     let files = vec![
@@ -133,8 +129,7 @@ fn a_join_of_the_source_itself_needs_no_word() {
     assert_eq!(notes, Vec::<String>::new());
 }
 
-/// Salaries find their player by a key that all of them have, and in one more step over appearances
-/// that some of them lack.
+/// Salaries find their player by a key, and over appearances that some of them lack.
 fn league(joins: &str) -> Catalog {
     let shard = format!(
         "tables:
@@ -171,8 +166,7 @@ const OVER_APPEARANCES: &str = "    - {to: appearances, on: salaries.year = appe
 const DIRECT: &str = "    - {to: people, on: salaries.player = people.id, relationship: many_to_one, source: inferred, \
      coverage: COVERAGE}";
 
-/// If two paths carry one key to a table, they find the same row, and the one that finds more rows
-/// is correct, however long it is.
+/// Such paths find the same row, so the one that finds more rows is correct.
 #[test]
 fn of_two_paths_by_one_key_the_one_that_covers_more_rows_is_taken() {
     let data = json!({"tables": {
@@ -198,7 +192,6 @@ fn of_two_paths_by_one_key_the_one_that_covers_more_rows_is_taken() {
     );
 }
 
-/// Both tables have an entry of a scanned join: one overlay is enough to disable it.
 #[test]
 fn a_join_is_disabled_from_either_side() {
     let shard = "tables:

@@ -1,4 +1,4 @@
-//! Tests of the plan as data and in words.
+//! The plan as data and in words.
 
 use ktx_semantic_layer::{Catalog, Compiled, Query, SourceFile, compile, explain};
 use ktx_sql::Dialect;
@@ -105,7 +105,6 @@ note: rows of `labs` whose `visit_id`, then `visits.doctor_id` has no match in `
     assert_eq!(explain(&compiled()), expected);
 }
 
-/// The drawing of a part omits joins that only another part uses.
 #[test]
 fn each_part_is_drawn_with_its_own_joins() {
     let source = |name: &str, joined: &[&str]| {

@@ -1,4 +1,4 @@
-//! Tests that the compiled SQL parses in its dialect and has the intended meaning there.
+//! The compiled SQL parses in its dialect with the intended meaning.
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_sql::Dialect;
@@ -8,7 +8,7 @@ use sqlparser::parser::Parser;
 
 use crate::fixtures;
 
-/// More questions, for forms that the public cases do not use.
+/// Forms that the public cases do not use.
 const MORE: [&str; 9] = [
     r#"{"measures": ["median(visits.cost)", "visits.visit_count"], "dimensions": ["patients.vip"]}"#,
     r#"{"measures": ["percentile(visits.cost, 0.9)"]}"#,

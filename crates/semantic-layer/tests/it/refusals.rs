@@ -1,11 +1,11 @@
-//! Tests of queries without a correct answer, and of their refusals.
+//! Queries without a correct answer.
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_sql::Dialect;
 
 use crate::fixtures;
 
-/// Checks the kind and the first suggestion of a refusal over a public model.
+/// `expected` is the kind and the first suggestion.
 fn check(model: &str, query: &str, expected: (&str, Option<&str>)) {
     let catalog = fixtures::model(model, Dialect::Sqlite);
     let outcome =
@@ -97,7 +97,7 @@ fn hidden_columns_have_no_spelling() {
     }
 }
 
-/// A filter on the measure of another source tests the total if there is no grouping.
+/// Without grouping, the filter tests the total.
 #[test]
 fn a_filter_that_would_test_a_total_is_refused() {
     check(
@@ -195,8 +195,7 @@ fn a_source_that_only_roles_reach_is_met_with_the_roles() {
     assert_eq!((report.errors, report.warnings), (Vec::new(), Vec::new()));
 }
 
-/// Number 11 of the contract: a text that MySQL reads as a string with a field cannot reach a
-/// column.
+/// Number 11 of the contract: MySQL reads such a text as a string with a field.
 #[test]
 fn texts_have_no_fields() {
     for dialect in [Dialect::MySql, Dialect::MariaDb, Dialect::BigQuery] {
@@ -216,8 +215,7 @@ fn texts_have_no_fields() {
     }
 }
 
-/// A function that fails in the warehouse without `OVER` is refused by name. It is allowed as an
-/// aggregate over an ordered group.
+/// As an aggregate over an ordered group it is allowed.
 #[test]
 fn window_functions_without_over_are_refused_by_name() {
     for (measure, name) in [

@@ -1,4 +1,4 @@
-//! Tests of roles: an alias is a separate source with the columns and look-ups of its source.
+//! Roles: an alias is a separate source with the columns and look-ups of its source.
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_sql::Dialect;
@@ -21,7 +21,6 @@ measures:
 - {name: depots, expr: count(*)}
 ";
 
-/// Checks the rows of a query over the public fleet with measures that look up through a role.
 fn check(measures: &Value, dimensions: &Value, expected: &Value) {
     let mut files = fixtures::model_files("fleet");
     files.retain(|file| file.path != "depots.yaml");
@@ -62,8 +61,7 @@ fn computed_columns_of_a_role_are_the_roles_own() {
     );
 }
 
-/// If a measure's filter uses a role of its source, the same measure of a role uses the inherited
-/// role.
+/// The same measure of a role uses the inherited role.
 #[test]
 fn measures_of_a_role_are_filtered_by_a_role_of_its_source() {
     let depots = DEPOTS

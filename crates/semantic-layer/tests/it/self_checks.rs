@@ -1,4 +1,4 @@
-//! Runs generated self-tests on SQLite: valid data passes, invalid data fails.
+//! Generated self-tests on SQLite.
 
 use ktx_semantic_layer::{Catalog, SourceFile, Verdict, judge, self_tests};
 use ktx_sql::Dialect;

@@ -1,5 +1,4 @@
-//! Tests of queries and files of the wrong shape: a refusal names the key or line, and the expected
-//! content.
+//! Queries and files of the wrong shape: a refusal names the key or line, and the expected content.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, conformance, validate};
 use ktx_sql::Dialect;
@@ -114,7 +113,6 @@ fn a_file_holds_one_document() {
     assert_eq!(findings("_schema/e.yaml", "# none\n"), Vec::<String>::new());
 }
 
-/// Copies that editors make are not sources.
 #[test]
 fn hidden_files_are_not_read() {
     for path in [".e.yaml", "old/.e.yaml", ".old/e.yaml", "_schema/.e.yaml"] {
@@ -145,7 +143,6 @@ fn a_join_of_a_shard_says_where_it_comes_from() {
     );
 }
 
-/// An existing but unusable name is not suggested again.
 #[test]
 fn what_cannot_stand_here_is_said() {
     let text = "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: k, type: number}\n\
@@ -177,7 +174,7 @@ fn what_cannot_stand_here_is_said() {
     );
 }
 
-/// Two columns that differ in case are different, however a measure quotes them.
+/// Columns that differ in case are different, however quoted.
 #[test]
 fn measures_of_columns_that_differ_in_case_are_not_the_same() {
     let text = |first: &str, second: &str| {

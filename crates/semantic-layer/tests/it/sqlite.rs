@@ -1,4 +1,4 @@
-//! Creates a SQLite database from a model's data, and queries it.
+//! A SQLite database from a model's data.
 
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, params_from_iter};
@@ -31,7 +31,7 @@ fn cell(value: &Value) -> Cell {
     }
 }
 
-/// Loads `{"tables": {name: {columns, rows}}}`; dotted names become tables of attached databases.
+/// `{"tables": {name: {columns, rows}}}`; dotted names become tables of attached databases.
 pub(crate) fn database(data: &Value) -> Connection {
     let connection = Connection::open_in_memory().expect("a database");
     let tables = data

@@ -1,4 +1,4 @@
-//! Tests of time arithmetic in warehouses that would calculate with texts or digits.
+//! Time arithmetic in warehouses that would calculate with texts or digits.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile};
 use ktx_sql::Dialect;
@@ -55,8 +55,7 @@ fn rows(query: &Value) -> Value {
     json!(rows)
 }
 
-/// SQLite uses the leading number of a text: the difference of two days would be that of their
-/// years.
+/// SQLite would subtract the leading numbers: years.
 #[test]
 fn the_difference_of_two_times_is_in_days_on_sqlite() {
     let between = json!({"measures": ["avg(refunds.refunded_at - orders.placed_at)"]});
@@ -78,7 +77,7 @@ fn the_difference_of_two_times_is_in_days_on_sqlite() {
     assert_eq!(rows(&now), json!([[7.0]]));
 }
 
-/// MySQL reads the digits of a time as a number, and SQL Server returns another time.
+/// MySQL reads digits as a number, and SQL Server returns another time.
 #[test]
 fn the_difference_of_two_times_is_in_days_where_the_operator_is_not() {
     let between = json!({"measures": ["avg(orders.closed_at - orders.placed_at)"]});
@@ -106,7 +105,6 @@ fn the_difference_of_two_times_is_in_days_where_the_operator_is_not() {
     }
 }
 
-/// The refusal of meaningless arithmetic suggests functions.
 #[test]
 fn other_arithmetic_with_times_names_what_to_use() {
     for (dialect, what) in [

@@ -1,11 +1,11 @@
-//! Of two paths to a source, the one that is trusted more is taken, by what the scan says its joins rest on.
+//! The more trusted of two paths wins, by the evidence for its joins.
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_sql::Dialect;
 
 use crate::fixtures;
 
-/// What a join can rest on, the most trusted first.
+/// Most trusted first.
 const TRUST: [&str; 6] = [
     "source: formal",
     "source: manual",
@@ -78,7 +78,6 @@ fn the_path_that_is_trusted_more_is_taken() {
     );
 }
 
-/// A join that the scan inferred never makes a question ambiguous that declared joins answer.
 #[test]
 fn an_inferred_join_leaves_declared_paths_clear() {
     for weak in ["source: inferred", "source: inferred, evidence: names"] {
@@ -86,7 +85,7 @@ fn an_inferred_join_leaves_declared_paths_clear() {
     }
 }
 
-/// Customers without a declared key, which orders and accounts refer to. `orders` is what the join of the orders rests on.
+/// Customers without a declared key. `orders` is the evidence for the join of the orders.
 fn orders_per_customer(orders: &str) -> Result<String, String> {
     let shard = format!(
         "tables:
@@ -112,7 +111,7 @@ fn orders_per_customer(orders: &str) -> Result<String, String> {
         .map_err(|error| error.message)
 }
 
-/// A customer without an account is a customer, too: the rows are told apart by what orders look up.
+/// What orders look up identifies customers, also those without an account.
 #[test]
 fn rows_are_told_apart_by_what_other_tables_look_up() {
     let sql = orders_per_customer("source: inferred").expect("an answer");
@@ -127,7 +126,7 @@ fn rows_are_told_apart_by_what_other_tables_look_up() {
     );
 }
 
-/// Orders have two addresses. `billing` and `shipping` are what the joins rest on.
+/// `billing` and `shipping` are the evidence for the joins.
 fn two_addresses(billing: &str, shipping: &str) -> ktx_semantic_layer::Catalog {
     let join = |column: &str, said: &str| {
         format!(
@@ -164,8 +163,7 @@ fn asked(catalog: &ktx_semantic_layer::Catalog, query: &str) -> Result<Vec<Strin
     }
 }
 
-/// Past queries that look up one of two addresses do not say that a question means it: the answer would be of one role
-/// without a word.
+/// Past queries that use one address do not show that a question means it.
 #[test]
 fn trust_does_not_choose_between_two_roles() {
     let by_city = r#"{"measures": ["count(orders.*)"], "dimensions": ["addresses.city"], "include_empty": false}"#;
@@ -189,8 +187,6 @@ fn trust_does_not_choose_between_two_roles() {
     }
 }
 
-/// A key that the warehouse declares, or the one whose values were counted, is taken before a join that is only named
-/// so or inferred beside it, and the answer names the other one.
 #[test]
 fn the_role_that_is_not_taken_is_named() {
     let by_city = r#"{"measures": ["count(orders.*)"], "dimensions": ["addresses.city"], "include_empty": false}"#;
@@ -206,7 +202,7 @@ fn the_role_that_is_not_taken_is_named() {
     }
 }
 
-/// The same from the other side: an address counts once in each status of its orders, by one role or the other.
+/// An address counts once in each status of its orders, by either role.
 #[test]
 fn trust_does_not_choose_between_two_roles_of_a_bridge() {
     let across = r#"{"measures": ["count(addresses.*)"], "dimensions": ["orders.status"], "across": "count_each"}"#;

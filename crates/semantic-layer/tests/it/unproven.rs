@@ -1,5 +1,4 @@
-//! Tests of joins that only their declaration makes safe: the validator and every answer that uses
-//! them report them, unless a key, a scan or a constraint supports them.
+//! Joins that only their declaration makes safe: the validator and every answer report them.
 
 use ktx_semantic_layer::{Catalog, Query, compile, conformance, validate};
 use ktx_sql::Dialect;
@@ -52,7 +51,7 @@ fn told(catalog: &Catalog) -> (Vec<String>, Vec<String>) {
     (findings.collect(), notes.cloned().collect())
 }
 
-/// Number 2 of the contract depends on the declaration of a join: 15 becomes 25 if it is wrong.
+/// Number 2 of the contract: 15 becomes 25 if the declaration is wrong.
 #[test]
 fn a_join_beside_the_key_is_told() {
     let catalog = folder(&[
@@ -112,7 +111,6 @@ fn a_join_by_the_whole_key_is_not_told() {
     }
 }
 
-/// An alternate key counts if the file declares it.
 #[test]
 fn a_column_that_is_said_to_be_unique_is_a_key() {
     for says in [
@@ -134,7 +132,6 @@ fn a_column_that_is_said_to_be_unique_is_a_key() {
     }
 }
 
-/// A join declared from the other side, or one-to-one, depends on the looked-up side.
 #[test]
 fn both_readings_of_a_join_are_looked_at() {
     let one_to_one = folder(&[
@@ -161,8 +158,7 @@ fn both_readings_of_a_join_are_looked_at() {
     assert!(findings[0].starts_with("rates.yaml:9:"), "{findings:?}");
 }
 
-/// Scanned joins are supported by the warehouse's keys or by counted values; a hand-written join to
-/// a scanned table without a key has no support.
+/// The warehouse's keys or counted values support scanned joins.
 #[test]
 fn scanned_keys_and_scanned_joins_speak_for_themselves() {
     let shard = |pk: &str, join: &str| {
@@ -217,7 +213,7 @@ measures:
             );
         }
     }
-    // The same table as a standalone source: its scanned key is still known.
+    // As a standalone source, its scanned key is still known.
     let own = RATES.replace("[currency, day]", "[day]");
     let shard = "tables:\n  scanned_rates:\n    table: rates\n    columns:\n    - {name: currency, type: text, pk: true}\n    - {name: day, type: integer}\n    - {name: rate, type: integer}\n";
     let catalog = folder(&[
@@ -238,7 +234,6 @@ measures:
     );
 }
 
-/// The line protocol returns the contract's kinds of warnings, and this one separately.
 #[test]
 fn the_line_protocol_tells_it_beside_the_warnings() {
     let load = |_: &str| {

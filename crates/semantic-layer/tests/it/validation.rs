@@ -1,4 +1,4 @@
-//! Tests of the validator.
+//! The validator.
 
 use ktx_semantic_layer::validate;
 
@@ -6,7 +6,7 @@ use crate::fixtures::{folder, model};
 
 const CUSTOMERS: &str = "name: customers\ntable: customers\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: name, type: string}\n";
 
-/// Checks the kinds found in a source `orders` next to a valid `customers`: errors, then warnings.
+/// Errors, then warnings, of a source `orders` next to a valid `customers`.
 fn check(rest: &str, errors: &[&str], warnings: &[&str]) {
     let text = format!("name: orders\n{rest}");
     let catalog = folder(&[("customers.yaml", CUSTOMERS), ("orders.yaml", &text)]);
@@ -244,7 +244,7 @@ joins:
   alias: customers
 ";
 
-/// Each finding has the line and column of its subject; for a scanned table in the shard.
+/// For a scanned table, in the shard.
 #[test]
 fn findings_have_places() {
     let catalog = folder(&[
@@ -281,8 +281,7 @@ fn findings_have_places() {
     );
 }
 
-/// Two declarations of one join of which neither allows a look-up of the other source: every query
-/// over it is refused as a fan-out, and the validator says why.
+/// Every query over such a join is refused as a fan-out.
 #[test]
 fn declarations_that_contradict_each_other_are_told() {
     let customers = |relationship: &str| {

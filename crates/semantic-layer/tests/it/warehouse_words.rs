@@ -1,5 +1,4 @@
-//! Tests of syntax that one warehouse reads differently: SQL Server's queries and truth values,
-//! MySQL's logical operators, date parts, names with a gap.
+//! Syntax that one warehouse reads differently.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_sql::Dialect;
@@ -40,7 +39,6 @@ fn sql_server(sources: &[(&str, &str)], measures: &[&str]) -> String {
     outcome(files, Dialect::SqlServer, &json!({"measures": measures}))
 }
 
-/// Returns the names and texts of the queries before the parts.
 fn lifted(sql: &str) -> Vec<String> {
     let tables = sql.split(" AS (\n").zip(sql.split(" AS (\n").skip(1));
     let named = tables.map(|(front, text)| {
@@ -56,7 +54,6 @@ fn lifted(sql: &str) -> Vec<String> {
     named.collect()
 }
 
-/// Sources whose names become the same word.
 #[test]
 fn queries_of_sql_server_sources_do_not_read_one_another() {
     let base = |table: &str| format!("with base as (select * from {table}) select * from base");
@@ -108,7 +105,6 @@ fn queries_of_sql_server_sources_do_not_read_one_another() {
     assert!(sql.contains("(SELECT * FROM a_b__c AS c)"), "{sql}");
 }
 
-/// The name of a lifted query is not the name of a table.
 #[test]
 fn queries_of_sql_server_sources_take_no_tables_name() {
     let sql = sql_server(
@@ -163,7 +159,7 @@ fn select(dialect: Dialect, expr: &str) -> String {
     line.map_or(sql.clone(), str::to_owned)
 }
 
-/// IS TRUE is never unknown, whatever its operand.
+/// IS TRUE is never unknown.
 #[test]
 fn sql_server_asks_for_truth_and_for_its_opposite() {
     for (filter, expected) in [
@@ -265,7 +261,7 @@ fn logical_operators_of_mysql_are_read_as_it_reads_them() {
     assert_eq!(elsewhere, "(t.a = 'x' || 'y') AND (t.id = 1)");
 }
 
-/// Two dots mean the default schema in some warehouses and have no meaning in others.
+/// Two dots mean the default schema in some warehouses only.
 #[test]
 fn a_gap_in_a_tables_name_stays_or_is_refused() {
     let from = |dialect: Dialect, table: &str| {
@@ -303,8 +299,7 @@ fn a_gap_in_a_tables_name_stays_or_is_refused() {
     }
 }
 
-/// Spark before 4.1 reads two adjacent quotes as the end of one string and the start of the next,
-/// and concatenates the two.
+/// Spark before 4.1 reads two adjacent quotes as the end of one string and the start of the next.
 #[test]
 fn a_quote_in_a_text_is_read_by_every_spark() {
     let text = "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: status, type: string}\n";

@@ -1,4 +1,4 @@
-//! Builds the graph from the joins of sources, in time that grows with the number of joins.
+//! Builds the graph from the joins of sources, in linear time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::{Edge, Graph, Grounds, Node, NodeId, Routes};
 use crate::model::authored::Relationship;
 use crate::model::resolved::{Counted, Join, JoinOrigin, Source};
 
-/// Above this number of inherited look-ups, roles do not inherit look-ups at all.
+/// Above this number, roles do not inherit look-ups.
 const MOST_EXPANDED: usize = 200_000;
 
 #[derive(Clone, Copy)]
@@ -29,9 +29,7 @@ impl Sight {
 #[derive(Default)]
 struct Builder {
     graph: Graph,
-    /// Per role, the first source that declares it.
     declaring: BTreeMap<NodeId, String>,
-    /// The edges between two nodes, as indexes into the edges of the first.
     between: BTreeMap<(NodeId, NodeId), Vec<usize>>,
 }
 
@@ -162,8 +160,7 @@ impl Builder {
         });
     }
 
-    /// Adds one reading of a join, or merges it with the same join declared on the other side: the
-    /// result is only as safe as both declarations.
+    /// A join that both sides declare is only as safe as both declarations.
     fn add_half(&mut self, edge: Edge) {
         let Some(edges) = self.graph.edges.get_mut(edge.from) else {
             return;
@@ -190,9 +187,8 @@ impl Builder {
         self.graph.safe = safe_places(&self.graph.edges);
     }
 
-    /// Gives every role the look-ups of its source as roles of their own: `from_depot.districts`
-    /// repeats the look-up of `depots` in `districts` for the role `from_depot`. If `depots` uses
-    /// its role `area`, the name is `from_depot.area`.
+    /// Gives every role the look-ups of its source: `from_depot.districts` is the look-up of
+    /// `depots` in `districts`, for the role `from_depot`.
     fn expand_roles(&mut self) {
         let roles: Vec<(NodeId, usize)> = self
             .graph
@@ -224,7 +220,6 @@ impl Builder {
         }
     }
 
-    /// Adds the last step of a path to a role; the earlier steps already exist.
     fn extend_role(&mut self, role: NodeId, source: usize, last: &Edge) -> Option<NodeId> {
         let graph = &self.graph;
         let name = format!("{}.{}", graph.name(role), graph.name(last.to));
@@ -260,7 +255,6 @@ impl Builder {
     }
 }
 
-/// Returns, for each node, the places of its edges that cannot multiply rows.
 pub(super) fn safe_places(edges: &[Vec<Edge>]) -> Vec<Vec<usize>> {
     let safe = |edges: &Vec<Edge>| -> Vec<usize> {
         let all = edges.iter().enumerate();
@@ -271,7 +265,6 @@ pub(super) fn safe_places(edges: &[Vec<Edge>]) -> Vec<Vec<usize>> {
     edges.iter().map(safe).collect()
 }
 
-/// Returns, for each node, the first node of its component.
 pub(super) fn components(edges: &[Vec<Edge>]) -> Vec<NodeId> {
     let mut components: Vec<Option<NodeId>> = vec![None; edges.len()];
     let mut open = Vec::new();
@@ -290,7 +283,6 @@ pub(super) fn components(edges: &[Vec<Edge>]) -> Vec<NodeId> {
     components.into_iter().flatten().collect()
 }
 
-/// Returns why a join on these columns of `found` is considered to find at most one row.
 pub(super) fn grounds<'a>(
     join: &Join,
     found: &Source,
@@ -316,8 +308,7 @@ fn is_same(one: &Edge, other: &Edge) -> bool {
     one.pairs.len() == other.pairs.len() && one.pairs.len() > 1 && sorted(one) == sorted(other)
 }
 
-/// Returns the last steps of a source's unambiguous look-up paths, nearest first. A path may end in
-/// a role but not pass through one.
+/// Nearest first. A path can end in a role but not pass through one.
 fn last_steps(graph: &Graph, source: usize) -> Vec<Edge> {
     let routes = Routes::new(graph, source);
     let mut through_role: BTreeSet<NodeId> = BTreeSet::new();

@@ -1,5 +1,4 @@
-//! Joins from a source to another one of which a row may find many rows, such as from films over a table
-//! of pairs to categories.
+//! Joins that find many rows of a source, such as from films to categories.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -7,18 +6,14 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::{Edge, Graph, NodeId};
 use crate::model::resolved::Trust;
 
-/// How a row of a source finds the rows of another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Crossing {
-    /// Along the path with the fewest joins that multiply rows, then the most trusted, then the
-    /// shortest.
+    /// Fewest joins that multiply rows, then most trusted, then shortest.
     Path(Vec<Edge>),
-    /// Two such paths are equally good.
     Ambiguous(Vec<Edge>, Vec<Edge>),
     Unreachable,
 }
 
-/// The cost of a path; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Cost {
     multiplying: usize,
@@ -44,7 +39,6 @@ struct Arrival<'g> {
 }
 
 impl Graph {
-    /// Finds the joins from `home` to `node`, also over joins that multiply rows.
     pub(crate) fn crossing(&self, home: NodeId, node: NodeId) -> Crossing {
         let mut best: BTreeMap<NodeId, Arrival<'_>> = BTreeMap::from([(home, Arrival::default())]);
         let mut settled: BTreeSet<NodeId> = BTreeSet::new();
@@ -93,7 +87,6 @@ impl Graph {
         found(&best, node)
     }
 
-    /// Returns true unless a node is a role that does not lead to the target.
     fn is_on_the_way(&self, node: NodeId, target: NodeId) -> bool {
         if !self.is_alias(node) || node == target || self.ways.contains(&(node, target)) {
             return true;

@@ -1,4 +1,4 @@
-//! A join graph as plain data, so that a kept one answers without its sources.
+//! A join graph as plain data, usable without its sources.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,18 @@ use super::{Edge, Graph, Grounds, Node, NodeId};
 use crate::model::authored::Relationship;
 use crate::model::resolved::{Counted, JoinOrigin};
 
-/// The nodes after those of the sources, and all edges.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredGraph {
-    /// The roles: name and source.
+    /// Name and source.
     roles: Vec<(String, usize)>,
     edges: Vec<Vec<StoredEdge>>,
     behind_roles: BTreeSet<NodeId>,
-    /// For each look-up that a role inherits: its node, the source, and the original node.
+    /// Role node, source, original node.
     behind: Vec<(NodeId, usize, NodeId)>,
     self_joins: Vec<String>,
 }
 
-/// Target, relationship, columns, whether the match is known, origin, what is counted.
+/// Target, relationship, columns, whether the match is known, origin, coverage.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StoredEdge(
     NodeId,
@@ -33,8 +32,7 @@ struct StoredEdge(
 );
 
 impl StoredGraph {
-    /// Returns the graph as data; `None` if files cannot be read or aliases have two meanings: then only the files
-    /// themselves say what is wrong.
+    /// `None` if only the files can explain an error.
     pub(crate) fn of(graph: &Graph, sources: usize) -> Option<Self> {
         if !graph.clashes.is_empty() || !graph.missing.is_empty() {
             return None;
@@ -67,7 +65,6 @@ impl StoredGraph {
         })
     }
 
-    /// Returns the graph over the sources of these names.
     pub(crate) fn graph<'n>(self, sources: impl Iterator<Item = &'n str>) -> Graph {
         let plain = sources.enumerate().map(|(at, name)| Node {
             name: name.to_owned(),

@@ -1,8 +1,7 @@
 //! Unreadable sources and the joins that may lead through them.
 //!
-//! Without such a source a longer path may look like the shortest, and one of two paths like the
-//! only one. The content of its file is unreliable, so every name after `to:` in it counts as a
-//! join.
+//! Without such a source, a longer path may look like the shortest or the only one. Every name
+//! after `to:` in its file counts as a join.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,8 +11,7 @@ use crate::model::authored::Relationship;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Missing {
     names: Vec<String>,
-    /// The missing sources that a node may look up; `out` is the reverse, `among` links missing
-    /// sources.
+    /// Per node, the missing sources that it may look up.
     into: BTreeMap<NodeId, BTreeSet<usize>>,
     out: BTreeMap<usize, BTreeSet<NodeId>>,
     among: BTreeMap<usize, BTreeSet<usize>>,
@@ -60,8 +58,6 @@ impl Missing {
         self.names.iter().position(|known| known == name)
     }
 
-    /// Returns a missing source through which a path from `home` to `node` of at most `length`
-    /// joins may lead.
     pub(super) fn between(
         &self,
         graph: &Graph,
@@ -72,7 +68,6 @@ impl Missing {
         if self.into.is_empty() || length < 2 {
             return None;
         }
-        // Each position twice: before a missing source was passed, and after.
         let mut seen: BTreeSet<(Place, bool)> = BTreeSet::new();
         let mut open = VecDeque::from([(Place::There(home), None, 0)]);
         while let Some((place, met, steps)) = open.pop_front() {
@@ -113,12 +108,11 @@ enum Place {
     Missing(usize),
 }
 
-/// Returns the names after `to:` in a text that need not be YAML.
+/// Returns the names after `to:`; the text need not be YAML.
 pub(crate) fn targets(text: &str) -> BTreeSet<&str> {
     values(text, "to:")
 }
 
-/// Like `targets`, for the names after `alias:`.
 pub(crate) fn aliases(text: &str) -> BTreeSet<&str> {
     values(text, "alias:")
 }

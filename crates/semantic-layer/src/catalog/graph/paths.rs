@@ -1,11 +1,10 @@
-//! Look-up paths over joins that cannot multiply rows: the best path to each source, and its
-//! competitors.
+//! Look-up paths over joins that cannot multiply rows.
 //!
-//! Two paths that carry the same key to a source find the same row, so the one that covers more
-//! rows wins. Between other paths, the one that is trusted more wins: it is as trusted as its least trusted join.
-//! Trust does not choose between two roles: joins of one source to the same columns of another one, by columns of its
-//! own that have nothing in common. Then a source's direct join beats a detour; then measured coverage decides, then
-//! length, then whether the warehouse itself declares the joins. Paths that are still equal are ambiguous.
+//! Two paths that carry the same key find the same row; the one that covers more rows wins. Between
+//! others, the more trusted path wins, and a path is as trusted as its least trusted join. Trust
+//! does not choose between two roles (joins from unrelated columns to the same columns): there a
+//! direct join beats a detour, then coverage decides, then length, then whether the warehouse
+//! declares the joins. Equal paths are ambiguous.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -15,32 +14,28 @@ use crate::model::resolved::{JoinOrigin, Trust};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
-    /// One path that is better than all others; empty for the home itself.
+    /// Empty for the home itself.
     Path(Vec<Edge>),
-    /// Several equally good paths; two of them.
     Ambiguous(Vec<Edge>, Vec<Edge>),
-    /// A shorter, equally short or only path may lead through this source, whose file cannot be
-    /// read.
+    /// A better path may lead through this unreadable source.
     Doubtful(String),
-    /// Only over joins that multiply rows: the shortest such path.
+    /// The shortest path over joins that multiply rows.
     Unsafe(Vec<Edge>),
     Unreachable,
 }
 
-/// All rows, in the unit that counts lost rows.
+/// All rows, in the unit of lost rows.
 const WHOLE: u64 = 1_000_000_000_000;
-/// The largest number of joins through which a column is traced back.
+/// Joins through which a column is traced back.
 const FOLLOWED: usize = 64;
 
-/// The cost of a path; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Measure {
-    /// The trust in the least trusted join.
     trust: Trust,
     /// The share of rows without a match, if measured.
     lost: u64,
     distance: usize,
-    /// The origin of the least trusted join: a declared one goes before a written one.
+    /// Of the least trusted join.
     origin: JoinOrigin,
 }
 
@@ -56,8 +51,7 @@ impl Measure {
     }
 }
 
-/// A path to a node by its last step; the earlier steps are those of the node where that step
-/// starts.
+/// Identifies a path by its last step; earlier steps are those of its start.
 #[derive(Debug, Clone, Copy)]
 struct Arrival<'a> {
     edge: &'a Edge,
@@ -68,11 +62,8 @@ struct Arrival<'a> {
 struct Reached<'a> {
     measure: Measure,
     is_settled: bool,
-    /// The last edge of the best path; the home has none.
     first: Option<&'a Edge>,
-    /// The last edge of an equally good path; one suffices to show the ambiguity.
     second: Option<&'a Edge>,
-    /// True if this node or one on the path has a second arrival.
     is_ambiguous: bool,
     arrivals: Vec<Arrival<'a>>,
 }
@@ -84,7 +75,6 @@ pub struct Routes<'a> {
     graph: &'a Graph,
     home: NodeId,
     reached: Found<'a>,
-    /// A source that paths go through if they can.
     stop: Option<Box<Stop<'a>>>,
 }
 
@@ -105,10 +95,6 @@ impl<'a> Routes<'a> {
     }
 
     /// Finds paths that go through some sources where they can.
-    ///
-    /// # Errors
-    ///
-    /// What was found in place of a path to one of these sources.
     pub(crate) fn through(
         graph: &'a Graph,
         home: NodeId,
@@ -134,8 +120,7 @@ impl<'a> Routes<'a> {
         self.reached.contains_key(&node)
     }
 
-    /// Returns the look-up of a node through the named source, if that leads there without coming
-    /// back.
+    /// `None` if the look-up comes back from the named source.
     fn through_stop(&self, node: NodeId) -> Option<Lookup> {
         let stop = self.stop.as_ref()?;
         let whole = |rest: Vec<Edge>| {
@@ -162,7 +147,7 @@ impl<'a> Routes<'a> {
         self.reached.keys().copied()
     }
 
-    /// Returns the nodes that can be looked up with the last step to each, nearest first.
+    /// Nearest first, with the last step to each.
     pub(super) fn nearest_first(&self) -> Vec<(NodeId, Option<&'a Edge>)> {
         let mut all: Vec<(usize, NodeId, Option<&'a Edge>)> = self
             .reached
@@ -207,8 +192,7 @@ impl<'a> Routes<'a> {
         Lookup::Ambiguous(owned(&path), owned(&other))
     }
 
-    /// Returns the path to `node` and the best competing one that may find another row, if trust,
-    /// measured coverage or length decided between them.
+    /// The best competitor may find another row.
     pub(crate) fn rival(&self, node: NodeId) -> Option<(Vec<Edge>, Vec<Edge>)> {
         if self.through_stop(node).is_some() {
             return None;
@@ -240,7 +224,6 @@ fn owned(path: &[&Edge]) -> Vec<Edge> {
     path.iter().map(|edge| (*edge).clone()).collect()
 }
 
-/// Finds the best path to every node that can be looked up.
 fn search(graph: &Graph, home: NodeId) -> Found<'_> {
     let mut found: Found<'_> = BTreeMap::from([(home, Reached::default())]);
     let mut open = BinaryHeap::from([Reverse((Measure::default(), home))]);
@@ -269,8 +252,7 @@ fn search(graph: &Graph, home: NodeId) -> Found<'_> {
     found
 }
 
-/// Settles a node once all better paths are known. Returns `None` if its best path is not yet
-/// final, or if the node is already settled.
+/// `None` if the node's best path is not final, or already settled.
 fn settled<'a>(found: &Found<'a>, node: NodeId, now: Measure) -> Option<Reached<'a>> {
     let reached = found.get(&node).filter(|reached| !reached.is_settled)?;
     let mut reached = reached.clone();
@@ -303,16 +285,13 @@ fn settled<'a>(found: &Found<'a>, node: NodeId, now: Measure) -> Option<Reached<
     Some(reached)
 }
 
-/// The better of two paths, and the criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// Both find the same row, one for more rows or in fewer steps.
     SameRows(Ordering),
-    /// Which rows they find differs, and one is trusted more.
     Trusted(Ordering),
-    /// After they part, one leads straight to the node.
+    /// One leads straight to the node.
     Straighter(Ordering),
-    /// One covers more rows, or the same number in fewer steps.
     Measured(Ordering),
     Tie,
 }
@@ -359,8 +338,7 @@ fn compare(found: &Found<'_>, one: &Arrival<'_>, other: &Arrival<'_>) -> Verdict
     }
 }
 
-/// Returns true if the steps of a path find the same rows when they pass through `node`; a single
-/// step from there is then straighter.
+/// Returns true if the steps find the same rows through `node`; one step from there is straighter.
 fn may_pass(found: &Found<'_>, steps: &[&Edge], node: NodeId) -> bool {
     let before = steps.split_last().map_or(&[][..], |(_, before)| before);
     before.iter().any(|step| {
@@ -373,9 +351,7 @@ fn may_pass(found: &Found<'_>, steps: &[&Edge], node: NodeId) -> bool {
     })
 }
 
-/// Returns true if two paths carry the same columns of the source where they part to the same
-/// columns of the source where they meet. Each finds at most one row, so one may use more columns
-/// than the other.
+/// Returns true if two paths carry the same start columns to the same end columns.
 fn find_same_rows(left: &[&Edge], right: &[&Edge]) -> bool {
     match (carried(left), carried(right)) {
         (Some(left), Some(right)) => left.is_subset(&right) || right.is_subset(&left),
@@ -383,8 +359,7 @@ fn find_same_rows(left: &[&Edge], right: &[&Edge]) -> bool {
     }
 }
 
-/// Traces the columns of the last join back to the start of the path, as (start column, end
-/// column); `None` if one comes from a source in between.
+/// Pairs of start and end columns; `None` if one comes from between.
 fn carried<'e>(path: &[&'e Edge]) -> Option<BTreeSet<(&'e str, &'e str)>> {
     let (last, before) = path.split_last()?;
     if before.len() > FOLLOWED {

@@ -1,4 +1,4 @@
-//! The words that name joins: by alias, by target, or by key column without its ending.
+//! The words that name joins.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,20 +6,18 @@ use super::{Edge, Graph, Lookup, NodeId, Routes};
 use crate::catalog::Catalog;
 use crate::model::resolved::{Join, Source};
 
-/// The endings of key columns that say nothing about the row they refer to.
+/// Endings of key columns that do not describe the row.
 const KEY_ENDINGS: [&str; 14] = [
     "_id", "_key", "_code", "_fk", "_sk", "_uuid", "_guid", "_ref", "_no", "_nr", "Id", "ID",
     "Key", "Code",
 ];
 
-/// Endings of names that run together.
 const SHARED_ENDINGS: [&str; 4] = ["id", "key", "code", "nr"];
 
-/// What key columns begin with in the same way: `id_cliente`.
+/// Beginnings of key columns: `id_cliente`.
 const KEY_BEGINNINGS: [&str; 4] = ["id_", "fk_", "sk_", "cod_"];
 
-/// Returns the role that a key column gives to the row it refers to by the column `far`. In names that run together,
-/// an ending counts if both columns have it: `billtoaddressid` refers to `addressid` as `billtoaddress`.
+/// Returns the role that a key column gives: `billtoaddressid` to `addressid` is `billtoaddress`.
 pub(crate) fn role_of_key<'c>(column: &'c str, far: &str) -> &'c str {
     let ending = KEY_ENDINGS.iter().find_map(|ending| {
         let at = column.len().checked_sub(ending.len())?;
@@ -51,15 +49,13 @@ pub(crate) fn role_of_key<'c>(column: &'c str, far: &str) -> &'c str {
     begun.unwrap_or(stem).trim_end_matches('_')
 }
 
-/// A join of a source, as a step of a path.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub(crate) edge: Edge,
-    /// The word that names this join and no other one of its source.
+    /// Names this join and no other one of its source.
     pub(crate) word: String,
 }
 
-/// Returns the look-ups of a source with the words that name them.
 pub(crate) fn steps(catalog: &Catalog, source: usize) -> Vec<Step> {
     let graph = &catalog.graph;
     let edges: Vec<Edge> = lookups(catalog, source);
@@ -88,7 +84,6 @@ pub(crate) fn steps(catalog: &Catalog, source: usize) -> Vec<Step> {
     steps
 }
 
-/// Returns how a query names the row that a join of a source finds, if the name of the target does not say it.
 pub(crate) fn join_name(catalog: &Catalog, source: &Source, join: &Join) -> Option<String> {
     let graph = &catalog.graph;
     let own = graph.node_id(&source.name)?;
@@ -98,7 +93,6 @@ pub(crate) fn join_name(catalog: &Catalog, source: &Source, join: &Join) -> Opti
     (step.word != graph.name(target)).then(|| format!("{}.{}", source.name, step.word))
 }
 
-/// The joins of a source that find at most one row: those of the graph, and those to itself.
 fn lookups(catalog: &Catalog, source: usize) -> Vec<Edge> {
     let graph = &catalog.graph;
     let mut edges: Vec<Edge> = graph
@@ -125,7 +119,7 @@ fn lookups(catalog: &Catalog, source: usize) -> Vec<Edge> {
     edges
 }
 
-/// Returns the role that the key column of a join gives; `None` for a join on several columns.
+/// `None` for a join on several columns.
 fn key_role(edge: &Edge) -> Option<&str> {
     match edge.pairs.as_slice() {
         [(column, far)] => Some(role_of_key(column, far)),
@@ -133,14 +127,12 @@ fn key_role(edge: &Edge) -> Option<&str> {
     }
 }
 
-/// The most paths that are spelled.
 const MOST_SPELLED: usize = 8;
 
-/// The most beginnings of paths that are tried: a dense graph has more paths than anyone would read.
+/// A dense graph has too many paths.
 const MOST_TRIED: usize = 5_000;
 
-/// Spells the paths from `home` to a source that have at most `longest` joins, as names for queries. Each
-/// begins as late as the rows that it means are clear.
+/// Spells paths for queries, each from the last unambiguous place.
 pub(crate) fn spellings(
     catalog: &Catalog,
     graph: &Graph,
@@ -173,7 +165,6 @@ pub(crate) fn spellings(
             continue;
         }
         let all = steps(catalog, last);
-        // A join that also has an alias is spelled by the alias.
         let has_alias = |one: &Step| {
             !graph.is_alias(one.edge.to)
                 && all.iter().any(|other| {
@@ -197,7 +188,7 @@ pub(crate) fn spellings(
     found
 }
 
-/// Spells one path from `home` as a name for queries; `None` if a join on it has no word of its own.
+/// `None` if a join on the path has no word of its own.
 pub(crate) fn path_name(
     catalog: &Catalog,
     graph: &Graph,

@@ -1,9 +1,8 @@
-//! Roles that a query spells as a path of joins: `orders.billing_address.city` is the city that an order
-//! reaches through its billing address.
+//! Roles spelled as paths of joins: `orders.billing_address.city`.
 //!
-//! Each step names a join of the source before it: by its alias, by the source it leads to if no other
-//! join leads there, or by the key column without its ending (`billing_address_id` gives
-//! `billing_address`). A path may begin with such a role alone if one kind of row is meant by it.
+//! A step names a join by its alias, by its target if no other join leads there, or by its key
+//! column without the ending (`billing_address_id`). A path can begin with such a role if its
+//! meaning is unique.
 
 use std::sync::OnceLock;
 
@@ -15,15 +14,9 @@ use crate::model::authored::Relationship;
 use crate::model::error::{ErrorKind, QueryError, Renaming};
 use crate::model::resolved::{Counted, Source};
 
-/// The most joins of a path.
 const MOST_STEPS: usize = 16;
 
-/// Returns the graph with a node for each role that one of these dotted names spells; `None` if none
-/// does.
-///
-/// # Errors
-///
-/// A step that no join has, or that leads to many rows.
+/// `None` if the names spell no role. Fails for a step without a join, or to many rows.
 pub(crate) fn with_role_paths<'n>(
     catalog: &Catalog,
     names: impl IntoIterator<Item = Vec<&'n str>>,
@@ -40,7 +33,6 @@ pub(crate) fn with_role_paths<'n>(
 
 pub(super) struct RolePaths<'a> {
     pub(super) catalog: &'a Catalog,
-    /// Copied from the catalog when the first role is added.
     pub(super) graph: Option<Graph>,
 }
 
@@ -49,7 +41,7 @@ impl RolePaths<'_> {
         self.graph.as_ref().unwrap_or(&self.catalog.graph)
     }
 
-    /// Adds the roles of one dotted name, whose last part is a column or a measure.
+    /// The last part of the name is a column or a measure.
     fn add(&mut self, name: &[&str]) -> Result<(), QueryError> {
         let Some(before) = name.len().checked_sub(1).filter(|count| *count > 0) else {
             return Ok(());
@@ -76,8 +68,7 @@ impl RolePaths<'_> {
         Ok(())
     }
 
-    /// Adds the role that a path begins with: a word by which a source tells its joins apart; if the path has more
-    /// steps, also the word of a key column. A word alone is rather a misspelled source.
+    /// The word of a key column needs more steps, because alone it is probably a misspelled source.
     fn root(&mut self, path: &[&str]) -> Result<Option<NodeId>, QueryError> {
         let word = path.first().copied().unwrap_or_default();
         let mut found: Vec<Edge> = Vec::new();
@@ -113,7 +104,7 @@ impl RolePaths<'_> {
         Ok(Some(role))
     }
 
-    /// Adds the next role of a path; `None` if the word is a column of the source.
+    /// `None` if the word is a column of the source.
     fn step(&mut self, from: NodeId, word: &str) -> Result<Option<NodeId>, QueryError> {
         let name = format!("{}.{word}", self.graph().name(from));
         if let Some(known) = self.graph().node_id(&name) {
@@ -146,7 +137,6 @@ impl RolePaths<'_> {
         }
     }
 
-    /// The error for a word that no join of a source has, with what may be meant.
     fn no_step(&self, own: &Source, from: NodeId, word: &str) -> QueryError {
         let graph = &self.catalog.graph;
         let before = self.graph().name(from);
@@ -247,7 +237,6 @@ impl RolePaths<'_> {
 }
 
 impl Graph {
-    /// Adds a node for a role that only one query names.
     fn add_role(&mut self, name: String, source: usize) -> NodeId {
         let id = self.nodes.len();
         self.by_name.insert(name.clone(), id);
@@ -266,7 +255,6 @@ impl Graph {
         id
     }
 
-    /// Adds a look-up to a role, and its way back.
     fn add_lookup(&mut self, forth: Edge, back: Edge) {
         for edge in [forth, back] {
             let (from, relationship): (NodeId, Relationship) = (edge.from, edge.relationship);

@@ -1,4 +1,4 @@
-//! Tests that a search costs what it finds, not the size of the graph.
+//! A search costs what it finds, not the size of the graph.
 
 use super::*;
 use crate::model::resolved::{Join, Origin, Relation};
@@ -35,7 +35,6 @@ fn source(name: &str, joins: Vec<Join>) -> Source {
     }
 }
 
-/// Builds the graph of sources, numbered in the given order.
 fn graph(sources: &[Source]) -> Graph {
     let by_name = sources
         .iter()

@@ -1,28 +1,21 @@
-//! Roles of a source that a query reaches through sources that it names: `city.name via staff` is the city
-//! of the member of staff.
+//! Roles reached through named sources: `city.name via staff`.
 
 use super::role_paths::RolePaths;
 use super::{Crossing, Edge, Graph, Lookup, NodeId, Routes};
 use crate::catalog::Catalog;
 use crate::model::error::{ErrorKind, QueryError};
 
-/// A source and the sources on the way to it, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Via {
     pub(crate) target: NodeId,
     pub(crate) through: Vec<NodeId>,
 }
 
-/// Returns the name of the role of a source that is reached through others.
 pub(crate) fn via_name(target: &str, through: &[String]) -> String {
     format!("{target} via {}", through.join(", "))
 }
 
-/// Returns the graph with a role for each of these ways.
-///
-/// # Errors
-///
-/// No joins lead from one source of a way to the next one, or several that are equally good.
+/// Fails unless exactly one best path leads from each source of a way to the next.
 pub(crate) fn with_via_roles(
     catalog: &Catalog,
     graph: Option<Graph>,
@@ -75,14 +68,13 @@ impl RolePaths<'_> {
 }
 
 impl Graph {
-    /// Marks the roles of a way, of which the last one is the target.
     fn mark_way(&mut self, passed: &[NodeId]) {
         if let Some(target) = passed.last() {
             self.ways.extend(passed.iter().map(|role| (*role, *target)));
         }
     }
 
-    /// Formats a path, such as `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
+    /// Formats `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
     pub(crate) fn spelled(&self, home: NodeId, path: &[Edge]) -> String {
         let step = |edge: &Edge| {
             let on: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
@@ -93,7 +85,6 @@ impl Graph {
     }
 }
 
-/// Finds the joins from one source of a way to the next one.
 fn leg(graph: &Graph, from: NodeId, to: NodeId) -> Result<Vec<Edge>, QueryError> {
     let ambiguous = |one: &[Edge], other: &[Edge]| {
         let message = format!(
@@ -124,7 +115,7 @@ fn leg(graph: &Graph, from: NodeId, to: NodeId) -> Result<Vec<Edge>, QueryError>
     }
 }
 
-/// Returns the sources on one of two paths only, each as a way to tell them apart.
+/// Returns for each path the last source that the other one lacks.
 pub(crate) fn ways_apart(graph: &Graph, one: &[Edge], other: &[Edge]) -> Vec<Vec<String>> {
     let between = |path: &[Edge]| -> Vec<NodeId> {
         let before = path.split_last().map_or(&[][..], |(_, before)| before);

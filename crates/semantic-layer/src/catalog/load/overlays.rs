@@ -1,4 +1,4 @@
-//! Applies overlays to scanned tables, and reports what in them no longer fits the scan.
+//! Applies overlays to scanned tables.
 
 use ktx_diagnostics::{Diagnostic, Location, Position};
 use ktx_sql::Dialect;
@@ -14,7 +14,7 @@ use crate::model::composed::{self, Composed, Element, Misfit};
 use crate::model::error::ErrorKind;
 use crate::model::resolved::Origin;
 
-/// An overlay with its file and its joins, which were settled before any overlay changed the scan.
+/// Joins are settled before any overlay changes the scan.
 struct Applied {
     path: String,
     overlay: Overlay,
@@ -75,7 +75,6 @@ impl Loading {
         }
     }
 
-    /// Applies an overlay to its table.
     fn extend(
         &mut self,
         overlay: Overlay,
@@ -111,7 +110,6 @@ impl Loading {
         Ok(())
     }
 
-    /// Reports what an overlay would leave out but the scan no longer has.
     fn report_gone(&mut self, message: &str, path: &str, element: Element) {
         let location = Location {
             file: path.to_owned(),
@@ -135,8 +133,7 @@ impl Loading {
         }
     }
 
-    /// Removes the tables that an unmatched overlay may mean, because answers would show what it
-    /// hides. Returns false if there are none.
+    /// Without the overlay, answers would show hidden columns.
     fn break_meant(&mut self, name: &str, path: &str, manifest: &ScannedTables) -> bool {
         let tables = self.meant(name, manifest);
         for table in &tables {
@@ -149,8 +146,7 @@ impl Loading {
     }
 }
 
-/// Finds columns that an overlay excludes but that do not exist: a misspelled column would stay
-/// visible.
+/// A misspelled column would stay visible.
 fn nothing_to_leave_out(base: &Composed, overlay: &Overlay) -> Vec<Misfit> {
     let columns = &base.source.columns;
     let is_unknown = |name: &String| {

@@ -1,4 +1,4 @@
-//! Tests that discarding candidates never loses a name.
+//! Discarding candidates never loses a name.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests of positions in files.
+//! Positions in files.
 
 use ktx_sql::Dialect;
 
@@ -93,8 +93,6 @@ fn what_is_not_found_has_the_place_of_the_nearest_thing() {
     check("people", &Part::Grain, "_schema/public.yaml:15:3");
 }
 
-/// Two joins to one source differ in their conditions, regardless of other entries with the same
-/// name.
 #[test]
 fn of_entries_called_the_same_the_one_that_is_meant_is_found() {
     let text = "name: calls

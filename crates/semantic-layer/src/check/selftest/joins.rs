@@ -1,4 +1,4 @@
-//! Tests of keys: the grain of a source, and the claims of its joins.
+//! Tests of keys: grains and joins.
 
 use sqlparser::ast::{BinaryOperator, Expr};
 
@@ -46,8 +46,7 @@ impl Claim<'_> {
         }
     }
 
-    /// Tests that no two rows share their keys. A grain must distinguish rows without keys, too; a
-    /// join never finds them.
+    /// A grain must also distinguish rows without keys; a join never finds them.
     fn unique(self, names: Names<'_>, node: NodeId, keys: &[String]) -> Option<SelfTest> {
         let part =
             sound(own_rows(names, node, keys, Vec::new()).and_then(|plan| OnePart::of(&plan)))?;
@@ -87,7 +86,7 @@ impl Claim<'_> {
     }
 }
 
-/// Returns what compiled. The validator reports the rest.
+/// The validator reports what does not compile.
 fn sound<T>(compiled: Result<Option<T>, QueryError>) -> Option<T> {
     compiled.unwrap_or_default()
 }
@@ -113,8 +112,6 @@ fn missing(names: Names<'_>, node: NodeId, keys: &[String]) -> Result<Expr, Quer
     })
 }
 
-/// Returns the tests of one join: uniqueness of each side with at most one row, and keys of the
-/// side that looks up.
 fn join_tests(
     names: Names<'_>,
     (source, own): (&Source, NodeId),
@@ -147,7 +144,6 @@ fn join_tests(
         let is_grain = names
             .source(node)
             .is_ok_and(|found| same_keys(&found.grain, keys));
-        // The test of the grain is stricter.
         if is_grain && (node == own || scope == Scope::Everything) {
             continue;
         }

@@ -1,26 +1,21 @@
-//! Evaluates the rows that a self-test returned.
+//! Evaluates the rows of a self-test.
 
 use ktx_warehouse::Cell;
 
 use super::{Expectation, SelfTest, SelfTestKind};
 
-/// The largest accepted relative difference of two sums of real numbers.
+/// Maximum relative difference of two real sums.
 const ROUNDING: f64 = 1e-9;
 
-/// The outcome of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The claim holds.
     Passed,
-    /// The claim does not hold, but numbers are still correct.
     Warned(String),
-    /// The claim does not hold: numbers can be wrong.
     Failed(String),
     /// The rows do not answer the test.
     Unclear(String),
 }
 
-/// Evaluates the rows that a test's SQL returned.
 pub fn judge(test: &SelfTest, rows: &[Vec<Cell>]) -> Verdict {
     let [row] = rows else {
         return Verdict::Unclear(format!("{} rows instead of one", rows.len()));
@@ -40,7 +35,6 @@ fn number(cell: &Cell) -> Option<(String, f64)> {
         }
         _ => return None,
     };
-    // A text that is not a number makes the row unreadable, which the caller reports.
     let value = text.trim().parse::<f64>().ok()?;
     Some((text, value))
 }

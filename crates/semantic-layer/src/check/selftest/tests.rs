@@ -1,4 +1,4 @@
-//! Tests of the SQL and the verdicts of self-tests.
+//! SQL and verdicts of self-tests.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::Cell;

@@ -1,4 +1,4 @@
-//! Tests of measures: the sum over groups must equal the total.
+//! Tests of measures: groups must add up to the total.
 
 use sqlparser::ast::{DuplicateTreatment, FunctionArguments};
 
@@ -13,12 +13,9 @@ use crate::names::{Names, bound};
 use crate::plan::{self, PartKind, Planned};
 use crate::sql::sql_text::identifier;
 
-/// Returns the tests of a source's additive measures, one for each node that they can be grouped
-/// by.
 pub(super) fn tests(names: Names<'_>, source: &Source) -> Vec<SelfTest> {
     let mut tests = Vec::new();
     for measure in &source.measures {
-        // The validator reports a measure that does not compile.
         tests.extend(measure_tests(names, source, measure).unwrap_or_default());
     }
     tests
@@ -75,13 +72,12 @@ fn measure_tests(
     Ok(tests)
 }
 
-/// Formats a reference that resolves to exactly these two names.
+/// Formats a reference that cannot have another meaning.
 fn qualified(names: Names<'_>, node: &str, name: &str) -> String {
     let quoted = |name: &str| identifier(names.dialect, name);
     format!("{}.{}", quoted(node), quoted(name))
 }
 
-/// Returns the home of a measure's only atom, if its groups can be summed.
 fn additive_home(planned: &Planned<'_>) -> Option<NodeId> {
     let ([measure], [atom], [part]) = (
         planned.measures.as_slice(),
@@ -108,8 +104,7 @@ fn additive_home(planned: &Planned<'_>) -> Option<NodeId> {
     (is_additive && is_plain).then_some(atom.home)
 }
 
-/// Returns one column of each other node that a home looks up. Any column will do, because the test
-/// is about the joins.
+/// Returns one column per node, because the test is about the joins.
 fn dimensions(names: Names<'_>, home: NodeId) -> Vec<(NodeId, String)> {
     let routes = Routes::new(names.graph, home);
     let mut found = Vec::new();
@@ -133,8 +128,7 @@ fn dimensions(names: Names<'_>, home: NodeId) -> Vec<(NodeId, String)> {
     found
 }
 
-/// Writes the sum of the groups next to the total; `None` if both use one name for different
-/// queries.
+/// `None` if both use one name for different queries.
 fn sql(names: Names<'_>, raw: &OnePart, grouped: OnePart) -> Option<String> {
     let mut total = format!("{}_total", raw.name);
     while raw.sql.contains(&total) || grouped.sql.contains(&total) {

@@ -20,14 +20,11 @@ struct Saying {
     segments: Vec<String>,
 }
 
-/// Refuses duplicate names and equivalent measures. Compares each measure with the first earlier
-/// one with its name, with its text and filter, or with its text.
+/// Compares each measure with earlier ones by name, text and filter.
 pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let mut by_name: BTreeSet<&str> = BTreeSet::new();
-    // By meaning: the first measure, and the first one per filter.
     let mut by_saying: BTreeMap<Saying, (&str, BTreeMap<Option<String>, &str>)> = BTreeMap::new();
     let composed = names.catalog.composed(&source.name);
-    // A context source may say a thing twice, or what a person says, too.
     let is_imported =
         |measure: &&Measure| composed.is_some_and(|own| own.imported.has_measure(&measure.name));
     for measure in source.measures.iter().filter(|one| !is_imported(one)) {
@@ -72,7 +69,7 @@ fn saying(measure: &Measure, expr: String) -> Saying {
     }
 }
 
-/// Normalizes an expression: own columns without their source, no redundant parentheses.
+/// Own columns without source, no redundant parentheses.
 fn spelled(names: Names<'_>, source: &Source, text: &str) -> String {
     let Ok(mut tree) = expression::parse(text, names.dialect) else {
         return squeezed(text);
@@ -104,7 +101,7 @@ impl VisitorMut for Plain<'_> {
         {
             *tree = Expr::Identifier(column.clone());
         }
-        // Declared spelling, in quotes: two columns may differ only in case.
+        // Two columns may differ only in case.
         if let Expr::Identifier(name) = tree
             && let Some((_, column)) = self.own.column(&name.value)
         {

@@ -1,4 +1,4 @@
-//! Checks joins: their columns, their plausibility, and the shape of the whole graph.
+//! Checks joins and the shape of the graph.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,6 @@ use crate::model::resolved::{Join, Source};
 
 const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
 
-/// After this many look-ups, the search for competing paths stops.
 const MOST_COMPARED: usize = 1_000_000;
 
 pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>) {
@@ -53,8 +52,7 @@ pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>
     }
 }
 
-/// Reports a join that both sources declare so that neither may look up the other: no query can use
-/// it.
+/// By its two declarations, neither side may look up the other.
 fn contradictory(source: &Source, target: &Source, join: &Join) -> Option<String> {
     let turned = |back: &Join| {
         let mut one: Vec<(&String, &String)> =
@@ -190,8 +188,7 @@ fn ambiguous_paths(catalog: &Catalog, found: &mut Findings<'_>) {
     }
 }
 
-/// Returns true if an author wrote a join on one of two equally short paths. Scanned joins need no
-/// warning before a query uses them: that query is refused with both paths.
+/// A query over ambiguous scanned joins is refused with both paths.
 fn is_authored(catalog: &Catalog, lookup: &Lookup) -> bool {
     let Lookup::Ambiguous(one, other) = lookup else {
         return true;
@@ -237,7 +234,6 @@ fn components(catalog: &Catalog, touched: &BTreeSet<&str>, found: &mut Findings<
             if let Some(place) = graph.node(node).filter(|place| !place.is_alias) {
                 members.push(place.name.as_str());
             }
-            // A role belongs to the component of its source.
             let kin: &[NodeId] = match graph.node(node) {
                 Some(place) if place.is_alias => std::slice::from_ref(&place.source),
                 Some(place) => graph.roles_of(place.source),

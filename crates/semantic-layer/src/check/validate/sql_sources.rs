@@ -1,4 +1,4 @@
-//! Checks SQL sources: their projection, and the sources that they read without a join to them.
+//! Checks SQL sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::model::part::Part;
 use crate::model::resolved::{Relation, Source};
 use crate::names::Names;
 
-/// Checks that the query parses and projects the grain, if its select list is static.
+/// The select list must be static.
 pub(super) fn projection(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let Relation::Sql(sql) = &source.relation else {
         return;
@@ -60,7 +60,7 @@ pub(super) fn projection(names: Names<'_>, source: &Source, found: &mut Findings
     }
 }
 
-/// Returns the names of the result columns, if the select list names all of them.
+/// `None` unless the select list names all columns.
 fn projected(query: &Query) -> Option<Vec<String>> {
     let mut body = &*query.body;
     loop {
@@ -134,8 +134,7 @@ pub(super) struct Readable {
 }
 
 impl Readable {
-    /// Indexes the tables of a catalog; empty if no source was touched, because only touched
-    /// sources are checked.
+    /// Only touched sources are checked.
     pub(super) fn of(catalog: &Catalog, touched: &BTreeSet<&str>) -> Self {
         let mut by_last: BTreeMap<String, Vec<(Vec<String>, usize)>> = BTreeMap::new();
         if !touched.is_empty() {
@@ -151,7 +150,6 @@ impl Readable {
         Self { by_last }
     }
 
-    /// Returns the sources whose table path is a suffix of a path, or vice versa.
     fn like(&self, read: &[String]) -> impl Iterator<Item = usize> {
         let candidates = read.last().and_then(|last| self.by_last.get(last));
         candidates
@@ -167,7 +165,6 @@ fn are_joined(source: &Source, target: &Source) -> bool {
         || target.joins.iter().any(|join| join.to == source.name)
 }
 
-/// Returns true if a source has a column that looks like the target's key.
 fn shows_key(source: &Source, target: &Source) -> bool {
     let name = target.name.to_lowercase();
     let singular = name.strip_suffix('s').unwrap_or(&name).to_owned();

@@ -1,4 +1,4 @@
-//! Calls are found in SQL texts.
+//! Calls in SQL texts.
 
 use super::{FUNCTION, calls};
 

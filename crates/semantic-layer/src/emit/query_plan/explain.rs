@@ -1,12 +1,11 @@
-//! Explains a plan in words: homes, look-ups, the clause of each filter and why, a drawing of the
-//! joins.
+//! Explains a plan in words, with a drawing of its joins.
 
 use std::fmt::Write as _;
 
 use super::{PartInfo, PlannedJoin};
 use crate::emit::compile::Compiled;
 
-/// Explains a compiled query in human-readable text, ending in a newline.
+/// Explains a compiled query in text that ends in a newline.
 pub fn explain(compiled: &Compiled) -> String {
     let plan = &compiled.plan;
     let mut text = String::new();
@@ -74,7 +73,6 @@ pub fn explain(compiled: &Compiled) -> String {
 }
 
 fn line(text: &mut String, content: &str) {
-    // Writing to a string cannot fail.
     let written = writeln!(text, "{content}");
     debug_assert!(written.is_ok());
 }
@@ -84,7 +82,6 @@ fn picture(text: &mut String, part: &PartInfo) {
     branches(text, part, &part.home, "  ");
 }
 
-/// Draws the look-ups that start at `from`, each with its own branch.
 fn branches(text: &mut String, part: &PartInfo, from: &str, margin: &str) {
     let joins = part.joins.iter().filter(|join| join.from_source == from);
     let joins: Vec<&PlannedJoin> = joins.collect();

@@ -1,5 +1,4 @@
-//! Determines the values that pass a predicate, as far as it compares one expression with
-//! constants.
+//! The values that pass a predicate that compares one expression with constants.
 
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
@@ -25,7 +24,6 @@ pub(super) struct Test {
     pub(super) allowed: Allowed,
 }
 
-/// Returns the tests that every passing row must pass; ignores other predicates.
 pub(super) fn tests(tree: &Expr) -> Vec<Test> {
     let clauses = conjuncts(tree.clone());
     clauses.iter().filter_map(test).collect()
@@ -40,7 +38,6 @@ fn test(clause: &Expr) -> Option<Test> {
                 (Some(value), None) => (right, value),
                 _ => return None,
             };
-            // A comparison with NULL never passes.
             let allowed = match op {
                 _ if value == Constant::Null => return None,
                 BinaryOperator::Eq => Allowed::Only(vec![value]),
@@ -88,7 +85,7 @@ fn constant(tree: &Expr) -> Option<Constant> {
         Value::Null => Some(Constant::Null),
         Value::Boolean(truth) => Some(Constant::Truth(*truth)),
         Value::Number(digits, _) => digits.parse().ok().map(Constant::Number),
-        // Texts have the warehouse's spelling; texts with escapes are ignored.
+        // Texts with escapes are ignored.
         Value::Placeholder(text) => {
             let inner = text.strip_prefix('N').unwrap_or(text);
             let inner = inner.strip_prefix('\'')?.strip_suffix('\'')?;
@@ -99,8 +96,7 @@ fn constant(tree: &Expr) -> Option<Constant> {
 }
 
 impl Constant {
-    /// Returns true if a warehouse may consider two constants equal: texts regardless of case, and
-    /// any constants of different types.
+    /// Some warehouses ignore case and convert types.
     fn may_equal(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(one), Self::Text(other)) => {

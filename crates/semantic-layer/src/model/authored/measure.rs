@@ -1,4 +1,4 @@
-//! Measures in source files: an expression, or one of the forms that look beyond their group.
+//! Measures in source files: an expression, or a form that looks beyond its group.
 
 use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::strict;
 use crate::model::granularity::Granularity;
 
-/// The largest number of units that a window or a comparison looks back.
+/// Units that a window or a comparison can look back.
 pub const FARTHEST: u32 = 1000;
 
 #[derive(Debug, Clone, Serialize)]
@@ -124,7 +124,6 @@ pub struct SemiAdditive {
     pub per: Option<Vec<String>>,
 }
 
-/// The moment that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum At {
@@ -165,7 +164,7 @@ impl<'de> Deserialize<'de> for Measure {
                 f.write_str("struct Measure")
             }
 
-            // Checking here lets the YAML reader add the position of the measure.
+            // Checked here so that the YAML reader adds the position.
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Measure, A::Error> {
                 let written = Written::deserialize(MapAccessDeserializer::new(map))?;
                 Measure::try_from(written).map_err(A::Error::custom)
@@ -229,7 +228,6 @@ impl TryFrom<Written> for Measure {
 }
 
 impl Window {
-    /// Returns the rule that the keys break, if any.
     fn problem(&self) -> Option<String> {
         let Self::Record(record) = self else {
             return None;
@@ -246,7 +244,6 @@ impl Window {
 }
 
 impl Compare {
-    /// Returns the rule that the keys break, if any.
     fn problem(&self) -> Option<String> {
         match (self.unit, self.offset_to_grain, self.offset) {
             (Some(_), None, offset) => too_far("offset", offset.unwrap_or(1)),

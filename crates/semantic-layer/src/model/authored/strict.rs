@@ -1,11 +1,11 @@
-//! Strict parts of the YAML shapes: maps without duplicate keys, lists that may be null.
+//! Maps without duplicate keys, and lists that can be null.
 
 use std::collections::BTreeMap;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// A map that refuses duplicate keys instead of overwriting silently. Sorted by key.
+/// A sorted map that refuses duplicate keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrictMap<V>(pub BTreeMap<String, V>);
 
@@ -53,7 +53,7 @@ impl<V: Serialize> Serialize for StrictMap<V> {
     }
 }
 
-/// Reads a list; `null` is the empty list.
+/// `null` is the empty list.
 pub(crate) fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! Converts bytes to source shapes: encoding, size, YAML errors with positions.
+//! Parses bytes as source files: encoding, size, YAML errors with positions.
 
 use ktx_diagnostics::{LineIndex, Position};
 use ktx_vocabulary::SourceName;
@@ -7,7 +7,7 @@ use super::{Authored, Manifest, Overlay, Standalone, StrictMap};
 use crate::model::error::ErrorKind;
 use crate::model::source_file::SourceFile;
 
-/// The largest file that is parsed, in bytes.
+/// Maximum bytes of a file.
 const LARGEST: usize = 10 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ fn read_text(file: &SourceFile, text: &str) -> Result<Authored, Problem> {
     }
 }
 
-/// Reports a file without exactly one document; the YAML reader has no usable message for it.
+/// The YAML reader has no usable message here.
 fn documents(file: &SourceFile, text: &str) -> Option<Problem> {
     let lines = LineIndex::new(text);
     let problem = |kind, message: &str, offset| Problem {
@@ -85,7 +85,7 @@ enum Documents {
     More(usize),
 }
 
-/// Checks the starts of lines: content lines never start with a document marker.
+/// Content lines never start with a document marker.
 fn documents_in(text: &str) -> Documents {
     let is_mark = |line: &str, mark: &str| {
         let rest = line.strip_prefix(mark);
@@ -122,8 +122,6 @@ fn documents_in(text: &str) -> Documents {
     }
 }
 
-/// Reports the error of a shard: its syntax, else its shape. A shard's tables have names; the shard
-/// has none.
 fn shard_problem(error: &serde_yaml::Error, text: &str) -> Problem {
     let syntax = serde_yaml::from_str::<StrictMap<serde::de::IgnoredAny>>(text).err();
     let problem = match syntax {
@@ -136,8 +134,8 @@ fn shard_problem(error: &serde_yaml::Error, text: &str) -> Problem {
     }
 }
 
-/// Parses a valid file in one pass, choosing the shape by its lines. Returns `None` for everything
-/// unusual; the slow path then reads the keys first and can explain errors.
+/// Parses a valid file in one pass. Returns `None` for everything unusual; the slow path can
+/// explain errors.
 fn at_first_sight(text: &str) -> Option<Authored> {
     let says_whence = text
         .lines()
@@ -147,16 +145,13 @@ fn at_first_sight(text: &str) -> Option<Authored> {
         let is_standalone = source.table.is_some() || source.sql.is_some();
         return is_standalone.then(|| Authored::Standalone(Box::new(source)));
     }
-    // The overlay shape has none of the keys that would make a file a standalone source.
     let overlay: Overlay = serde_yaml::from_str(text).ok()?;
     Some(Authored::Overlay(Box::new(overlay)))
 }
 
-/// Keys of standalone sources that overlays must not have. Using one is an overlay error; all other
-/// unknown keys are plain unknown keys.
+/// Other unknown keys are not overlay errors.
 const NOT_IN_OVERLAYS: [&str; 4] = ["description", "type", "expr", "source_type"];
 
-/// Chooses the kind of a shape error from the reader's message: syntax, shape or overlay rule.
 fn shape_kind(asked: ErrorKind, message: &str) -> ErrorKind {
     let shape = [
         "invalid type",
@@ -205,7 +200,7 @@ fn text(file: &SourceFile) -> Result<&str, Problem> {
     })
 }
 
-/// Converts a YAML error and removes the position from its message.
+/// Removes the position from the message.
 fn from_yaml(error: &serde_yaml::Error, kind: ErrorKind, text: &str) -> Problem {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     let place = error.location();
@@ -226,8 +221,7 @@ const INDICATORS: [char; 15] = [
     '[', ']', '{', '}', '&', '*', '!', '|', '>', '%', '@', '`', '#', ',', '?',
 ];
 
-/// Returns the value of a top-level `name:` line, to list files that do not parse. Ignores values
-/// that cannot be a source name.
+/// Lists files that do not parse; ignores values that cannot be a source name.
 fn recovered_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix("name:"))?;
     let value = value.split(" #").next().unwrap_or(value).trim();

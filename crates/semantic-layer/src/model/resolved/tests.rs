@@ -1,4 +1,4 @@
-//! Tests of type names.
+//! Type names.
 
 use super::column_type;
 use crate::model::authored::ColumnType;

@@ -5,7 +5,7 @@ use crate::model::authored::UNBOUNDED;
 
 const UNITS: Holds = Holds::Choice(&["year", "quarter", "month", "week", "day", "hour", "minute"]);
 
-/// One measure, with exactly one of [`FORMS`].
+/// Exactly one of [`FORMS`].
 pub(crate) const MEASURE: Record = Record {
     name: "measure",
     about: "One measure; exactly one of `expr`, `ratio`, `cumulative` and `compare` says how it comes about.",

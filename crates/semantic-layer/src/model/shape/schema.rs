@@ -1,4 +1,4 @@
-//! The JSON schema of source files, for completion and checks in editors.
+//! The JSON schema of source files, for editors.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,7 @@ use super::measure::{FORMS, MEASURE};
 use super::{Holds, Key, OVERLAY, Presence, Record, STANDALONE};
 use crate::model::authored::FARTHEST;
 
-/// Returns the JSON schema (draft-07) of one source file, standalone or overlay.
-///
-/// A file with `table` or `sql` is checked as a standalone source, any other as an overlay, as in
-/// the loader.
+/// Draft-07. A file with `table` or `sql` is standalone, any other an overlay.
 pub fn source_schema() -> Value {
     let mut definitions = Map::new();
     define(&STANDALONE, &mut definitions);
@@ -68,7 +65,7 @@ fn define(record: &Record, definitions: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the schema of a key's value. An optional key may have an empty value.
+/// An optional key can have an empty value.
 fn property(key: &Key) -> Value {
     let null = match key.presence {
         Presence::Required => None,

@@ -1,4 +1,4 @@
-//! Tests that the table of keys matches the reader and the schema.
+//! The table of keys matches the parser and the schema.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,6 @@ use super::{
 };
 use crate::model::authored;
 
-/// Returns the keys that a reader lists in its error for an unknown one.
 fn keys_of<T: serde::de::DeserializeOwned>() -> Vec<String> {
     let refused = serde_yaml::from_str::<T>("no_such_key: 1")
         .err()

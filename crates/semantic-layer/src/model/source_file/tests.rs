@@ -1,4 +1,4 @@
-//! Tests of file names.
+//! File names.
 
 use super::SourceFile;
 

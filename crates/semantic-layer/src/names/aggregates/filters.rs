@@ -1,5 +1,4 @@
-//! Decides how a row filter is applied to an aggregate: as its `FILTER` clause, or by making its
-//! input NULL on the excluded rows.
+//! How a row filter is applied to an aggregate.
 
 use ktx_sql::Dialect;
 use sqlparser::ast::{Function, FunctionArgumentClause, FunctionArguments};
@@ -9,30 +8,29 @@ use crate::model::error::{ErrorKind, QueryError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// This number of its first arguments: the aggregate ignores rows where they are NULL.
+    /// The aggregate ignores rows where these first arguments are NULL.
     Arguments(usize),
-    /// The `WITHIN GROUP` order expression, which holds the aggregated values.
+    /// The aggregated values are in the `WITHIN GROUP` order.
     Order,
     Clause,
-    /// None: the warehouse has no such clause, and a NULL could become part of the result.
+    /// No such clause exists, and a NULL could become part of the result.
     Nothing,
 }
 
-/// How an aggregate treats a row whose first argument is NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nulls {
     PassedOver,
-    /// It ignores the row if any argument is NULL.
+    /// Ignores the row if any argument is NULL.
     AnyPassedOver,
-    /// It returns the first argument of the row selected by the second one, unless that is NULL.
+    /// Returns the first argument of the row that the second one selects, unless NULL.
     SecondChooses,
-    /// It may return the NULL.
+    /// May return the NULL.
     MayBeAnswered,
-    /// It collects the NULL as a value, or fails on it as a key.
+    /// Collects the NULL as a value, or fails on it as a key.
     Kept,
 }
 
-/// Aggregates by their treatment of NULLs; aggregates that are not listed ignore NULLs.
+/// Aggregates that are not listed ignore NULLs.
 const RULES: [(&str, Nulls); 4] = [
     (
         " corr count count_big count_distinct covar_pop covar_samp regr_avgx regr_avgy regr_count \
@@ -98,8 +96,8 @@ pub(super) fn way(call: &Function, dialect: Dialect) -> Way {
         (Nulls::SecondChooses, _) => Way::Arguments(2),
         (Nulls::MayBeAnswered, Dialect::BigQuery | Dialect::ClickHouse) => Way::Arguments(1),
         (Nulls::Kept, Dialect::ClickHouse) if name.ends_with("_value") => Way::Arguments(1),
-        // DuckDB implements both as macros over text, which take no clause. `json_group_object`
-        // ignores rows without a name; `json_group_array` does not.
+        // In DuckDB both are text macros, which take no clause. `json_group_object` ignores rows
+        // without a name; `json_group_array` does not.
         (Nulls::Kept, Dialect::DuckDb) if name == "json_group_object" => Way::Arguments(1),
         (Nulls::Kept, Dialect::DuckDb) if name == "json_group_array" => Way::Nothing,
         // Snowflake arrays and objects omit NULLs.
@@ -109,7 +107,7 @@ pub(super) fn way(call: &Function, dialect: Dialect) -> Way {
     }
 }
 
-/// Returns true if a call takes a limited number of values, which may include a NULL.
+/// A limited number of values can include a NULL.
 fn has_limit(call: &Function) -> bool {
     let is_limit =
         |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::Limit(_));

@@ -1,4 +1,4 @@
-//! The JSON shape of a query, read key by key, so that errors name the key and the expected value.
+//! The JSON shape of a query, parsed by key for precise errors.
 
 use serde_json::{Map, Value, json};
 
@@ -24,8 +24,7 @@ const KEYS: [&str; 13] = [
     "others",
 ];
 
-/// Reads a query. Refuses unknown keys before it reads the values, and suggests the nearest known
-/// keys.
+/// Refuses unknown keys first, and suggests the nearest known ones.
 pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
     let Some(object) = value.as_object() else {
         return Err(invalid("the query must be a JSON object"));
@@ -64,7 +63,6 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
     })
 }
 
-/// Returns the JSON form, without what is absent.
 pub(super) fn write(query: &Query) -> Value {
     let mut object = Map::new();
     let mut put = |key: &str, items: Vec<Value>| {
@@ -126,7 +124,6 @@ pub(super) fn write(query: &Query) -> Value {
     Value::Object(object)
 }
 
-/// Writes an item as a text if it has one key only.
 fn item((key, text): (&str, &String), other: Option<(&str, &String)>, via: &[String]) -> Value {
     if other.is_none() && via.is_empty() {
         return json!(text);
@@ -139,24 +136,19 @@ fn item((key, text): (&str, &String), other: Option<(&str, &String)>, via: &[Str
     Value::Object(object)
 }
 
-/// The key for the sources on the way.
 const VIA: &str = "via";
 
-/// The word for [`Across::CountEach`].
 const COUNT_EACH: &str = "count_each";
 
-/// The word for [`Across::Allocate`].
 const ALLOCATE: &str = "allocate";
 
 #[derive(Clone, Copy)]
 struct Items {
     key: &'static str,
-    /// The required key of each object, and the optional one.
     keys: [&'static str; 2],
     via: Way,
 }
 
-/// Whether an item can name the sources on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Allowed,
@@ -284,7 +276,6 @@ fn order(item: &Item<'_>) -> Result<OrderRequest, QueryError> {
     }
 }
 
-/// Returns the list of a key; empty if the key is absent.
 fn list<'v>(query: &'v Map<String, Value>, key: &str) -> Result<&'v [Value], QueryError> {
     match query.get(key) {
         None => Ok(&[]),

@@ -1,4 +1,4 @@
-//! Resolves names in the expressions of a query and of a source's measures.
+//! Resolves names in the expressions of queries and measures.
 
 use sqlparser::ast::{Expr, Function};
 
@@ -12,7 +12,7 @@ use crate::sql::expression::whole;
 
 pub(super) struct InQuery<'e, 'a> {
     pub(super) evaluator: &'e mut Evaluator<'a>,
-    /// The measure being evaluated: its own name has another meaning within it.
+    /// Its own name has another meaning within it.
     pub(super) own: Option<usize>,
 }
 
@@ -43,7 +43,6 @@ impl Meaning for InQuery<'_, '_> {
     }
 }
 
-/// The error for an aggregate over a measure, which already is an aggregate.
 fn measure_in_aggregate(names: Names<'_>, parts: &[&str], error: QueryError) -> QueryError {
     let is_measure = error.kind == ErrorKind::UnknownColumn
         && names.measure(parts).is_ok_and(|found| found.is_some());
@@ -78,7 +77,7 @@ impl Meaning for InSource<'_, '_> {
                 node: self.at.node,
                 measure,
             }),
-            // A bare name may mean a column here and name a measure elsewhere.
+            // A bare name can mean a column here and a measure elsewhere.
             None if parts.len() == 1 && names.is_column(parts) => None,
             None => names.measure(parts)?,
         };

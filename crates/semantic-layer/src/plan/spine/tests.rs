@@ -1,4 +1,4 @@
-//! Tests of bounds and the periods between them.
+//! Bounds and the periods between them.
 
 use ktx_sql::Dialect;
 
@@ -83,7 +83,6 @@ fn periods_are_counted_in_every_unit() {
     }
 }
 
-/// The day after a date may be in the next period; a time after midnight is in the same one.
 #[test]
 fn after_a_date_is_the_next_day_where_there_are_only_dates() {
     let filter = "at > '2024-01-31' and at < '2024-03-01'";

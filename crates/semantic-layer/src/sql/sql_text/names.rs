@@ -2,7 +2,7 @@
 
 use ktx_sql::Dialect;
 
-/// Words that any warehouse reserves: the union, because an unneeded quote is harmless.
+/// The union of all warehouses: an unneeded quote is harmless.
 const RESERVED: &str = " access account add after aggregate all alter analyse analyze and anti any array as asc asof \
 asymmetric at authorization backup before begin between bigint binary blob both break browse bulk by call cascade \
 case cast change char character check checkpoint close cluster clustered coalesce collate collation column commit \
@@ -36,7 +36,7 @@ stats_auto_recalc stats_persistent stats_sample_pages do_domain_ids ignore_domai
 master_ssl_verify_server_cert master_demote_to_replica master_demote_to_slave master_bind master_heartbeat_period \
 summarize pivot_longer pivot_wider lambda unpack positional nothing raise autoincrement ";
 
-/// Returns true if `name` needs no quotes: lower-case snake case, reserved nowhere.
+/// Lower-case snake case, not reserved.
 fn is_plain(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes
@@ -54,9 +54,7 @@ pub fn identifier(dialect: Dialect, name: &str) -> String {
     }
 }
 
-/// Writes a column or table part in the warehouse's case.
-///
-/// Snowflake folds unquoted names to upper case, so a single-case name means the folded one there.
+/// Snowflake folds unquoted names to upper case, so a single-case name is folded there.
 pub fn column_name(dialect: Dialect, name: &str) -> String {
     if dialect == Dialect::Snowflake {
         let lower = name.to_lowercase();
@@ -79,15 +77,13 @@ fn is_word(name: &str) -> bool {
             .is_some_and(|first| !first.is_ascii_digit())
 }
 
-/// Splits a dotted table name into its non-empty parts; quoted parts may contain dots.
 pub(crate) fn table_parts(text: &str) -> Vec<String> {
     let mut parts = all_parts(text);
     parts.retain(|part| !part.is_empty());
     parts
 }
 
-/// Returns true if a table's name has an empty part with a meaning in the warehouse: `mydb..orders`
-/// is a table of the default schema in SQL Server and Snowflake.
+/// `mydb..orders` is a table of the default schema in SQL Server and Snowflake.
 pub(crate) fn has_gap(dialect: Dialect, text: &str) -> bool {
     let parts = all_parts(text);
     let is_empty = |part: Option<&String>| part.is_none_or(String::is_empty);
@@ -138,7 +134,7 @@ pub fn table_name(dialect: Dialect, text: &str) -> String {
     let parts = all_parts(text);
     let whole: Vec<String> = parts
         .iter()
-        // BigQuery reads `a`.`b` as one path; a part may itself be a quoted path.
+        // BigQuery reads `a`.`b` as one path; a part can be a quoted path.
         .flat_map(|part| match dialect {
             Dialect::BigQuery => part.split('.').map(str::to_owned).collect(),
             _ => vec![part.clone()],

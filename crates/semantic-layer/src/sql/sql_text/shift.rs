@@ -1,5 +1,4 @@
-//! Shifts the starts of periods by whole units. If a month is too short for the day, the result is
-//! its last day, on every warehouse.
+//! Shifts period starts by whole units, to the last day of a month that is too short.
 
 use ktx_sql::Dialect;
 
@@ -31,7 +30,6 @@ impl Base {
     }
 }
 
-/// Returns the base unit of a unit, and the factor.
 const fn base(unit: Granularity) -> (Base, i64) {
     match unit {
         Granularity::Year => (Base::Month, 12),
@@ -44,7 +42,6 @@ const fn base(unit: Granularity) -> (Base, i64) {
     }
 }
 
-/// Writes the start of the period `by` units after the one in `x`, whose periods are `grain`s.
 pub(crate) fn moved(
     dialect: Dialect,
     x: &str,
@@ -94,7 +91,7 @@ pub(crate) fn moved(
     }
 }
 
-/// SQLite overflows the end of short months, and its times are texts.
+/// SQLite overflows short months, and its times are texts.
 fn sqlite(x: &str, by: By<'_>, (base, factor): (Base, i64), grain: Granularity) -> String {
     let modifier = |more: i64| match by {
         By::Fixed(count) => format!("'{} {}s'", count * factor + more, base.name()),
@@ -114,7 +111,7 @@ fn sqlite(x: &str, by: By<'_>, (base, factor): (Base, i64), grain: Granularity) 
     let date = if grain <= Granularity::Month {
         format!("DATE({x}, {})", modifier(0))
     } else {
-        // The first date is too late if it overflowed the month whose end is the second.
+        // The first date is too late if it overflowed the month.
         format!(
             "MIN(DATE({x}, {}), DATE({x}, 'start of month', {}, '-1 day'))",
             modifier(0),
@@ -128,7 +125,6 @@ fn sqlite(x: &str, by: By<'_>, (base, factor): (Base, i64), grain: Granularity) 
     }
 }
 
-/// Writes a constant period start, such as `2024-01-01`.
 pub(crate) fn instant(dialect: Dialect, text: &str, grain: Granularity) -> String {
     let is_day = grain <= Granularity::Day;
     let quoted = literal(dialect, text);
@@ -145,8 +141,7 @@ pub(crate) fn instant(dialect: Dialect, text: &str, grain: Granularity) -> Strin
     format!("CAST({quoted} AS {kind})")
 }
 
-/// Converts a period of the spine to the type of the dimension: dates for days and longer units,
-/// because shifting dates yields timestamps.
+/// Shifting dates yields timestamps.
 pub(crate) fn as_period(dialect: Dialect, x: &str, grain: Granularity) -> String {
     let makes_timestamps = matches!(
         dialect,
@@ -159,8 +154,7 @@ pub(crate) fn as_period(dialect: Dialect, x: &str, grain: Granularity) -> String
     }
 }
 
-/// Converts a truncated time to a type that can be shifted: BigQuery has separate functions for
-/// each type.
+/// BigQuery has separate functions for each type.
 pub(crate) fn movable(dialect: Dialect, x: &str, grain: Granularity) -> String {
     match dialect {
         Dialect::BigQuery if grain <= Granularity::Day => format!("CAST({x} AS DATE)"),
@@ -169,7 +163,6 @@ pub(crate) fn movable(dialect: Dialect, x: &str, grain: Granularity) -> String {
     }
 }
 
-/// Returns the type of a shiftable period, to truncate it again.
 pub(crate) const fn movable_type(dialect: Dialect, grain: Granularity) -> Option<&'static str> {
     match (dialect, grain) {
         (Dialect::BigQuery, Granularity::Hour | Granularity::Minute) => Some("DATETIME"),

@@ -1,4 +1,4 @@
-//! Tests of SQL spellings.
+//! SQL spellings.
 
 use ktx_sql::Dialect;
 
@@ -63,9 +63,8 @@ fn literals_cannot_be_left() {
     }
 }
 
-/// Found by the oracle: `PostgreSQL` truncates a date to a time in the session's zone. Where clocks
-/// go forward at midnight, the day started at 01:00, which is not a period of the spine or of a
-/// shift.
+/// Where clocks go forward at midnight, `PostgreSQL` started the day at 01:00 in the session's
+/// zone, which is not a period of the spine.
 #[test]
 fn postgres_cuts_to_dates_unless_the_time_of_day_counts() {
     for (unit, expected) in [
@@ -102,7 +101,6 @@ fn weeks_start_on_monday_everywhere() {
     }
 }
 
-/// Fractions of a second never move a time into the next unit.
 #[test]
 fn sqlite_keeps_the_last_instant_of_a_unit() {
     let database = rusqlite::Connection::open_in_memory().unwrap();

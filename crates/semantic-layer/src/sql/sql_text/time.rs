@@ -1,11 +1,9 @@
-//! Truncates times to calendar units; weeks start on Monday in every dialect.
+//! Truncates times to calendar units; weeks start on Monday.
 
 use ktx_sql::Dialect;
 
 use crate::model::granularity::Granularity;
 
-/// Writes the SQL that truncates `x` to the start of its unit. `native_type` is the warehouse's
-/// type name of the column, if scanned.
 pub(crate) fn truncate(
     dialect: Dialect,
     x: &str,
@@ -21,8 +19,8 @@ pub(crate) fn truncate(
         Dialect::Snowflake if unit == Granularity::Week => {
             format!("DATEADD(day, 1 - DAYOFWEEKISO({x}), DATE_TRUNC('day', {x}))")
         }
-        // PostgreSQL truncates a date to a time in the session's zone, where not every day starts
-        // at midnight.
+        // PostgreSQL truncates a date in the session's zone, where not every day starts at
+        // midnight.
         Dialect::Postgres if unit <= Granularity::Day => {
             format!("CAST(DATE_TRUNC('{}', {x}) AS DATE)", unit.name())
         }
@@ -35,8 +33,7 @@ pub(crate) fn truncate(
     }
 }
 
-/// Any modifier of a SQLite date function rounds to milliseconds, which moves the end of a day to
-/// the next one. The date is extracted first.
+/// SQLite date modifiers round to milliseconds, which moves the end of a day to the next one.
 fn sqlite(x: &str, unit: Granularity) -> String {
     match unit {
         Granularity::Year => format!("STRFTIME('%Y-01-01', {x})"),
@@ -90,8 +87,7 @@ fn sql_server(x: &str, unit: Granularity) -> String {
     }
 }
 
-/// Built from parts, because `toStartOfYear` and similar functions wrap around outside 1970 to
-/// 2149.
+/// `toStartOfYear` and similar functions wrap around outside 1970 to 2149.
 fn clickhouse(x: &str, unit: Granularity) -> String {
     match unit {
         Granularity::Year => format!("makeDate32(toYear({x}), 1, 1)"),
@@ -104,8 +100,7 @@ fn clickhouse(x: &str, unit: Granularity) -> String {
     }
 }
 
-/// `toStartOfHour` and similar functions accept no dates, and return 32 bits, which cover 1970 to
-/// 2106.
+/// `toStartOfHour` and similar functions accept no dates, and cover 1970 to 2106.
 fn clickhouse_time(x: &str, seconds: impl Fn(&str) -> String) -> String {
     let x = format!("toDateTime64({x}, 6)");
     format!(
@@ -124,7 +119,6 @@ fn bigquery(x: &str, unit: Granularity, native_type: Option<&str>) -> String {
         (Some("DATE"), _) => "DATE_TRUNC",
         (Some("DATETIME"), _) => "DATETIME_TRUNC",
         (Some("TIMESTAMP"), _) | (_, Granularity::Hour | Granularity::Minute) => "TIMESTAMP_TRUNC",
-        // Accepts dates, datetimes and timestamps.
         _ => "DATE_TRUNC",
     };
     format!("{function}({x}, {name})")

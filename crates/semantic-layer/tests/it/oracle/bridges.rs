@@ -1,5 +1,5 @@
-//! Questions across a table of pairs, about measures for each row of another table, and beside a number over all
-//! rows, on random rows of one small model: things, groups, pairs of both, and facts about things.
+//! Questions across a table of pairs, per row of another table, and with numbers over all rows, on
+//! one small model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ const FACTS: usize = 3;
 
 const QUESTIONS: usize = 12;
 
-/// One row of an answer: dimensions, then values.
+/// Dimensions, then values.
 type Answer = Vec<(Vec<Option<&'static str>>, Vec<Option<f64>>)>;
 
 fn key(column: usize, target: usize) -> Key {
@@ -127,7 +127,7 @@ enum Across {
 
 #[derive(Debug, Clone, Copy)]
 enum Question {
-    /// Things by their groups, and by their own text; only those with a text, and only in groups with a text.
+    /// By groups and by own text; can be limited to those with a text.
     Bridge {
         across: Across,
         by_groups: bool,
@@ -135,9 +135,9 @@ enum Question {
         of_things: bool,
         of_groups: bool,
     },
-    /// The average of the totals of things, of those with at least this number of facts.
+    /// The average total of things with at least this number of facts.
     Sets(i64),
-    /// Facts above the average of all facts, by the text of their things.
+    /// Facts above the average, by the text of their things.
     Above,
 }
 
@@ -212,7 +212,7 @@ fn counted(count: usize) -> f64 {
     real(i64::try_from(count).expect("a small number"))
 }
 
-/// The groups of a thing by their text, each with the part of the thing that belongs to it.
+/// By their text, with the part of the thing in each.
 fn groups_of(world: &World, thing: &Row, of_groups: bool) -> BTreeMap<Option<&'static str>, f64> {
     let mut groups = BTreeMap::new();
     let pairs = world.tables[PAIRS].rows.iter();
@@ -234,7 +234,6 @@ fn groups_of(world: &World, thing: &Row, of_groups: bool) -> BTreeMap<Option<&'s
     groups
 }
 
-/// The facts about a thing.
 fn facts_of<'w>(world: &'w World, thing: &Row) -> Vec<&'w Row> {
     let all = world.tables[FACTS].rows.iter();
     all.filter(|fact| is_cell(fact, 1, thing.cells[0]))
@@ -379,7 +378,7 @@ fn comparable(rows: &Rows) -> Vec<Vec<String>> {
     rows
 }
 
-/// Compares answers on an engine; returns how many.
+/// Returns the number of answers.
 pub(super) fn check(cases: usize, engine: &mut dyn Engine) -> usize {
     let mut checked = 0;
     for seed in super::seeds(cases.div_ceil(QUESTIONS) * super::QUESTIONS) {
@@ -410,7 +409,6 @@ pub(super) fn check(cases: usize, engine: &mut dyn Engine) -> usize {
     checked
 }
 
-/// Bridges with and without weights, sets, and numbers over all rows.
 #[test]
 fn answers_across_pairs_agree_with_brute_force() {
     let cases = super::cases() / 4;

@@ -12,13 +12,13 @@ use super::question::{Asked, Beside, Dimension, Question, RowBeside, formula};
 use super::world::{Cell, Row, World};
 
 pub(super) enum Expected {
-    /// Rows: dimensions, then the requested values.
+    /// Dimensions, then values.
     Rows(Vec<Vec<Value>>),
-    /// No answer: the acceptable kinds of refusal.
+    /// The acceptable kinds.
     Refusal(BTreeSet<&'static str>),
 }
 
-/// The kinds of refusal for columns that cannot be looked up.
+/// For columns that cannot be looked up.
 const LOOKUPS: [&str; 8] = [
     "fanout",
     "asymmetric_dimensions",
@@ -43,19 +43,17 @@ enum Member {
 
 type Tuple = Vec<Member>;
 
-/// One row of a home: its group, and the filters that it passes.
 struct Placed<'w> {
     tuple: Tuple,
     row: &'w Row,
-    /// The moment on the time axis.
     at: Option<At>,
-    /// True if it passes all filters except those on the time axis.
+    /// All filters except those on the time axis.
     passes_rows: bool,
-    /// True if it passes those on the time axis.
+    /// The filters on the time axis.
     passes_time: bool,
 }
 
-/// The time dimension of windows: its position, its node, its unit.
+/// Position, node and unit of the time dimension.
 type Axis = (usize, usize, Unit);
 
 struct Asking<'w> {
@@ -66,7 +64,7 @@ struct Asking<'w> {
     homes: BTreeMap<usize, Vec<Placed<'w>>>,
 }
 
-/// Places the rows of a home; `None` if a look-up is impossible.
+/// `None` if a look-up is impossible.
 fn placed<'w>(
     world: &'w World,
     question: &Question,
@@ -137,7 +135,6 @@ fn placed<'w>(
     Some(placed.collect())
 }
 
-/// Finds the time axis of a question that needs one; adds the kinds of refusal otherwise.
 fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axis> {
     let frames: Vec<Frame> = question
         .measures()
@@ -180,7 +177,7 @@ fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axi
     Some((at, node, unit))
 }
 
-/// Returns all periods between the bounds that the filters set on a node's time.
+/// All periods between the bounds of the filters.
 fn spine(question: &Question, node: usize, unit: Unit) -> Option<Vec<Start>> {
     let mut from: Option<i64> = None;
     let mut to: Option<i64> = None;
@@ -313,7 +310,6 @@ impl<'w> Asking<'w> {
         formula(measure).value(&|frame| self.seen(table, tuple, frame))
     }
 
-    /// Returns the rows that a table's measures use; a segment may exclude some.
     fn seen(&self, table: usize, tuple: &Tuple, frame: Option<Frame>) -> Vec<&'w Row> {
         let mut rows = self.rows(table, tuple, frame);
         if self.question.segments.contains(&table) {
@@ -322,7 +318,6 @@ impl<'w> Asking<'w> {
         rows
     }
 
-    /// Sums a table's rows, each as its number times that of a node.
     fn product(&self, table: usize, node: usize, tuple: &Tuple) -> Option<f64> {
         let path = path(self.world, table, node)?;
         let rows = self.seen(table, tuple, None);
@@ -333,8 +328,7 @@ impl<'w> Asking<'w> {
         (!products.is_empty()).then(|| products.iter().sum())
     }
 
-    /// Returns the value of one column in one group; between different tables a missing side counts
-    /// as 0.
+    /// Between tables, a missing side counts as 0.
     fn value(&self, asked: Asked, tuple: &Tuple, all: &BTreeSet<Tuple>) -> Option<f64> {
         match asked {
             Asked::Measure(table, measure) => self.measure(table, measure, tuple),
@@ -398,7 +392,7 @@ impl<'w> Asking<'w> {
         }
     }
 
-    /// Returns the group with the latest time before that of a group, the other dimensions being equal.
+    /// The group with the latest earlier time and the same other dimensions.
     fn row_before<'t>(&self, tuple: &Tuple, all: &'t BTreeSet<Tuple>) -> Option<&'t Tuple> {
         let mut dimensions = self.question.dimensions.iter();
         let along = dimensions.position(|one| matches!(one, Dimension::Time(..)))?;
@@ -414,7 +408,7 @@ impl<'w> Asking<'w> {
         earlier.max().map(|(_, other)| other)
     }
 
-    /// Returns the totals of the groups that a group is compared with, itself among them.
+    /// Includes the group itself.
     fn beside(
         &self,
         table: usize,
@@ -447,7 +441,7 @@ fn in_period(tuple: &Tuple, axis: usize, period: Start) -> Tuple {
     tuple
 }
 
-/// Returns true if a row belongs to a group by a frame: the other dimensions are equal.
+/// The other dimensions must be equal.
 fn in_frame(frame: Frame, (axis, _, unit): Axis, row: &Placed<'_>, group: &Tuple) -> bool {
     let (Some(at), Member::Start(wanted)) = (row.at, group[axis]) else {
         return false;
@@ -550,7 +544,7 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
     Expected::Rows(rows)
 }
 
-/// Adds the totals over the last dimensions, each with the number of these dimensions.
+/// Each with its number of dimensions.
 fn add_totals(world: &World, question: &Question, rows: &mut Vec<Vec<Value>>) {
     for row in &mut *rows {
         row.push(json!(0));

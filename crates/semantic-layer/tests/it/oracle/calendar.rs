@@ -47,15 +47,15 @@ impl Unit {
     }
 }
 
-/// A moment: the day since 1970, and the minute if the time of day is written out. A date sorts
-/// before every time of the same day, as their texts do.
+/// Day since 1970, and minute if written. A date sorts before the times of its day, as their texts
+/// do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct At {
     pub(super) day: i64,
     pub(super) minute: Option<i64>,
 }
 
-/// The start of a period: day and minute.
+/// Day and minute.
 pub(super) type Start = (i64, i64);
 
 fn is_leap(year: i64) -> bool {
@@ -71,7 +71,7 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Returns year, month and day of a day since 1970, by counting.
+/// Year, month and day, by counting.
 pub(super) fn date(day: i64) -> (i64, i64, i64) {
     let (mut year, mut left) = (1970, day);
     loop {
@@ -98,13 +98,12 @@ pub(super) fn day(year: i64, month: i64, day: i64) -> i64 {
     years + months + day - 1
 }
 
-/// Formats `2024-02-29`.
 pub(super) fn text(at: i64) -> String {
     let (year, month, day) = date(at);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Returns the start of the period of a moment. 1970-01-01 was a Thursday.
+/// 1970-01-01 was a Thursday.
 pub(super) fn start(at: At, unit: Unit) -> Start {
     let (year, month, _) = date(at.day);
     match unit {
@@ -127,7 +126,7 @@ pub(super) fn spelled((at, minute): Start, unit: Unit) -> String {
     }
 }
 
-/// Shifts back by `count` units, to the last day of a month that is too short.
+/// The result is the last day of a month that is too short.
 pub(super) fn earlier((at, minute): Start, count: i64, unit: Unit) -> Start {
     let months = match unit {
         Unit::Year => 12 * count,

@@ -1,4 +1,4 @@
-//! The engines that run the compiled SQL, and the canonical spelling for comparing answers.
+//! The engines that run the compiled SQL, and the spelling for comparison.
 
 use std::cmp::Ordering;
 
@@ -10,12 +10,12 @@ use super::question::{Dimension, Question};
 use super::world::{self, Cell, NumberKind, Table, TimeKind, World};
 use crate::sqlite;
 
-/// Rows as texts of the engine.
+/// Texts of the engine.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
 
 pub(super) trait Engine {
     fn dialect(&self) -> Dialect;
-    /// Creates the tables of a world and removes all others.
+    /// Replaces all tables.
     fn load(&mut self, world: &World);
     fn run(&mut self, sql: &str) -> Result<Rows, String>;
 }
@@ -47,7 +47,7 @@ pub(super) fn texts(row: &[Value]) -> Vec<Option<String>> {
     row.iter().map(text).collect()
 }
 
-/// Normalizes a row for comparison: six digits, midnights as dates, flags as booleans.
+/// Six digits, midnights as dates, flags as booleans.
 pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String> {
     let cell = |(at, text): (usize, &Option<String>)| {
         let Some(text) = text else {
@@ -74,9 +74,9 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// For a measure: after all values, ascending and descending.
+    /// Measures: after all values in both directions.
     Last,
-    /// For a dimension: anywhere.
+    /// Dimensions: anywhere.
     Anywhere,
 }
 
@@ -90,8 +90,7 @@ impl Nulls {
     }
 }
 
-/// Returns true if `rows` are the requested number of rows from `all`, in order, and no omitted row
-/// belongs before one of them. Equal rows may be in any order.
+/// True if `rows` are the first of `all`, in order. Equal rows can be in any order.
 pub(super) fn is_top(
     all: &[Vec<String>],
     rows: &[Vec<String>],
@@ -176,7 +175,7 @@ fn rows_at_the_top_are_told_from_others() {
     assert!(!top(&["3.0"], true, 2));
 }
 
-/// Strips redundant parts of a time: the session's offset, zero fractions, and midnight.
+/// Removes the session's offset, zero fractions, and midnight.
 fn moment(text: &str) -> &str {
     let text = match text.split_at_checked(19) {
         Some((whole, "")) => whole,

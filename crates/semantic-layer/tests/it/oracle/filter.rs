@@ -14,16 +14,14 @@ pub(super) enum Comparison {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
-    /// The node's text equals the given one.
     Text(usize, &'static str),
     Above(usize, i64),
     Time(usize, Comparison, i64),
-    /// The node's time is at or after a day, or its text is `a`.
+    /// At or after a day, or the text is `a`.
     TimeOrText(usize, i64),
-    /// The first node has no text, or the number of the second is above the given one. Both are
-    /// NULL for unreached nodes.
+    /// No text at the first node, or the second's number is larger. NULL for unreached nodes.
     NoTextOr(usize, usize, i64),
-    /// The node has a row without a text, according to a computed column.
+    /// A row without a text, by a computed column.
     Lacks(usize),
     NotText(usize, &'static str),
     Flag(usize, bool),

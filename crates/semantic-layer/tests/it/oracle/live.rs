@@ -1,4 +1,4 @@
-//! The same worlds and questions on the test servers.
+//! The oracle on the test servers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -13,7 +13,7 @@ use tokio_postgres::SimpleQueryMessage;
 use super::engine::{Engine, Rows, Types, statements, texts};
 use super::world::{Table, TimeKind, World};
 
-/// Each server gets one of this number of SQLite's questions.
+/// A server gets one of this number of questions.
 const SHARE: usize = 10;
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -86,7 +86,7 @@ impl Engine for Postgres {
 
     fn load(&mut self, world: &World) {
         let made = statements(world, self.dialect(), &Self::TYPES).join("; ");
-        // Times without a zone do not change in a session whose clocks go forward at midnight.
+        // In a session whose clocks go forward at midnight, only times with a zone change.
         let is_zoned = |table: &Table| table.time == TimeKind::Zoned;
         let zone = if world.tables.iter().any(is_zoned) {
             "UTC"
@@ -196,7 +196,7 @@ impl Engine for MariaDb {
     }
 }
 
-/// DuckDB in a child process, with a database in memory for each world.
+/// In a child process, with a database in memory per world.
 pub(crate) struct DuckDb {
     child: Child,
     input: ChildStdin,
@@ -251,7 +251,6 @@ impl DuckDb {
 
 impl Drop for DuckDb {
     fn drop(&mut self) {
-        // The script may have ended already.
         self.child.kill().unwrap_or_default();
         self.child.wait().expect("the script can be awaited");
     }
@@ -264,7 +263,6 @@ impl Engine for DuckDb {
 
     fn load(&mut self, world: &World) {
         let mut all = vec!["SET TimeZone = 'UTC'".to_owned()];
-        // As in the connector's sessions.
         if self.is_2_0() {
             all.push(
                 "SET disabled_optimizers = 'common_subplan,compressed_materialization,statistics_propagation'"
@@ -277,7 +275,7 @@ impl Engine for DuckDb {
     }
 
     fn run(&mut self, sql: &str) -> Result<Rows, String> {
-        // The engine formats its values itself, in the order of the query.
+        // The engine formats its own values.
         let sql = format!("SELECT COLUMNS(*)::VARCHAR FROM ({sql})");
         let answer = self.ask(&json!({ "sql": sql }));
         if let Some(error) = answer.get("error") {
@@ -299,19 +297,19 @@ fn compare_with_duckdb(release: ServiceName) {
     super::judge(&result, super::cases() / SHARE);
 }
 
-/// Numbers 1 to 9 of the contract with DuckDB's types and SQL.
+/// Numbers 1 to 9 of the contract on DuckDB.
 #[test]
 fn duckdb_agrees_with_brute_force() {
     compare_with_duckdb(ServiceName::Python);
 }
 
-/// DuckDB 2.0 answers some joins wrong unless three of its optimizers are off, as they are in sessions.
+/// DuckDB 2.0 answers some joins wrong unless three optimizers are off, as in sessions.
 #[test]
 fn the_newest_duckdb_agrees_with_brute_force() {
     compare_with_duckdb(ServiceName::PythonNewest);
 }
 
-/// Numbers 1 to 9 of the contract with PostgreSQL's types and SQL.
+/// Numbers 1 to 9 of the contract on PostgreSQL.
 #[test]
 fn postgres_agrees_with_brute_force() {
     let Service::Available(url) = service(ServiceName::Postgres) else {
@@ -324,7 +322,7 @@ fn postgres_agrees_with_brute_force() {
     super::judge(&result, super::cases() / SHARE);
 }
 
-/// Numbers 1 to 9 of the contract with MariaDB's types and SQL.
+/// Numbers 1 to 9 of the contract on MariaDB.
 #[test]
 fn mariadb_agrees_with_brute_force() {
     let Service::Available(url) = service(ServiceName::MariaDb) else {

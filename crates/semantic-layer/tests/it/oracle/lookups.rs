@@ -1,16 +1,16 @@
-//! Look-ups by brute force: all paths that multiply no rows, and the row at the end of one.
+//! Look-ups by brute force.
 
 use super::world::{Row, World};
 
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    /// From a row of a table to the row that its key names.
+    /// To the row that a key names.
     Along { from: usize, key: usize, to: usize },
-    /// From a row of a table to the only row whose unique key names it.
+    /// To the only row whose unique key names this one.
     Against { from: usize, key: usize, to: usize },
 }
 
-/// Returns the steps from a node that do not multiply rows.
+/// Only steps that do not multiply rows.
 fn steps(world: &World, from: usize) -> Vec<Step> {
     let node = &world.nodes[from];
     let mut steps = Vec::new();
@@ -66,7 +66,7 @@ fn paths(
     seen.pop();
 }
 
-/// Returns the look-up path; `None` if there is none or the shortest is not unique.
+/// `None` if there is no path or the shortest is not unique.
 pub(super) fn path(world: &World, from: usize, to: usize) -> Option<Vec<Step>> {
     let mut all = Vec::new();
     paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);

@@ -22,22 +22,22 @@ pub(super) enum Base {
     Lowest,
     /// The interpolated 90th percentile.
     High,
-    /// The number of distinct numbers of rows with the text `a`.
+    /// Distinct numbers of rows with the text `a`.
     KindsOfA,
     Halves,
-    /// Twice the sum of the numbers of rows whose flag is set.
+    /// Twice the sum over flagged rows.
     Twice,
-    /// Half of (the number of large rows minus four): never NULL, and not 0 over no rows.
+    /// Half of (large rows minus four): not NULL or 0 over no rows.
     Score,
-    /// Ten minus the number of rows whose flag is set.
+    /// Ten minus the flagged rows.
     Left,
     /// The sum at the last moment of each text.
     Balance,
-    /// The sum at the first moment of all.
+    /// The sum at the first moment.
     Opening,
 }
 
-/// The periods whose rows count, relative to the group's.
+/// The periods that count, relative to the group's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Span {
     Own,
@@ -55,19 +55,18 @@ pub(super) enum Formula {
     Growth(Base, i64, Unit),
     /// The value of the first period of a unit.
     AtStart(Base, Unit),
-    /// The value some units before the period some units earlier, the second distance first.
+    /// Shifted twice, the second distance first.
     Twice(Base, [(i64, Unit); 2]),
 }
 
-/// A measure by its index in [`MEASURES`].
+/// An index into [`MEASURES`].
 pub(super) type Measure = usize;
 
 pub(super) const COUNT: Measure = 0;
 pub(super) const TOTAL: Measure = 1;
-/// The number of measures that need no time dimension.
+/// Measures that need no time dimension.
 pub(super) const PLAIN: usize = 21;
 
-/// Name, definition, meaning.
 pub(super) const MEASURES: [(&str, &str, Formula); 46] = [
     ("cnt", "expr: count(*)", Formula::Of(Base::Count)),
     ("total", "expr: sum(num)", Formula::Of(Base::Total)),
@@ -257,23 +256,21 @@ pub(super) const MEASURES: [(&str, &str, Formula); 46] = [
     ),
 ];
 
-/// The rows of a value: periods relative to the group's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) span: Span,
-    /// Distances back, one after the other.
+    /// Distances back, in order.
     pub(super) back: [Option<(i64, Unit)>; 2],
     /// The unit to whose first period the value belongs.
     pub(super) start: Option<Unit>,
 }
 
 impl Frame {
-    /// Returns true if the frame is the group's own rows.
     pub(super) fn is_own(self) -> bool {
         self.span == Span::Own && self.back == [None, None] && self.start.is_none()
     }
 
-    /// Returns true if periods of a unit can have such a frame: it consists of periods, or of days up to their end.
+    /// Requires periods, or days up to the end of a period.
     pub(super) fn goes_with(self, unit: Unit) -> bool {
         let all = self.units();
         if all.iter().all(|longer| unit.fits(*longer)) {
@@ -291,7 +288,7 @@ impl Frame {
             }
     }
 
-    /// Returns true if the days of a frame contain a day: those that end with the last day of the group's period.
+    /// Days that end with the last day of the group's period.
     fn holds_day(self, day: i64, group: Start, unit: Unit) -> bool {
         let next = calendar::earlier(group, -1, unit);
         let mut moves: Vec<(i64, Unit)> = self.back.into_iter().flatten().collect();
@@ -322,7 +319,6 @@ impl Frame {
         day >= first && day < end.0
     }
 
-    /// Returns true if a row at a moment is in the frame of a group's period.
     pub(super) fn holds(self, at: At, group: Start, unit: Unit) -> bool {
         if !self.units().iter().all(|longer| unit.fits(*longer)) {
             return self.holds_day(at.day, group, unit);
@@ -368,7 +364,6 @@ impl Frame {
 }
 
 impl Formula {
-    /// Returns the frames of its values; empty for the group's own rows only.
     pub(super) fn frames(self) -> Vec<Frame> {
         let frame = |span, back: Option<(i64, Unit)>| Frame {
             span,
@@ -395,8 +390,7 @@ impl Formula {
         }
     }
 
-    /// Returns true if it divides values of the groups, so that a group with rows may have no
-    /// value.
+    /// Then a group with rows can have no value.
     pub(super) fn divides(self) -> bool {
         match self {
             Self::Of(base)
@@ -411,7 +405,6 @@ impl Formula {
         }
     }
 
-    /// Returns the value; `over` returns the rows of the group or of a frame.
     pub(super) fn value<'w>(self, over: &dyn Fn(Option<Frame>) -> Vec<&'w Row>) -> Option<f64> {
         let frames = self.frames();
         let at = |place: usize| over(frames.get(place).copied());
@@ -459,7 +452,7 @@ fn middle(numbers: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Sums the numbers at the last or first moment among rows that have both.
+/// Considers rows with a number and a moment.
 fn at_one_moment(rows: &[&Row], last: bool) -> Option<f64> {
     let dated: Vec<(At, f64)> = rows
         .iter()

@@ -9,7 +9,6 @@ use super::calendar::{self, At};
 use super::measures::MEASURES;
 use super::world::{Cell, Declared, Form, Key, World};
 
-/// A join in one file: its own table, the other one, pairs of columns.
 struct Join {
     own: usize,
     other: usize,
@@ -17,7 +16,7 @@ struct Join {
 }
 
 impl Join {
-    /// Formats the condition in one of its equivalent forms.
+    /// In one of its equivalent forms.
     fn condition(&self, form: Form) -> String {
         let mut pairs = self.pairs.clone();
         pairs.rotate_left(form.first);
@@ -144,7 +143,7 @@ impl World {
                     other,
                     pairs: turned.map(|(near, far)| (far, near)).collect(),
                 };
-                // If both files declare it, each uses its own form.
+                // Each declaring file uses its own form.
                 let mut form = key.form;
                 if key.declared == Declared::Both {
                     form.is_backwards = !form.is_backwards;

@@ -9,7 +9,7 @@ use super::question::{Asked, Beside, Dimension, Question, RowBeside};
 use super::world::{Cell, World};
 
 impl Question {
-    /// Returns the name of an answer column in an order: dimensions, then requested values.
+    /// Dimensions, then values.
     fn column(&self, world: &World, column: usize) -> String {
         let node = |node: usize| world.nodes.get(node).map_or("", |node| node.name.as_str());
         match self.dimensions.get(column) {
@@ -35,13 +35,11 @@ impl Question {
         }
     }
 
-    /// Returns the second argument of a function over groups.
     fn inside(&self, world: &World, at: Option<usize>) -> String {
         self.within(at)
             .map_or_else(String::new, |at| format!(", {}", self.column(world, at)))
     }
 
-    /// Returns one requested value as the query spells it.
     fn measure(&self, world: &World, at: usize, asked: Asked) -> Value {
         let name =
             |node: usize| -> &str { world.nodes.get(node).map_or("", |node| node.name.as_str()) };

@@ -10,19 +10,19 @@ use ktx_test_support::random::Random;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     Measure(usize, Measure),
-    /// The total of one table divided by the count of another.
+    /// A total divided by another table's count.
     Ratio(usize, usize),
-    /// The total of one table minus that of another.
+    /// A total minus that of another table.
     Difference(usize, usize),
-    /// A measure of one table minus twice the count of another, plus one.
+    /// A measure minus twice another table's count, plus one.
     Mixed(usize, Measure, usize),
-    /// The sum over a table's rows of their number times that of a looked-up node.
+    /// The sum of a number times that of a looked-up node.
     Product(usize, usize),
-    /// The share of a group in the total of a table, within the values of a dimension if it is a text.
+    /// The share of a table's total, optionally within a text dimension.
     Share(usize, Option<usize>),
-    /// The place of a group by the total of a table, likewise.
+    /// The rank by a table's total, likewise.
     Rank(usize, Option<usize>),
-    /// The total of a table beside that of the row before.
+    /// A table's total next to the previous row's.
     RowBefore(usize, RowBeside),
 }
 
@@ -39,9 +39,8 @@ pub(super) enum Dimension {
     Time(usize, Unit),
     Flag(usize),
     Number(usize),
-    /// Whether the number of a node is above 2, according to a computed column.
+    /// A computed column: the number is above 2.
     IsLarge(usize),
-    /// A key column of a node.
     Key {
         node: usize,
         column: usize,
@@ -67,36 +66,33 @@ pub(super) struct Question {
     pub(super) asked: Vec<Asked>,
     pub(super) dimensions: Vec<Dimension>,
     pub(super) filters: Vec<Filter>,
-    /// Tables whose measures are restricted to rows with the text `a`.
+    /// Tables restricted to rows with the text `a`.
     pub(super) segments: Vec<usize>,
-    /// Whether members without facts are requested, if the question sets it.
+    /// If the question sets it.
     pub(super) include_empty: Option<bool>,
     pub(super) fill: bool,
-    /// The column that orders rows, whether descending, and the row limit.
+    /// Column, whether descending, and row limit.
     pub(super) top: Option<(usize, bool, usize)>,
     pub(super) beside: Beside,
-    /// The dimension of which each value has the first rows of its own.
+    /// The dimension with a limit per value.
     pub(super) per: Option<usize>,
 }
 
-/// The rows beside the groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beside {
     Nothing,
-    /// Totals over the last dimensions.
     Totals,
-    /// All groups beyond the limit.
     Others,
 }
 
 impl Question {
     pub(super) fn random(world: &World, random: &mut Random) -> Self {
         let by_periods = random.chance(55);
-        // A question about a bridge names it and its neighbors.
+        // Such questions name the bridge and its neighbors.
         let around = world.bridge.filter(|_| random.chance(50));
         let asked = asked(world, random, by_periods, around);
         let mut dimensions: Vec<Dimension> = Vec::new();
-        // Prefer a node that everything requested can look up over a uniform choice.
+        // Prefers a node that everything requested can look up.
         let likely = match asked.first() {
             Some(
                 Asked::Measure(table, _)
@@ -174,7 +170,6 @@ impl Question {
         question
     }
 
-    /// Returns which rows beside the groups brute force can check.
     fn possible_beside(&self) -> Beside {
         let is_plain = |asked: &Asked| match *asked {
             Asked::Measure(_, measure) | Asked::Mixed(_, measure, _) => measure < PLAIN,
@@ -194,7 +189,7 @@ impl Question {
         }
     }
 
-    /// Returns the question for the totals by the first dimensions.
+    /// For the totals by the first dimensions.
     pub(super) fn of_totals(&self, kept: usize) -> Self {
         let is_of_rows = |filter: &&Filter| {
             !matches!(filter, Filter::MeasureAbove(..) | Filter::EitherAbove(..))
@@ -208,15 +203,14 @@ impl Question {
         }
     }
 
-    /// Returns true if members without facts get a row: unless the question requests the first rows
-    /// by a measure.
+    /// Unless the question requests the first rows by a measure.
     pub(super) fn adds_members(&self) -> bool {
         let is_ranking = |(column, ..): (usize, bool, usize)| column >= self.dimensions.len();
         let usual = !self.top.is_some_and(is_ranking);
         self.include_empty.unwrap_or(usual)
     }
 
-    /// Returns the dimension within whose values groups are compared, if it is a text.
+    /// `None` unless the dimension is a text.
     pub(super) fn within(&self, at: Option<usize>) -> Option<usize> {
         at.filter(|at| matches!(self.dimensions.get(*at), Some(Dimension::Text(_))))
     }
@@ -240,7 +234,7 @@ impl Question {
         named.any(|(node, column)| world.table_of(node).columns[column].is_hidden)
     }
 
-    /// Returns true if a filter would test the total of a table without any requested value.
+    /// Tests a total without any requested value.
     pub(super) fn tests_totals(&self) -> bool {
         let homes = self.asked.iter().map(|asked| match *asked {
             Asked::Measure(table, _)
@@ -293,7 +287,7 @@ impl Question {
     }
 }
 
-/// Limits a unit to the resolution of a node's times: dates have no hours.
+/// Dates have no hours.
 fn told(world: &World, node: usize, unit: Unit) -> Unit {
     let table = world
         .nodes
@@ -305,7 +299,7 @@ fn told(world: &World, node: usize, unit: Unit) -> Unit {
     }
 }
 
-/// Returns a unit that usually fits the requested values.
+/// A unit that usually fits the values.
 fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
     let frames: Vec<Frame> = asked
         .iter()
@@ -385,8 +379,7 @@ fn asked(
     asked
 }
 
-/// Returns a node that a key of a table leads to, and from which no path leads back: if two nodes
-/// look up each other, either may be the home of an expression that names both.
+/// No path may lead back: otherwise either node can be the home of an expression over both.
 fn looked_up(world: &World, random: &mut Random, table: usize) -> Option<usize> {
     let keys = &world.tables.get(table)?.keys;
     let node = keys.get(random.below(keys.len().max(1)))?.node;

@@ -1,4 +1,4 @@
-//! The rows of random tables: keys with NULL parts, dangling keys, partially matching keys.
+//! Random rows: keys with NULL parts, dangling keys, partially matching keys.
 
 use super::calendar;
 use super::calendar::At;
@@ -8,13 +8,13 @@ use ktx_test_support::random::Random;
 
 const TEXTS: [Option<&str>; 4] = [Some("a"), Some("b"), Some("c"), None];
 
-/// The texts of keys: few enough that single columns of a composite key have duplicates.
+/// Few, so that single columns of a composite key have duplicates.
 const WORDS: [&str; 3] = ["x", "y", "z"];
 
-/// The number of attempts to generate a row that differs from the previous ones.
+/// Attempts to generate a distinct row.
 const TRIES: usize = 12;
 
-/// Generates rows in which the grain and declared unique keys are unique.
+/// The grain and unique keys are unique.
 pub(super) fn random(
     random: &mut Random,
     own: &Table,
@@ -47,7 +47,7 @@ pub(super) fn random(
     rows
 }
 
-/// Returns true if no two rows have the same values in these columns; NULL equals no value.
+/// NULL equals no value.
 pub(super) fn are_told_apart(rows: &[Row], columns: &[usize]) -> bool {
     let keys: Vec<Vec<Cell>> = rows.iter().filter_map(|row| row.key(columns)).collect();
     keys.iter()
@@ -55,7 +55,7 @@ pub(super) fn are_told_apart(rows: &[Row], columns: &[usize]) -> bool {
         .all(|(at, key)| !keys[..at].contains(key))
 }
 
-/// Generates the key values: those of the grain, then those of each key in turn.
+/// Values of the grain, then of each key.
 fn cells(
     random: &mut Random,
     (own, at, empty): (&Table, usize, usize),

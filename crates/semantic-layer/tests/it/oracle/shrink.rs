@@ -1,4 +1,4 @@
-//! Shrinks a failing model and question: removes parts as long as the case fails.
+//! Shrinks a failing model and question by removing parts.
 
 use super::filter::Filter;
 use super::question::{Asked, Beside, Dimension, Question};
@@ -8,7 +8,6 @@ pub(super) type Case = (World, Question);
 
 pub(super) type Check<'a> = &'a mut dyn FnMut(&World, &Question) -> Option<String>;
 
-/// Returns the smallest case reachable by removing one part after another.
 pub(super) fn smallest(mut case: Case, check: Check<'_>) -> Case {
     while let Some(smaller) = smaller(&case)
         .into_iter()
@@ -91,7 +90,7 @@ fn smaller((world, question): &Case) -> Vec<Case> {
     cases
 }
 
-/// Returns the nodes that a question names; tables are nodes of their own number.
+/// Tables are nodes of their own number.
 fn named(question: &Question) -> Vec<usize> {
     let asked = question.asked.iter().flat_map(|asked| match *asked {
         Asked::Measure(table, _)
@@ -220,8 +219,7 @@ fn without_column(world: &World, question: &Question, table: usize, gone: usize)
     Some((less, question))
 }
 
-/// Removes one column from a grain and from the keys that reference it, if the rest still
-/// identifies rows.
+/// Keeps only grains that still identify rows.
 fn without_part(world: &World, table: usize, part: usize) -> Option<World> {
     let mut less = world.clone();
     if world.tables[table].grain.len() == 1 {
@@ -259,7 +257,7 @@ fn is_plain(world: &World) -> bool {
     })
 }
 
-/// Removes the last table, which only questions can name.
+/// Only questions can name the last table.
 fn without_last_table(world: &World, question: &Question) -> Option<Case> {
     let last = world.tables.len().checked_sub(1).filter(|last| *last > 0)?;
     let mut case = (world.clone(), question.clone());

@@ -14,7 +14,7 @@ pub(super) enum Cell {
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) is_text: bool,
-    /// True if questions must not name it; joins may.
+    /// Questions must not name it; joins can.
     pub(super) is_hidden: bool,
 }
 
@@ -27,32 +27,30 @@ pub(super) enum Declared {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Form {
-    /// The pair that comes first.
     pub(super) first: usize,
-    /// True if the pairs continue backwards from there.
+    /// The other pairs follow backwards.
     pub(super) is_backwards: bool,
-    /// The pairs whose far side comes first, as bits.
+    /// Bits of the pairs whose far side comes first.
     pub(super) turned: usize,
-    /// True if the near side is qualified with its table.
+    /// Qualified with its table.
     pub(super) is_qualified: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Key {
-    /// The indexes of its columns, in the order of the target's grain.
+    /// In the order of the target's grain.
     pub(super) columns: Vec<usize>,
     pub(super) target: usize,
-    /// The target node: the table's own, or a role.
+    /// The table's own, or a role.
     pub(super) node: usize,
     pub(super) is_unique: bool,
     pub(super) declared: Declared,
     pub(super) form: Form,
 }
 
-/// One row: number, text, time, flag, and key values.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    /// An integer, or a multiple of a quarter if the table's number type can store it.
+    /// An integer or a multiple of a quarter.
     pub(super) number: Option<f64>,
     pub(super) text: Option<&'static str>,
     pub(super) at: Option<At>,
@@ -66,7 +64,6 @@ impl Row {
     }
 }
 
-/// The number type of a table in warehouses with separate types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberKind {
     Integer,
@@ -85,7 +82,6 @@ pub(super) enum TimeKind {
 pub(super) struct Table {
     pub(super) number: NumberKind,
     pub(super) time: TimeKind,
-    /// The columns of its grain and its keys.
     pub(super) columns: Vec<Column>,
     pub(super) grain: Vec<usize>,
     pub(super) keys: Vec<Key>,
@@ -103,11 +99,11 @@ pub(super) struct Node {
 pub(super) struct World {
     pub(super) tables: Vec<Table>,
     pub(super) nodes: Vec<Node>,
-    /// A table between two others, and these two, if the world has a bridge.
+    /// The bridge and its two tables.
     pub(super) bridge: Option<[usize; 3]>,
 }
 
-/// The first day of the rows' times: the ends of a leap February and of a year follow.
+/// The ends of a leap February and of a year follow.
 pub(super) const FIRST: (i64, i64, i64) = (2023, 12, 20);
 
 const WIDEST: usize = 4;
@@ -115,11 +111,11 @@ const WIDEST: usize = 4;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grain {
     Number,
-    /// This number of columns, each with duplicates.
+    /// Each column has duplicates.
     Columns(usize),
-    /// The first key and one more column, like order lines.
+    /// Like order lines.
     KeyAndColumn,
-    /// All keys together, like the rows of a bridge.
+    /// Like the rows of a bridge.
     Keys,
 }
 
@@ -164,7 +160,7 @@ impl World {
         world
     }
 
-    /// Generates keys of a table to earlier ones, or to itself, without columns yet.
+    /// Keys to earlier tables or itself, without columns yet.
     fn leading(&mut self, random: &mut Random, at: usize) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::new();
         let wanted = if at == 0 {
@@ -173,7 +169,7 @@ impl World {
             1 + random.below(2)
         };
         for number in 0..wanted {
-            // A table may join itself, by a role.
+            // By a role.
             let target = if at == 0 || random.chance(8) {
                 at
             } else {
@@ -195,7 +191,7 @@ impl World {
         keys
     }
 
-    /// Generates keys of a table to two others that are otherwise unrelated.
+    /// Keys to two unrelated tables.
     fn bridging(&mut self, random: &mut Random, at: usize) -> Vec<Key> {
         let one = random.below(at);
         let other = (one + 1 + random.below(at - 1)) % at;
@@ -250,14 +246,13 @@ impl World {
                 table.grain.push(*place);
             }
         }
-        // The columns of a self-referencing key have the order of the existing grain.
+        // A self-referencing key has the order of the existing grain.
         if !joins_itself && random.chance(50) {
             table.grain.reverse();
         }
     }
 
-    /// Generates the columns of a key: it may share existing ones, like two keys that share a
-    /// region.
+    /// Keys can share columns, such as a region.
     fn add_columns(&self, random: &mut Random, table: &mut Table, at: usize, number: usize) {
         let Some(target) = table.keys.get(number).map(|key| key.target) else {
             return;
@@ -286,7 +281,7 @@ impl World {
                 table.columns.len() - 1
             }));
         }
-        // A key of exactly the table's own grain would reference the row itself.
+        // Such a key would reference the row itself.
         if target == at && columns.iter().all(|place| table.grain.contains(place)) {
             let name = format!("k{number}_0");
             let is_text = table.columns[columns[0]].is_text;
@@ -312,7 +307,7 @@ impl World {
         &self.table_of(node).columns[column].name
     }
 
-    /// Returns true if grains identify rows and declared unique keys are unique.
+    /// True if grains and unique keys identify rows.
     pub(super) fn is_sound(&self) -> bool {
         self.tables.iter().all(|table| {
             let unique = table.keys.iter().filter(|key| key.is_unique);

@@ -15,7 +15,6 @@ fn the_role_is_the_key_column_without_what_makes_it_a_key() {
         ("fk_owner_id", "owner"),
         ("reports_to", "reports_to"),
         ("boss", "boss"),
-        // What is left must be a word.
         ("id", "id"),
         ("_id", "_id"),
         ("id_", "id"),

@@ -1,4 +1,4 @@
-//! Tests of shifted periods.
+//! Shifted periods.
 
 use ktx_sql::Dialect;
 
