@@ -1,5 +1,4 @@
-//! ClickHouse type names, which are case-sensitive; the parser prints those shared with other
-//! databases in upper case.
+//! ClickHouse type names, which are case-sensitive; the parser prints shared names in upper case.
 
 use sqlparser::ast::{DataType, Ident, ObjectName};
 
@@ -21,8 +20,7 @@ pub fn spell(kind: &mut DataType) {
     *kind = named(name);
 }
 
-/// Like `spell`, for look-ups that may find no match: a type that is not nullable would fail on
-/// NULL.
+/// A look-up without a match would fail on NULL otherwise.
 pub fn spell_with_null(kind: &mut DataType) {
     spell(kind);
     match kind {
@@ -37,7 +35,6 @@ pub fn spell_with_null(kind: &mut DataType) {
     }
 }
 
-/// Whether the type cannot be nullable.
 pub fn takes_no_null(native: &str) -> bool {
     let native = native.trim().to_ascii_lowercase();
     let kinds = ["array(", "map(", "tuple(", "nested(", "aggregatefunction("];

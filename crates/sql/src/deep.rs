@@ -1,21 +1,18 @@
-//! Runs work on a stack that fits the deepest tree.
-//!
-//! Trees are as deep as the operator chains in their texts are long, and measures build on one
-//! another. The stack of a worker thread fits only a few hundred levels.
+//! Runs work on a stack that fits the deepest tree: a tree is as deep as its operator chains are
+//! long.
 
 use std::cell::Cell;
 use std::panic;
 use std::thread;
 
-/// Address space, not memory: the system allocates pages on first use.
+/// The system allocates pages on first use.
 const STACK_BYTES: usize = 256 << 20;
 
 thread_local! {
     static IS_DEEP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` on a thread with a deep stack, or directly if this is one. If no thread can be
-/// started, runs on the current stack, which is enough for hand-written texts.
+/// Uses the current stack if no thread can be started.
 pub fn deep<T: Send>(work: impl Fn() -> T + Sync) -> T {
     if IS_DEEP.get() {
         return work();

@@ -1,4 +1,4 @@
-//! The SQL dialects: names, quoting.
+//! The SQL dialects and their quoting.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
@@ -13,7 +13,6 @@ pub enum Dialect {
     BigQuery,
     DuckDb,
     Databricks,
-    /// Trino and Starburst.
     Trino,
 }
 
@@ -33,7 +32,6 @@ impl Dialect {
         Self::Trino,
     ];
 
-    /// The name for display and JSON (`dialect`).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -51,7 +49,6 @@ impl Dialect {
         }
     }
 
-    /// Finds a dialect by name or alias.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text.to_ascii_lowercase().as_str() {
             "postgres" | "postgresql" => Self::Postgres,
@@ -70,7 +67,7 @@ impl Dialect {
         })
     }
 
-    /// The closing quote is the same, except for `[`, which ends in `]`.
+    /// The closing quote is the same, except for `[`.
     pub const fn quote_open(self) -> char {
         match self {
             Self::MySql | Self::MariaDb | Self::BigQuery | Self::Databricks | Self::ClickHouse => {
@@ -86,8 +83,7 @@ impl Dialect {
         }
     }
 
-    /// Quotes an identifier, even if it needs no quotes. The result is exactly one identifier
-    /// token.
+    /// Quotes an identifier as exactly one token.
     pub fn quote(self, name: &str) -> String {
         let open = self.quote_open();
         let close = if open == '[' { ']' } else { open };
@@ -95,8 +91,7 @@ impl Dialect {
         quoted.push(open);
         for letter in name.chars() {
             match (self, letter) {
-                // BigQuery and ClickHouse read backslash escapes inside backticks; ClickHouse also
-                // accepts a doubled backtick, which needs no escape.
+                // These read backslash escapes inside backticks.
                 (Self::BigQuery, '`') | (Self::BigQuery | Self::ClickHouse, '\\') => {
                     quoted.push('\\');
                     quoted.push(letter);
@@ -112,7 +107,6 @@ impl Dialect {
         quoted
     }
 
-    /// Quotes a text literal. Doubles backslashes if the dialect reads them as escapes.
     pub fn literal(self, text: &str) -> String {
         let escapes = matches!(
             self,
@@ -127,7 +121,7 @@ impl Dialect {
         quoted.push('\'');
         for letter in text.chars() {
             match letter {
-                // Spark before 4.1 reads two quotes as the end of one literal and the start of the
+                // Spark before 4.1 reads two quotes as the end of a literal and the start of the
                 // next.
                 '\'' if matches!(self, Self::BigQuery | Self::Databricks) => {
                     quoted.push_str("\\'");

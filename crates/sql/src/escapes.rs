@@ -1,17 +1,13 @@
-//! Backslashes in text literals that a warehouse keeps but the parser drops.
-//!
-//! ClickHouse keeps the backslash of an unknown escape, and Spark that of `\%` and `\_`, so that
-//! patterns need no double backslashes. The parser has no such rule: it keeps only the letter.
+//! Backslashes in text literals that a warehouse keeps but the parser drops: ClickHouse keeps that
+//! of an unknown escape, Spark that of `\%` and `\_`.
 
 use std::borrow::Cow;
 
 use crate::dialect::Dialect;
 
-/// The letters after a backslash that ClickHouse reads as an escape (`parseEscapeSequence` in its
-/// `ReadHelpers.cpp`), including `\N` and `\x`.
+/// Escapes of ClickHouse (`parseEscapeSequence` in its `ReadHelpers.cpp`).
 const CLICKHOUSE: &str = "abefnrtv0\\'\"`/=xN";
 
-/// Doubles the backslashes that the warehouse keeps.
 pub fn double_backslashes(text: &str, dialect: Dialect) -> Cow<'_, str> {
     let stays: fn(char) -> bool = match dialect {
         Dialect::ClickHouse => |letter| !CLICKHOUSE.contains(letter),
@@ -42,7 +38,6 @@ pub fn double_backslashes(text: &str, dialect: Dialect) -> Cow<'_, str> {
                 }
                 written.extend(letters.next());
             }
-            // A doubled quote ends one literal and starts the next, which has the same effect here.
             (LexState::Quotes(quote), _, _) if letter == quote => inside = LexState::Code,
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! The grammar of each dialect: the parser's own, extended by what the servers accept.
+//! The grammar of each dialect.
 
 mod extended;
 mod infix;

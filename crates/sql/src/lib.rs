@@ -1,6 +1,5 @@
-//! SQL as text and trees: dialects, their quoting, their grammars.
-//!
-//! This crate must not know warehouses, the semantic layer, or what a statement may do.
+//! SQL as text and trees. This crate must not know warehouses, the semantic layer, or what a
+//! statement may do.
 
 pub mod clickhouse_types;
 pub mod deep;

@@ -5,12 +5,11 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Refuses `||` next to other operators: its precedence is lower than theirs as an OR, else higher.
+/// Its precedence depends on its meaning, so mixed operators are refused.
 pub fn check(tokens: &[TokenWithSpan], dialect: Dialect) -> Result<(), ParserError> {
     if !matches!(dialect, Dialect::MySql | Dialect::MariaDb) {
         return Ok(());
     }
-    // One entry per open pair of parentheses.
     let mut open: Vec<Operators> = vec![Operators::default()];
     for token in tokens {
         match TokenRole::of(&token.token) {

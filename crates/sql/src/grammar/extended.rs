@@ -1,5 +1,4 @@
-//! A grammar that answers as the parser's own does, except for the operators and values in
-//! [`infix`] and [`prefix`].
+//! The parser's grammar, extended by [`infix`] and [`prefix`].
 
 use std::any::TypeId;
 use std::fmt::Debug;

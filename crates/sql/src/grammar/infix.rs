@@ -1,5 +1,4 @@
-//! Operators that the parser does not know, or to which it gives another precedence than the
-//! servers do.
+//! Operators that the parser does not know, or gives another precedence.
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{BinaryOperator, Expr, JsonPath, JsonPathElem};
@@ -10,21 +9,20 @@ use sqlparser::tokenizer::Token;
 
 use crate::dialect::Dialect;
 
-/// The precedence of `a ? b : c`, below `OR`.
+/// `a ? b : c`, below `OR`.
 const CONDITION: u8 = 3;
 
-/// The precedence of `XOR` in MySQL, between `OR` and `AND`.
+/// MySQL: between `OR` and `AND`.
 const XOR: u8 = 7;
 
-/// The precedence of `**` and `^` in DuckDB: above `*`, below `::`.
+/// DuckDB's `**` and `^`: above `*`, below `::`.
 const POWER: u8 = 45;
 
 #[derive(Debug, Clone, Copy)]
 enum Operator {
-    /// An operator of these words between two values.
     Words(&'static [&'static str], Precedence),
     IntegerDivision,
-    /// DuckDB: `^` and `**`, with the number of its tokens.
+    /// DuckDB: `^` and `**`, with the number of tokens.
     Power(usize),
     /// MySQL: `&&`
     And,
@@ -33,21 +31,20 @@ enum Operator {
     NotGreater,
     /// MySQL
     Xor,
-    /// Postfix words, and how many.
+    /// Number of postfix words.
     IsNull(usize),
     IsNotNull(usize),
     /// SQLite: `IS` before any value.
     Is(Comparison),
-    /// `[GLOBAL] [NOT] IN` and a set, with its words.
+    /// `[GLOBAL] [NOT] IN`
     In(&'static [&'static str]),
-    /// ClickHouse: the `?` of `a ? b : c`.
     Condition,
     /// Databricks: `:a.b[0]`
     Path,
     Nothing,
 }
 
-/// What SQLite's `IS` compares, with the number of its words.
+/// Number of words.
 #[derive(Debug, Clone, Copy)]
 enum Comparison {
     Equal(usize),
@@ -62,7 +59,6 @@ const NOT_MATCH: Operator = Operator::Words(&["NOT", "MATCH"], Precedence::Like)
 const GLOB: Operator = Operator::Words(&["GLOB"], Precedence::Like);
 const NOT_GLOB: Operator = Operator::Words(&["NOT", "GLOB"], Precedence::Like);
 
-/// `None` if the parser is not at an operator of this module.
 pub(super) fn precedence(
     parser: &Parser<'_>,
     dialect: Dialect,
@@ -109,7 +105,7 @@ pub(super) fn parse(
             Some(Ok(postfix(Expr::IsNotNull(left), dialect)))
         }
         Operator::Is(comparison) => {
-            // `=` has the same precedence, and the operators associate to the left.
+            // `=` has the same precedence and associates to the left.
             let operand = stock.prec_value(Precedence::Eq);
             Some(is(parser, left, comparison, operand))
         }
@@ -119,7 +115,6 @@ pub(super) fn parse(
     }
 }
 
-/// Returns the number of tokens and the tree of an operator that is only between two values.
 fn between_values(operator: Operator) -> Option<(usize, BinaryOperator)> {
     Some(match operator {
         Operator::Words(words, _) | Operator::In(words) => {
@@ -214,7 +209,7 @@ fn next_word(parser: &Parser<'_>, dialect: Dialect, first: &str) -> Option<Opera
     has_operand(parser).then_some(operator)
 }
 
-/// Whether the token after the next one may start a value, so that the next token is not an alias.
+/// False if the next token is an alias.
 fn has_operand(parser: &Parser<'_>) -> bool {
     match &parser.peek_nth_token_ref(1).token {
         Token::EOF | Token::Comma | Token::RParen | Token::RBracket | Token::Period => false,
@@ -223,14 +218,12 @@ fn has_operand(parser: &Parser<'_>) -> bool {
     }
 }
 
-/// Whether a set without parentheses follows. The parser reads the others itself.
 fn is_set(parser: &Parser<'_>, index: usize) -> bool {
     let token = &parser.peek_nth_token_ref(index).token;
     !matches!(token, Token::LParen | Token::EOF) && !word_at(parser, index, "UNNEST")
 }
 
-/// SQLite: Returns the comparison that starts with the next word, `IS`, unless the parser reads it
-/// itself.
+/// SQLite: `IS` that the parser does not read itself.
 fn comparison(parser: &Parser<'_>) -> Option<Comparison> {
     let negated = word_at(parser, 1, "NOT");
     let at = if negated { 2 } else { 1 };
@@ -267,8 +260,7 @@ fn advance(parser: &mut Parser<'_>, tokens: usize) {
     }
 }
 
-/// Parenthesizes a test that ends its value if SQLite would read on from the printed words: `a
-/// ISNULL + b` is `(a IS NULL) + b`, but `a IS NULL + b` is `a IS (NULL + b)`.
+/// SQLite reads `a IS NULL + b` as `a IS (NULL + b)`.
 fn postfix(test: Expr, dialect: Dialect) -> Expr {
     match dialect {
         Dialect::Sqlite => Expr::Nested(Box::new(test)),
@@ -291,7 +283,6 @@ fn is(
     })
 }
 
-/// Parses `? b : c` into two operators.
 fn condition(parser: &mut Parser<'_>, condition: Box<Expr>) -> Result<Expr, ParserError> {
     let words = |left, sign: &str, right| Expr::BinaryOp {
         left: Box::new(left),
@@ -307,7 +298,6 @@ fn condition(parser: &mut Parser<'_>, condition: Box<Expr>) -> Result<Expr, Pars
     Ok(words(*condition, "?", words(then, ":", otherwise)))
 }
 
-/// Parses the path after a colon: names, numbers, texts and stars.
 fn path(parser: &mut Parser<'_>, value: Box<Expr>) -> Result<Expr, ParserError> {
     parser.advance_token();
     let mut path = Vec::new();
@@ -340,7 +330,7 @@ fn field(parser: &mut Parser<'_>) -> Result<JsonPathElem, ParserError> {
     let Token::Word(name) = &parser.peek_token_ref().token else {
         return Err(expected("a key", parser));
     };
-    // Keeps the written quotes; the parser would print others.
+    // The parser would print other quotes.
     let key = name.to_string();
     parser.advance_token();
     let quoted = false;

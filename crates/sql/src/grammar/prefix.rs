@@ -1,4 +1,4 @@
-//! Values that the parser does not know. Each becomes a node that prints as written.
+//! Values that the parser does not know; each prints as written.
 
 use sqlparser::ast::{DateTimeField, Expr, Ident, Interval, ObjectName, Value};
 use sqlparser::dialect::{Dialect as ParserDialect, Precedence};
@@ -105,7 +105,6 @@ fn word(token: &Token) -> Option<&str> {
     }
 }
 
-/// Whether the token `back` positions before the last one read is one of `words`.
 fn follows(parser: &Parser<'_>, back: usize, words: &[&str]) -> bool {
     parser
         .get_current_index()
@@ -127,7 +126,6 @@ fn prefixed(prefix: &str, value: Expr) -> Expr {
     }
 }
 
-/// Parses `BETWEEN SYMMETRIC` after the `BETWEEN`.
 fn symmetric(parser: &mut Parser<'_>, between: u8) -> ParseResult {
     let word = parser.next_token().token.to_string();
     let low = parser.parse_subexpr(between)?;
@@ -147,7 +145,7 @@ fn calls(parser: &Parser<'_>) -> bool {
         && parser.peek_nth_token_ref(2).token == Token::LParen
 }
 
-/// Words that may precede a text but are not types, and types that the parser itself reads.
+/// Words that are not types, and types that the parser reads itself.
 const NO_TYPES: &[&str] = &[
     "ALL",
     "AND",
@@ -214,7 +212,7 @@ const NO_TYPES: &[&str] = &[
     "WITH",
 ];
 
-/// Parses `inet '10.0.0.1'`, a type and its text. The parser would read the text as an alias.
+/// The parser would read the text of `inet '10.0.0.1'` as an alias.
 fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<ParseResult> {
     let literal = matches!(
         parser.peek_nth_token_ref(1).token,
@@ -234,7 +232,7 @@ fn precise(parser: &Parser<'_>) -> bool {
         && is_text(parser, 4)
 }
 
-/// Whether the fields precede the text of the interval, which no server accepts.
+/// No server accepts fields before the text.
 fn fielded(parser: &Parser<'_>) -> bool {
     const FIELDS: &[&str] = &["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"];
     word(&parser.peek_nth_token_ref(1).token)
@@ -249,7 +247,7 @@ fn is_text(parser: &Parser<'_>, place: usize) -> bool {
     )
 }
 
-/// Parses `INTERVAL(1) '1.66'`, whose precision the parser would drop.
+/// The parser would drop the precision of `INTERVAL(1) '1.66'`.
 fn precise_interval(parser: &mut Parser<'_>) -> ParseResult {
     let digits = parser.peek_nth_token_ref(2).token.to_string();
     for _ in 0..4 {
@@ -266,7 +264,7 @@ fn variadic(parser: &Parser<'_>) -> bool {
     ) && !ends_value(parser)
 }
 
-/// Parses a value after a sign, or after a word with the precedence of a sign: `@ -5`, `BINARY a`.
+/// `@ -5`, `BINARY a`
 fn signed(parser: &mut Parser<'_>, sign: &str) -> ParseResult {
     parser.advance_token();
     parser
@@ -274,7 +272,7 @@ fn signed(parser: &mut Parser<'_>, sign: &str) -> ParseResult {
         .map(|value| prefixed(sign, value))
 }
 
-/// DuckDB: parses `#1`, the first column.
+/// DuckDB: `#1`, the first column.
 fn column_number(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let Token::Number(number, false) = &parser.peek_nth_token_ref(1).token else {
         return None;
@@ -285,7 +283,7 @@ fn column_number(parser: &mut Parser<'_>) -> Option<ParseResult> {
     Some(Ok(Expr::Identifier(name)))
 }
 
-/// SQL Server: parses `geography::Point(…)`.
+/// SQL Server: `geography::Point(…)`
 fn static_method(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let called = parser.peek_nth_token_ref(1).token == Token::DoubleColon
         && parser.peek_nth_token_ref(3).token == Token::LParen;
@@ -298,7 +296,7 @@ fn static_method(parser: &mut Parser<'_>) -> Option<ParseResult> {
     Some(parser.parse_function(name))
 }
 
-/// Databricks: parses `INTERVAL 1 DAY 2 HOURS`.
+/// Databricks: `INTERVAL 1 DAY 2 HOURS`
 fn long_interval(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let mut parts = Vec::new();
     loop {
@@ -323,11 +321,10 @@ fn long_interval(parser: &mut Parser<'_>) -> Option<ParseResult> {
     )))
 }
 
-/// ClickHouse: whether an interval's amount follows, perhaps with operators.
 fn is_amount(parser: &Parser<'_>) -> bool {
     match &parser.peek_nth_token_ref(1).token {
         Token::Number(..) => true,
-        // `interval` is a column with an alias before any other token.
+        // Before any other token, `interval` is a column.
         Token::Word(_) => matches!(
             parser.peek_nth_token_ref(2).token,
             Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Period
@@ -336,7 +333,7 @@ fn is_amount(parser: &Parser<'_>) -> bool {
     }
 }
 
-/// MySQL, ClickHouse: parses intervals, including the two-field units that the parser does not know.
+/// MySQL, ClickHouse: any unit.
 fn interval(parser: &mut Parser<'_>) -> ParseResult {
     parser.advance_token();
     let bracketed = parser.peek_token_ref().token == Token::LParen;
@@ -387,7 +384,7 @@ const COMPOUND_UNITS: &[&str] = &[
     "YEAR_MONTH",
 ];
 
-/// BigQuery: parses `ARRAY<STRUCT<a INT64>>[…]` and `STRUCT<a INT64>(…)`.
+/// BigQuery: `ARRAY<STRUCT<a INT64>>[…]`
 fn typed_literal(parser: &mut Parser<'_>) -> ParseResult {
     let written = parser.parse_data_type()?.to_string();
     match parser.peek_token_ref().token {
@@ -398,7 +395,7 @@ fn typed_literal(parser: &mut Parser<'_>) -> ParseResult {
     }
 }
 
-/// Parses `TABLE name` and `TABLE(name)` as the argument of a table function.
+/// `TABLE name`, `TABLE(name)`
 fn table(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let named = match &parser.peek_nth_token_ref(1).token {
         Token::Word(_) => true,
@@ -418,8 +415,7 @@ fn table(parser: &mut Parser<'_>) -> Option<ParseResult> {
 
 pub const TABLE: &str = "TABLE";
 
-/// SQLite: parses `0x1F`. The tokenizer reads it like `x'1F'`, which is one character longer, and
-/// `0X1F` as a number and a word.
+/// SQLite: the tokenizer reads `0x1F` like `x'1F'`, and `0X1F` as a number and a word.
 fn hexadecimal(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let next = parser.peek_token_ref();
     let (digits, tokens) = match &next.token {

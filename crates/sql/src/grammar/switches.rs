@@ -1,4 +1,4 @@
-//! The parser's grammars, with the switches that the servers set differently.
+//! The parser's grammars with the switches of the servers.
 
 use sqlparser::dialect::{Dialect as ParserDialect, PostgreSqlDialect, SnowflakeDialect};
 

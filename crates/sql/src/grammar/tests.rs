@@ -1,4 +1,4 @@
-//! Tests of operators and values: which tree each text gives.
+//! The tree of each text.
 
 mod switches;
 
@@ -19,7 +19,6 @@ impl VisitorMut for Parentheses {
     fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
         match tree {
             Expr::Identifier(_) | Expr::Value(_) => {}
-            // The operation inside already has its own parentheses.
             Expr::Nested(inner) => *tree = inner.as_ref().clone(),
             operation => *operation = Expr::Nested(Box::new(operation.clone())),
         }

@@ -1,5 +1,4 @@
-//! Tests that the grammar answers every question of the parser itself, never by the trait's
-//! default.
+//! The grammar never answers by a default of the parser's trait.
 
 use std::collections::BTreeSet;
 use std::process::Command;
