@@ -1,8 +1,7 @@
 //! Edits a text in place: writes only changed entries and keeps everything else byte for byte.
 //!
-//! The editor reads the lines by indentation and follows the parsed value of the text. If the two
-//! disagree, it changes nothing. It parses the result and compares it with the intended value. The
-//! work grows with the length of the text, however many entries change.
+//! The editor reads lines by indentation. It compares the parsed result with the intended value and
+//! changes nothing if they differ.
 
 mod block;
 mod plan;
@@ -23,8 +22,7 @@ use crate::render::{entry_text, item_text, key_text, to_yaml, value_text};
 
 /// Edits the text of `old` to have the value `new`.
 ///
-/// A part in another style (flow style or multi-line) is rewritten if it changes and contains no
-/// comment, anchor or tag.
+/// A changed part in flow or multi-line style is rewritten if it has no comment, anchor or tag.
 pub fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mark = text.strip_suffix(body).unwrap_or_default();
@@ -63,7 +61,6 @@ pub fn reads_as(text: &str, value: &Mapping) -> bool {
     })
 }
 
-/// Returns the keys of a block if they match the expected ones.
 fn heads<'t>(all: &[Line<'t>], block: &Block, old: &Mapping) -> Result<Vec<KeyHead<'t>>, Obstacle> {
     if block.entries.len() != old.len() {
         return Err(unusual(all));
@@ -89,7 +86,6 @@ struct Editor {
     out: String,
 }
 
-/// The change of one entry of a mapping; `key` is the new key.
 #[derive(Clone, Copy)]
 struct EntryChange<'v> {
     old: &'v Value,
@@ -197,8 +193,8 @@ impl Editor {
         })
     }
 
-    /// Writes the entries of a block in the order of the steps. A removed entry takes the comments
-    /// directly above it along; comments separated by a blank line stay.
+    /// A removed entry takes the comments directly above it along; comments after a blank line
+    /// stay.
     fn steps(
         &mut self,
         all: &[Line<'_>],
@@ -216,7 +212,6 @@ impl Editor {
         }
         let cut = |range: &Range<usize>| all.get(range.clone()).unwrap_or_default();
         let speaks = |lines: &[Line<'_>]| lines.iter().any(|line| line.kind == LineKind::Comment);
-        // The gap of a removed entry goes before the next entry that stays.
         let mut gaps: Vec<Vec<Range<usize>>> = vec![Vec::new(); block.entries.len() + 1];
         let mut waiting: Vec<Range<usize>> = Vec::new();
         let mut any = false;
@@ -294,7 +289,6 @@ impl Editor {
         Ok(())
     }
 
-    /// Replaces the value of a one-line entry and keeps its comment.
     fn one_line(&mut self, top: &[Line<'_>], head: &KeyHead<'_>, comment: &str, value: &str) {
         let (inline, below) = value.split_once('\n').unwrap_or((value, ""));
         let last = top.last().map_or("", |line| line.raw);
@@ -341,7 +335,6 @@ impl Editor {
         edited
     }
 
-    /// Writes a block that keeps only the comments that belong to no entry.
     fn emptied(
         &mut self,
         top: &[Line<'_>],
@@ -432,8 +425,6 @@ impl Editor {
         }
     }
 
-    /// Rewrites a part if no information is lost; `why` is the known reason why it cannot be edited
-    /// in place.
     fn rewrite(
         &mut self,
         own: &[Line<'_>],
@@ -472,7 +463,6 @@ impl Editor {
         }
     }
 
-    /// Ends the last line, whose line break may be missing at the end of a file.
     fn end_line(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with('\n') {
             self.out.push_str(self.line_end);

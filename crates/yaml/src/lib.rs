@@ -1,7 +1,4 @@
-//! YAML that people also write: edits that change only what they must, and texts that every reader
-//! reads alike.
-//!
-//! This crate must not know what a file means.
+//! YAML that users also edit by hand. This crate must not know what a file means.
 
 mod edit;
 mod render;

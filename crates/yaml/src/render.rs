@@ -1,7 +1,7 @@
 //! Writes YAML with the same meaning in YAML 1.1 and 1.2.
 //!
-//! Block style, two spaces per level, no folding. A text is unquoted only if no parser could give
-//! it another type: `no`, `on`, `1_000`, `12:30` and dates are quoted, both as values and as keys.
+//! Texts that a parser could read as another type (`no`, `1_000`, `12:30`, dates) are quoted, as
+//! values and as keys.
 
 use serde_yaml::Value;
 
@@ -9,7 +9,7 @@ const WORDS: &[&str] = &[
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
 ];
 
-/// Maximum characters of a one-line key; parsers do not look further for its colon.
+/// Parsers look no further for the colon of a one-line key.
 const LONGEST_KEY: usize = 1024;
 
 pub fn to_yaml(value: &Value) -> String {
@@ -37,14 +37,14 @@ pub(crate) fn item_text(value: &Value, indent: usize) -> String {
     text
 }
 
-/// Returns the text after the colon of a key with this indent, on the same line or below it.
+/// Returns the text after the colon of a key with this indent.
 pub(crate) fn value_text(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     write_nested(&mut text, value, indent + STEP);
     text
 }
 
-/// Returns a written key. One that is too long for a line with its colon gets its own line.
+/// A key that is too long for one line gets its own line.
 pub(crate) fn key_text(key: &Value, indent: usize) -> String {
     let mut text = String::new();
     write_scalar(&mut text, key);
@@ -64,13 +64,12 @@ fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, indent: usize) {
     }
 }
 
-/// Writes one `key: value`; the indent is already written.
+/// The indent is already written.
 fn write_entry(text: &mut String, key: &Value, value: &Value, indent: usize) {
     text.push_str(&key_text(key, indent));
     write_nested(text, value, indent + STEP);
 }
 
-/// Writes the text after a colon, on the same line or below it.
 fn write_nested(text: &mut String, value: &Value, indent: usize) {
     match value {
         Value::Mapping(map) if !map.is_empty() => {
@@ -134,7 +133,6 @@ fn write_scalar(text: &mut String, value: &Value) {
     }
 }
 
-/// Writes a text as a scalar: plain if no reader could take it for another type.
 pub fn text_scalar(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()
@@ -162,12 +160,11 @@ pub fn double_quoted(text: &str) -> String {
     quoted
 }
 
-/// Whether readers take a plain text for a boolean, null or a number.
+/// Whether an unquoted text is a boolean, null or a number.
 pub fn is_word_of_another_type(text: &str) -> bool {
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Whether a letter needs an escape in double quotes.
 pub fn is_special(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{feff}' | '\u{2028}' | '\u{2029}')
 }

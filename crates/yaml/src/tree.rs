@@ -1,6 +1,6 @@
 //! Where the keys and values of a YAML text are.
 //!
-//! The text should be valid; of a text that is not, the tree covers what could be read.
+//! For an invalid text, the tree covers what could be read.
 
 mod flow;
 mod token;
@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use token::{Cursor, Key};
 
-/// A value and where it is written, with its anchor and its tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     pub range: Range<usize>,
@@ -38,17 +37,16 @@ pub enum Style {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The key as a text; `None` if it is a list or a mapping.
+    /// `None` if the key is a list or a mapping.
     pub name: Option<String>,
     pub key: Range<usize>,
     /// `None` if nothing is written.
     pub value: Option<Node>,
 }
 
-/// Levels that are read. The parser of values reads fewer.
+/// Maximum depth; the YAML parser stops earlier.
 const DEPTH: usize = 200;
 
-/// Reads the first document of a text.
 pub fn tree(text: &str) -> Option<Node> {
     let mut reader = TreeReader {
         cursor: Cursor::new(text),
@@ -58,7 +56,7 @@ pub fn tree(text: &str) -> Option<Node> {
     reader.value(None, Follows::Nothing)
 }
 
-/// `None` for anything but a scalar.
+/// `None` unless the node is a scalar.
 pub fn scalar_text(text: &str, node: &Node) -> Option<String> {
     match node.content {
         Content::Scalar => Cursor::new(text).name(&node.range),
@@ -97,13 +95,12 @@ pub fn second_document(text: &str) -> Option<usize> {
     None
 }
 
-/// What precedes a value on its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
     Nothing,
-    /// A key, after whose colon no block begins on the same line. A list below may have its indent.
+    /// No block begins on the same line. A list below can have the key's indent.
     Key,
-    /// A dash or a question mark, after which a block may begin on the same line.
+    /// A dash or a question mark: a block can begin on the same line.
     Dash,
 }
 
@@ -113,7 +110,6 @@ struct TreeReader<'t> {
 }
 
 impl TreeReader<'_> {
-    /// Reads the value that belongs to a block with this indent, if one is written.
     fn value(&mut self, parent: Option<usize>, follows: Follows) -> Option<Node> {
         if self.depth >= DEPTH {
             return None;
@@ -152,7 +148,6 @@ impl TreeReader<'_> {
         })
     }
 
-    /// Whether the content at the cursor, on a line of its own, is part of the value.
     fn belongs(&self, parent: Option<usize>, follows: Follows) -> bool {
         if self.cursor.is_at_end() || self.cursor.is_marker() {
             return false;
@@ -250,7 +245,6 @@ impl TreeReader<'_> {
         }
     }
 
-    /// Reads a value that is not a block.
     fn one(&mut self, parent: Option<usize>) -> Content {
         match self.cursor.byte() {
             Some(b'[' | b'{') => return self.flow(),

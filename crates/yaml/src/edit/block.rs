@@ -1,5 +1,4 @@
-//! Reads the lines of YAML in block style: where each entry begins, which comments belong to it,
-//! and where its key ends.
+//! Reads the lines of YAML in block style.
 
 use std::ops::Range;
 
@@ -7,7 +6,7 @@ use serde_yaml::Value;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
-    /// The line, counted from 1.
+    /// From 1.
     pub line: usize,
     pub what: &'static str,
 }
@@ -21,14 +20,11 @@ pub(super) enum LineKind {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'t> {
-    /// The text from the beginning of the line, or from after the dash of its item.
+    /// Starts at the line, or after the dash of its item.
     pub(super) raw: &'t str,
-    /// The column of its content.
     pub(super) indent: usize,
-    /// The number, counted from 1.
     pub(super) number: usize,
     pub(super) kind: LineKind,
-    /// Whether a dash precedes it on the same line.
     pub(super) is_behind_dash: bool,
 }
 
@@ -80,11 +76,10 @@ pub(super) enum BlockKind {
 
 #[derive(Debug, Clone)]
 pub(super) struct BlockEntry {
-    /// Blank lines after the previous entry, and comments separated by them.
+    /// Blank lines, and comments separated by them.
     pub(super) gap: Range<usize>,
-    /// The comments directly above it, which belong to it.
+    /// Comments directly above the entry.
     pub(super) lead: Range<usize>,
-    /// Its own lines, with comments that are indented deeper.
     pub(super) own: Range<usize>,
 }
 
@@ -144,7 +139,6 @@ pub(super) fn block(lines: &[Line<'_>], of: BlockKind) -> Result<Block, Obstacle
 
 pub(super) const UNUSUAL: &str = "an unusual layout";
 
-/// Returns the first of the consecutive lines at the end of a range for which `holds` is true.
 fn back(lines: &[Line<'_>], range: Range<usize>, holds: impl Fn(&Line<'_>) -> bool) -> usize {
     let slice = lines.get(range.clone()).unwrap_or_default();
     let count = slice.iter().rev().take_while(|line| holds(line)).count();
@@ -159,7 +153,7 @@ fn is_explicit_value(content: &str) -> bool {
 pub(super) struct KeyHead<'t> {
     pub(super) key: &'t str,
     pub(super) rest: &'t str,
-    /// The number of lines: two if the key has its own line.
+    /// Two if the key has its own line.
     pub(super) lines: usize,
 }
 
@@ -218,13 +212,11 @@ pub(super) fn is_key(written: &str, key: &Value) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     };
     match key {
-        // Words that could have another type are parsed.
         Value::String(text) if text == written && text.len() > 5 && plain(text) => true,
         _ => serde_yaml::from_str::<Value>(written).is_ok_and(|read| read == *key),
     }
 }
 
-/// Returns the comment at the end of a line that begins with a value, with the spaces before it.
 pub(super) fn comment(rest: &str) -> &str {
     let mut quote: Option<char> = None;
     let mut last = ' ';
@@ -248,8 +240,7 @@ pub(super) fn comment(rest: &str) -> &str {
     ""
 }
 
-/// Returns whether a value after a colon, continued in these lines, is only a text: a block scalar
-/// or a quoted text, in which `#` is an ordinary character.
+/// True for a block scalar or a quoted text, where `#` does not start a comment.
 pub(super) fn is_text(rest: &str, below: &[Line<'_>]) -> bool {
     let begin = rest.trim_start();
     let Some(first) = begin.chars().next() else {
@@ -274,7 +265,7 @@ pub(super) fn is_text(rest: &str, below: &[Line<'_>]) -> bool {
     }
 }
 
-/// Returns the first line with something that a rewrite of its value would lose.
+/// Finds the first line that a rewrite of its value would damage.
 pub(super) fn kept_words(lines: &[Line<'_>]) -> Option<Obstacle> {
     let marked = |line: &Line<'_>| {
         let content = line.content();

@@ -1,5 +1,5 @@
-//! Plans the order of a block's entries after an edit: existing ones keep their order, and new ones
-//! follow their predecessor in the intended value.
+//! Plans the order of entries after an edit: existing ones keep theirs, new ones follow their
+//! predecessor.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -7,7 +7,7 @@ use serde_yaml::{Mapping, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EditStep {
-    /// An existing entry and its new value, by position.
+    /// Positions before and after.
     Old {
         old: usize,
         new: usize,
@@ -15,8 +15,7 @@ pub(super) enum EditStep {
     New(usize),
 }
 
-/// Plans a mapping, whose order has no meaning. An entry with the same `table` under another key
-/// was only renamed.
+/// An entry with the same `table` under another key was renamed.
 pub(super) fn plan_keys(old: &Mapping, new: &Mapping) -> Vec<EditStep> {
     let mut places: HashMap<&Value, usize> = HashMap::new();
     let mut gone: HashMap<&str, usize> = HashMap::new();
@@ -58,7 +57,6 @@ fn table_of(entry: &Value) -> Option<&str> {
     entry.get("table").and_then(Value::as_str)
 }
 
-/// Plans a list, whose order has meaning.
 pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<EditStep> {
     let mut places: HashMap<ItemIdentity<'_>, VecDeque<usize>> = HashMap::new();
     for (at, item) in old.iter().enumerate() {
@@ -76,12 +74,11 @@ pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<EditStep> {
     steps
 }
 
-/// The identity of an item: the name of a column, the target and condition of a join, the two sides
-/// of a decision.
+/// What makes an item the same after an edit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum ItemIdentity<'v> {
     Name(&'v str),
-    /// The condition without its white space.
+    /// The condition without white space.
     Join(&'v str, String),
     Sides(&'v Value, &'v Value),
     Value(&'v Value),

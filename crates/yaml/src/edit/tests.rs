@@ -1,4 +1,4 @@
-//! Tests what stays, goes and is refused when a shard is edited in place.
+//! What stays, changes and is refused when a shard is edited in place.
 
 use serde_yaml::{Mapping, Value};
 
@@ -11,7 +11,6 @@ fn mapping(text: &str) -> Mapping {
     }
 }
 
-/// Returns the text of `before` edited to the value of `meant`.
 fn changed(before: &str, meant: &str) -> Result<String, String> {
     let plain = before.trim_start_matches('\u{feff}');
     let old = serde_yaml::from_str::<Option<Mapping>>(plain).expect("YAML");
@@ -242,7 +241,6 @@ fn an_empty_file_with_comments_gets_its_tables() {
     );
 }
 
-/// A name that is too long for one line with its colon gets its own line.
 #[test]
 fn a_long_name_has_a_separate_line() {
     let long = "n".repeat(1025);
@@ -282,7 +280,6 @@ fn what_would_be_lost_is_not_changed() {
     }
 }
 
-/// A text in any layout without human additions is rewritten, with keys in order.
 #[test]
 fn a_text_in_brackets_is_rewritten() {
     check(

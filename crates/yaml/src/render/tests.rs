@@ -1,4 +1,4 @@
-//! What is written in quotes, and how values are laid out.
+//! Quotes and layout.
 
 use serde_yaml::Value;
 

@@ -3,7 +3,6 @@
 use super::{Content, Entry, Node, Style, TreeReader};
 
 impl TreeReader<'_> {
-    /// Reads a list or a mapping in brackets.
     pub(super) fn flow(&mut self) -> Content {
         let style = Style::Flow;
         let is_mapping = self.cursor.byte() == Some(b'{');
@@ -54,7 +53,6 @@ impl TreeReader<'_> {
         }
     }
 
-    /// Reads a value and, if a colon makes it a key, its entry.
     fn pair(&mut self) -> (Node, Option<Entry>) {
         if self.cursor.is_indicator(b'?') {
             self.cursor.advance(1);

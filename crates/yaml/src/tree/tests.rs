@@ -1,8 +1,7 @@
-//! Tests of the places in a text.
+//! Positions in a text.
 
 use super::*;
 
-/// Writes every key and scalar of a tree with its path and its text.
 fn outline(text: &str) -> Vec<String> {
     fn walk(text: &str, path: &str, node: &Node, lines: &mut Vec<String>) {
         let said = |range: &Range<usize>| text.get(range.clone()).unwrap_or("?").to_owned();

@@ -108,12 +108,10 @@ impl<'t> Cursor<'t> {
             && self.is_blank_at(at + 3)
     }
 
-    /// Whether this sign is at the cursor, followed by a blank.
     pub(super) fn is_indicator(&self, sign: u8) -> bool {
         self.byte() == Some(sign) && self.is_blank_at(self.at + 1)
     }
 
-    /// Skips white space, line ends and comments.
     pub(super) fn skip_blank(&mut self) {
         while let Some(byte) = self.byte() {
             let begins = self.at == 0 || self.is_blank_at(self.at - 1);
@@ -127,7 +125,6 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Skips an anchor or a tag; returns whether there is one.
     pub(super) fn skip_property(&mut self) -> bool {
         let is_property = matches!(self.byte(), Some(b'&' | b'!'));
         if is_property {
@@ -136,7 +133,7 @@ impl<'t> Cursor<'t> {
         is_property
     }
 
-    /// Skips the letters up to a blank or, in brackets, a separator.
+    /// Stops at a blank or, in brackets, a separator.
     pub(super) fn skip_word(&mut self) {
         let mut at = self.at + 1;
         while self
@@ -148,7 +145,7 @@ impl<'t> Cursor<'t> {
         self.go(at);
     }
 
-    /// Returns the key at the cursor, if a colon follows it on the line.
+    /// Returns the key at the cursor if a colon follows on the line.
     pub(super) fn key(&self) -> Option<Key> {
         let mut at = self.at;
         while matches!(self.byte_at(at), Some(b'&' | b'!')) {
@@ -184,7 +181,6 @@ impl<'t> Cursor<'t> {
         Some(Key { range, name, colon })
     }
 
-    /// Returns the end of a plain key: the last letter before a colon and a blank.
     fn plain_key_end(&self, at: usize, line_end: usize) -> Option<usize> {
         let colon = (at..line_end)
             .take_while(|at| self.byte_at(*at) != Some(b'#') || !self.is_blank_at(at - 1))
@@ -213,7 +209,6 @@ impl<'t> Cursor<'t> {
         None
     }
 
-    /// Returns the end of the quoted text that begins here.
     fn quoted_end(&self, at: usize) -> usize {
         let quote = self.byte_at(at);
         let mut place = at + 1;
@@ -235,7 +230,7 @@ impl<'t> Cursor<'t> {
         self.go(self.quoted_end(self.at));
     }
 
-    /// Skips a text after `|` or `>`: the lines that are indented deeper than the parent.
+    /// Skips the lines after `|` or `>` that are indented deeper than the parent.
     pub(super) fn skip_literal(&mut self, parent: Option<usize>) {
         let mut at = self.line_end(self.at);
         self.go(at);
@@ -256,7 +251,6 @@ impl<'t> Cursor<'t> {
         self.at = at;
     }
 
-    /// Skips a plain text with the lines that continue it.
     pub(super) fn skip_plain(&mut self, parent: Option<usize>) {
         loop {
             let line_end = self.line_end(self.at);
@@ -304,7 +298,6 @@ impl<'t> Cursor<'t> {
         self.at = at;
     }
 
-    /// Returns a key as a text.
     pub(super) fn name(&self, range: &Range<usize>) -> Option<String> {
         let written = self.text.get(range.clone())?;
         match written.bytes().next() {
