@@ -1,4 +1,4 @@
-//! Decides what happens to a shard's file: no change, new text, or deletion.
+//! Decides what happens to a shard's file.
 
 use ktx_yaml::{Obstacle, edit, reads_as, to_yaml};
 use serde_yaml::{Mapping, Value};
@@ -8,12 +8,11 @@ pub enum Change {
     Absent,
     Same,
     Text(String),
-    /// The file is deleted: it would contain no table and nothing that others wrote.
+    /// No table would remain and nothing that the user wrote.
     Gone,
 }
 
-/// Returns the change that gives a shard the value `merged`; `standing` is the existing text and
-/// its value.
+/// `standing` is the existing text and its value.
 pub fn change(standing: Option<(&str, &Mapping)>, merged: &Mapping) -> Result<Change, Obstacle> {
     let tables = merged.get("tables").and_then(Value::as_mapping);
     let is_empty =
@@ -28,12 +27,12 @@ pub fn change(standing: Option<(&str, &Mapping)>, merged: &Mapping) -> Result<Ch
     if is_empty && !text.contains('#') {
         return Ok(Change::Gone);
     }
-    // Key order has no meaning, so only a difference in content changes an existing file.
+    // Key order has no meaning.
     if value == merged {
         return Ok(Change::Same);
     }
     let edited = edit(text, value, merged)?;
-    // The remaining comments may have belonged to removed tables.
+    // The remaining comments may belong to removed tables.
     Ok(if is_empty && !edited.contains('#') {
         Change::Gone
     } else {
@@ -53,10 +52,7 @@ fn fresh(merged: &Mapping) -> Result<Change, Obstacle> {
     }
 }
 
-/// Parses a shard; an empty text is an empty mapping.
-///
-/// # Errors
-/// Why the text is not a mapping.
+/// An empty text is an empty mapping.
 pub fn parse(text: &str) -> Result<Mapping, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {

@@ -1,7 +1,5 @@
-//! Manifest shards, `semantic-layer/<connection>/_schema/*.yaml`: where each table of a warehouse is
-//! written, and what a merge does to a file.
-//!
-//! This crate must not know how a warehouse is read.
+//! Manifest shards, `semantic-layer/<connection>/_schema/*.yaml`. This crate must not know how a
+//! warehouse is read.
 
 mod change;
 pub mod place;

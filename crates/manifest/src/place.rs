@@ -1,15 +1,14 @@
-//! The qualified name of a table in a shard: its parts joined by dots, with quotes around ambiguous
-//! parts.
+//! The qualified name of a table in a shard.
 
 use ktx_vocabulary::TableRef;
 
-/// Returns the value of `table:`, which readers split at the dots outside quotes.
+/// Returns the value of `table:`; quotes ambiguous parts.
 pub fn written(table: &TableRef) -> String {
     let parts: Vec<String> = table.parts().map(quoted_part).collect();
     parts.join(".")
 }
 
-/// Returns a written name for display: the parts joined by dots, without quotes.
+/// Removes the quotes for display.
 pub fn spoken(text: &str) -> String {
     let mut spoken = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

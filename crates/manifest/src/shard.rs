@@ -1,4 +1,4 @@
-//! Determines the shard of a table and its key there.
+//! The shard of a table and its key there.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,6 @@ pub fn shards_folder(connection: &ConnectionId) -> String {
     format!("semantic-layer/{connection}/_schema")
 }
 
-/// Returns the key of a table's shard: its schema, as the warehouse defines schemas.
 fn shard_key(dialect: Dialect, table: &TableRef) -> String {
     let (catalog, db) = (table.catalog.as_deref(), table.db.as_deref());
     match dialect {
@@ -30,11 +29,9 @@ fn shard_key(dialect: Dialect, table: &TableRef) -> String {
 pub struct Placement {
     pub file: String,
     pub own_file: String,
-    /// The key under `tables`: the bare name, or the qualified name if two tables of the shard
-    /// share it.
+    /// The bare name, or the qualified name if two tables of the shard share it.
     pub key: String,
-    /// The name by which other tables refer to it: the key, or the qualified name if two shards
-    /// share it.
+    /// The key, or the qualified name if two shards share it.
     pub source: String,
 }
 
@@ -91,7 +88,7 @@ pub fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<TableRef, P
         .collect()
 }
 
-/// A source that lost its short name because another table of that name was added.
+/// Another table took its short name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenamedSource {
     pub before: String,
@@ -115,7 +112,7 @@ pub fn renamed<'t>(
     changed.collect()
 }
 
-/// Separates schema and table in the name of a table's own file; schema shards never contain it.
+/// Separates schema and table in a table's own file; schema shards never contain it.
 const OWN: char = '+';
 
 fn own(shard: &str, table: &str) -> String {
@@ -126,7 +123,6 @@ pub fn is_own_file(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).contains(OWN)
 }
 
-/// Whether names that differ only in case would collide on some file systems.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameCollision {
     None,
@@ -139,7 +135,6 @@ impl NameCollision {
     }
 }
 
-/// Returns the file name for one table, by the rules for shards.
 fn own_file_name(shard: &str, table: &str, collision: NameCollision) -> String {
     let whole = own(shard, table);
     let is_short = whole.len() <= 100;
@@ -159,8 +154,7 @@ fn is_plain(name: &str) -> bool {
         && !is_reserved(name)
 }
 
-/// Returns the shard's key as a file name if every file system accepts it, otherwise a similar name
-/// with a hash.
+/// Adds a hash if a file system could refuse the key.
 fn file_name(shard: &str, collision: NameCollision) -> String {
     if is_plain(shard) && collision == NameCollision::None {
         return format!("{shard}.yaml");

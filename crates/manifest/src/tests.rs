@@ -1,4 +1,4 @@
-//! Where tables are placed, and how their names are written.
+//! Shards and names of tables.
 
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
