@@ -1,5 +1,4 @@
-//! Admits a statement to a connection: its dialect, the gate, and the functions that only the
-//! warehouse knows.
+//! Admits a statement to a connection.
 
 use ktx_diagnostics::{Code, Failure};
 use ktx_read_only_sql::{AllowedFunctions, FunctionName};
@@ -13,7 +12,6 @@ use crate::{Connector, WarehouseError};
 pub enum AdmissionError {
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The warehouse could not answer a question about the statement.
     #[error(transparent)]
     Failed(#[from] WarehouseError),
 }
@@ -27,12 +25,12 @@ impl From<AdmissionError> for Failure {
     }
 }
 
-/// Checks a statement in the dialect of the server. Asks the warehouse about functions that neither
-/// the gate knows nor `allowed` names, but only if the gate has no other objection.
+/// Asks the warehouse about unknown functions only if the gate has no other objection.
 ///
 /// # Errors
+///
 /// [`AdmissionError::Refused`] if the statement could write; [`AdmissionError::Failed`] if the
-/// warehouse did not answer a question about it.
+/// warehouse did not answer.
 pub async fn admit(
     sql: &str,
     connector: &dyn Connector,
@@ -42,7 +40,7 @@ pub async fn admit(
     let dialect = match connector.server_dialect(cancel).await {
         Ok(dialect) => dialect,
         Err(error) => {
-            // Without a server, a statement that the gate refuses anyway is still refused.
+            // Without a server, the gate still refuses.
             return Err(
                 match ktx_read_only_sql::check_allowing(sql, connector.dialect(), allowed) {
                     Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),

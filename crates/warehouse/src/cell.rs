@@ -2,17 +2,15 @@
 
 use serde_json::{Number, Value};
 
-/// A value of a result, in the warehouse's own type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Null,
     Bool(bool),
     Int(i64),
-    /// An unsigned integer above the signed range.
+    /// Above the signed range.
     UInt(u64),
-    /// A floating-point number, including NaN and infinities.
     Float(f64),
-    /// An exact decimal in plain digits, such as `-12.50`.
+    /// Plain digits, such as `-12.50`.
     Decimal(String),
     Text(String),
     Bytes(Vec<u8>),
@@ -20,15 +18,13 @@ pub enum Cell {
     Date(String),
     /// `HH:MM:SS[.ffffff]`.
     Time(String),
-    /// `YYYY-MM-DD HH:MM:SS[.ffffff]`, followed by its offset if it has one.
+    /// `YYYY-MM-DD HH:MM:SS[.ffffff]` with an optional offset.
     Timestamp(String),
-    /// A JSON document, array or nested value.
     Json(Value),
 }
 
 impl Cell {
-    /// Numbers stay numbers, decimals and times become strings, bytes become `\x`-prefixed
-    /// hexadecimal text, NaN and infinities become strings.
+    /// Decimals, times, NaN and infinities become strings; bytes become `\x`-prefixed hexadecimal.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -65,7 +61,6 @@ impl Cell {
         }
     }
 
-    /// Bytes that count toward the byte cap.
     pub fn size(&self) -> usize {
         match self {
             Self::Null | Self::Bool(_) | Self::Int(_) | Self::UInt(_) | Self::Float(_) => 8,
@@ -85,7 +80,6 @@ fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 + bytes.len() * 2);
     text.push_str("\\x");
     for byte in bytes {
-        // Writing into a String cannot fail.
         if write!(text, "{byte:02x}").is_err() {
             break;
         }
@@ -96,6 +90,5 @@ fn hex(bytes: &[u8]) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnHeader {
     pub name: String,
-    /// The warehouse's own name of the type, if it reports one.
     pub native_type: Option<String>,
 }

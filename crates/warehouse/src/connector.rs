@@ -10,12 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Cell, ColumnHeader, ListedSchema, SchemaSnapshot, WarehouseError};
 
-/// The part of a warehouse to read; an empty list means everything that the connection shows.
+/// The part of a warehouse to read; an empty list means everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Schemas, datasets or databases.
     pub schemas: Vec<String>,
-    /// Tables, as dotted names (`catalog.db.name`, `db.name` or `name`).
+    /// `catalog.db.name`, `db.name` or `name`.
     pub tables: Vec<String>,
 }
 
@@ -31,16 +30,13 @@ impl Scope {
     }
 }
 
-/// Limits of one statement; all always apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// Maximum rows passed on; one more is fetched to detect truncation.
+    /// One more is fetched to detect truncation.
     pub rows: usize,
-    /// Maximum bytes of all cells.
     pub bytes: usize,
-    /// Maximum bytes of a text, binary or JSON cell; longer ones are cut and marked with `…`.
+    /// For text, binary and JSON; longer cells are cut and marked with `…`.
     pub cell_bytes: usize,
-    /// Time from sending the statement to the last row.
     pub timeout: Duration,
 }
 
@@ -59,55 +55,45 @@ impl Default for Caps {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     Continue,
-    /// Stop reading and close the cursor.
     Stop,
 }
 
-/// Receives a result row by row.
 pub trait RowSink: Send {
     /// Called once, before the first row.
     fn header(&mut self, columns: &[ColumnHeader]);
-    /// One cell per column.
     fn row(&mut self, cells: Vec<Cell>) -> Flow;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryEnd {
     pub rows: usize,
-    /// Whether there were more rows; exact, because an extra row was fetched.
+    /// Exact, because an extra row was fetched.
     pub truncated: bool,
 }
 
-/// The rights of the login, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleCheck {
     ReadOnly,
     /// The login could write, but the sessions of ktx cannot.
     CanWrite {
-        /// The right in question, such as `superuser` or `INSERT on public.orders`.
         because: String,
-        /// Statements that create a read-only role, ready to run.
+        /// Statements that create a read-only role.
         fix: Vec<String>,
     },
     Unknown {
-        /// Why, as shown to the user.
         reason: String,
     },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionCheck {
-    /// Name and version.
     pub server: String,
-    /// Time of one round trip.
     pub latency: Duration,
     pub role: RoleCheck,
 }
 
-/// The state of one schema (dataset, database) that a connection names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaCheck {
-    /// The schema as the connection names it.
     pub name: String,
     pub state: SchemaState,
 }
@@ -116,28 +102,25 @@ pub struct SchemaCheck {
 pub enum SchemaState {
     Found,
     NotFound,
-    /// The warehouse shows no such schema: it does not exist, or the login has no right in it.
+    /// Does not exist, or the login has no right in it.
     NotShown {
-        /// Statements that grant the right.
         fix: Vec<String>,
     },
-    /// It exists, but the login may not use it.
+    /// Exists, but the login may not use it.
     NotGranted {
-        /// Statements that grant the right.
         fix: Vec<String>,
     },
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaReport {
-    /// One per named schema, in the same order.
     pub asked: Vec<SchemaCheck>,
-    /// The schemas that the login can see, as candidates for a misspelled name.
+    /// Candidates for a misspelled name.
     pub shown: Vec<String>,
 }
 
 impl SchemaReport {
-    /// A name that matches (`means`) none of the visible schemas gets the state `otherwise`.
+    /// Names that match no visible schema get the state `otherwise`.
     pub fn from_listing(
         names: &[String],
         shown: Vec<String>,
@@ -161,28 +144,27 @@ impl SchemaReport {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
-    /// Bytes that would be read and billed.
+    /// Read and billed.
     pub bytes: u64,
-    /// The connection's own cap per statement, if any.
+    /// The connection's cap per statement.
     pub limit: Option<u64>,
 }
 
 /// An open warehouse connection.
 ///
-/// Sessions cannot write: each driver opens them read-only. Every operation ends early when
-/// `cancel` fires, and cancels on the server if the server can.
+/// Drivers open sessions read-only. Every operation ends early when `cancel` fires, on the server
+/// too if it can.
 #[async_trait]
 pub trait Connector: Send + Sync + std::fmt::Debug {
-    /// The dialect of the warehouse. A driver of two dialects returns its default until it has
-    /// reached the server.
+    /// A driver of two dialects returns its default until it has reached the server.
     fn dialect(&self) -> Dialect;
 
-    /// The dialect of the server; asks the server once if the driver does not determine it.
+    /// Asks the server once if the driver does not determine it.
     async fn server_dialect(&self, _cancel: &CancellationToken) -> Result<Dialect, WarehouseError> {
         Ok(self.dialect())
     }
 
-    /// The catalog's verdicts on functions, one per name in the same order.
+    /// One verdict per name, in the same order.
     async fn judge_functions(
         &self,
         names: &[FunctionName],
@@ -191,16 +173,14 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(vec![FunctionVerdict::NotRecorded; names.len()])
     }
 
-    /// The time zone in which sessions interpret moments and split them into days; `None` if they
-    /// have none.
+    /// Sessions split moments into days by it; `None` if they have none.
     fn timezone(&self) -> Option<&str> {
         None
     }
 
-    /// Connects and reports the server and the rights of the login.
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError>;
 
-    /// Drivers without schemas return an empty report.
+    /// Empty for drivers without schemas.
     async fn check_schemas(
         &self,
         _names: &[String],
@@ -209,8 +189,7 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(SchemaReport::default())
     }
 
-    /// All schemas except the server's own, sorted by name, with what a scan of this scope reads of
-    /// each. Empty if the driver does not know.
+    /// All schemas except the server's own, by name; empty if unknown.
     async fn list_schemas(
         &self,
         _scope: &Scope,
@@ -219,8 +198,7 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(Vec::new())
     }
 
-    /// Reads the structure with a fixed number of catalog queries per schema. Missing grants become
-    /// warnings in the snapshot.
+    /// Uses a fixed number of catalog queries per schema. Missing grants become warnings.
     async fn introspect(
         &self,
         scope: &Scope,
@@ -235,14 +213,13 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError>;
 
-    /// The statement that lists the queries of the last `days` days, the most frequent first: the
-    /// text, the number of runs and, if known, the user and whether the history of these days is
-    /// complete. `None` if the warehouse keeps no history.
+    /// Returns a statement for the queries of the last `days` days, the most frequent first: text,
+    /// runs and, if known, user and completeness. `None` without a history.
     fn query_history(&self, _days: u32) -> Option<String> {
         None
     }
 
-    /// `None` unless the warehouse bills by bytes and can estimate without running the statement.
+    /// `None` unless the warehouse bills by bytes and can estimate without running.
     async fn estimate(
         &self,
         _sql: &ReadOnlySql,
@@ -252,17 +229,14 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// A result in memory, bounded by its caps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QueryResult {
     pub columns: Vec<ColumnHeader>,
-    /// One cell per column.
     pub rows: Vec<Vec<Cell>>,
     pub truncated: bool,
 }
 
 impl QueryResult {
-    /// Cells cut because they exceeded the caps.
     pub fn cut_cells(&self, caps: &Caps) -> usize {
         let is_cut = |cell: &&Cell| matches!(cell, Cell::Text(text) if text.len() >= caps.cell_bytes && text.ends_with('…'));
         self.rows.iter().flatten().filter(is_cut).count()
@@ -292,18 +266,16 @@ pub async fn collect(
     Ok(result)
 }
 
-/// The catalog's verdict on all functions of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FunctionVerdict {
-    /// Every function that the name may mean only reads.
+    /// Every function of that name only reads.
     Reads,
-    /// One of them may write, or runs with the rights of its owner.
+    /// One may write, or runs with its owner's rights.
     MayWrite {
-        /// Which and why, such as `` `public.tax(numeric)` is VOLATILE ``.
+        /// Such as `` `public.tax(numeric)` is VOLATILE ``.
         because: String,
     },
-    /// The catalog shows the login no such function.
+    /// Not visible to the login.
     NotFound,
-    /// The warehouse does not record what its functions do.
     NotRecorded,
 }

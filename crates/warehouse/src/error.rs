@@ -2,31 +2,22 @@
 
 use ktx_diagnostics::{Code, Failure, shortened};
 
-/// Failures by what the user has to do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Settings are incomplete or contradictory.
     Config,
-    /// No server answered.
     Unreachable,
     Authentication,
-    /// The database, schema or file does not exist.
     NotFound,
-    /// The encrypted channel could not be established.
     Tls,
-    /// The login lacks a right.
     Permission,
-    /// ktx refuses it for this client; the warehouse was not asked.
+    /// Refused by ktx without asking the warehouse.
     Policy,
     Timeout,
     Cancelled,
-    /// The statement itself is wrong.
     Sql,
-    /// Not readable yet, such as a materialized view that was never filled.
+    /// Such as a materialized view that was never filled.
     NotReady,
-    /// A cap on bytes or money was reached.
     Limit,
-    /// The connection broke while rows were read.
     Dropped,
     Other,
 }
@@ -52,14 +43,13 @@ impl ErrorKind {
     }
 }
 
-/// A failure with its next step. Messages contain no credentials.
+/// Messages contain no credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct WarehouseError {
     pub kind: ErrorKind,
     /// Lower case, no full stop.
     pub message: String,
-    /// The next step, if one is known to help.
     pub hint: Option<String>,
 }
 

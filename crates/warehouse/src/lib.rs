@@ -1,6 +1,4 @@
-//! The connector contract, schema snapshots, and the admission of statements.
-//!
-//! This crate must not know which drivers exist.
+//! Connectors, schema snapshots and admission. This crate must not know which drivers exist.
 
 mod admission;
 mod cell;

@@ -8,11 +8,11 @@ use crate::ListedSchema;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TableKind {
-    /// A stored table, including partitioned parents.
+    /// Includes partitioned parents.
     Table,
-    /// A view, including materialized ones.
+    /// Includes materialized views.
     View,
-    /// A foreign or external table.
+    /// Foreign or external.
     External,
     EventStream,
 }
@@ -21,7 +21,7 @@ pub enum TableKind {
 #[serde(rename_all = "lowercase")]
 pub enum DimensionType {
     Time,
-    /// Text, and everything without a better kind.
+    /// Also everything without a better kind.
     String,
     Number,
     Boolean,
@@ -31,18 +31,15 @@ pub enum DimensionType {
 #[serde(rename_all = "camelCase")]
 pub struct Column {
     pub name: String,
-    /// The type as the warehouse writes it.
     pub native_type: String,
-    /// The type in the warehouse-neutral spelling.
+    /// In the warehouse-neutral spelling.
     pub normalized_type: String,
     pub dimension_type: DimensionType,
     pub nullable: bool,
     pub primary_key: bool,
-    /// The comment in the catalog.
     pub comment: Option<String>,
 }
 
-/// Composite keys are complete and in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForeignKey {
@@ -58,23 +55,20 @@ pub struct ForeignKey {
 pub struct Table {
     pub table: TableRef,
     pub kind: TableKind,
-    /// The comment in the catalog.
     pub comment: Option<String>,
-    /// The catalog's estimate; `None` if it has none.
     pub estimated_rows: Option<u64>,
     pub columns: Vec<Column>,
-    /// The columns of the declared primary key in key order; empty without one.
+    /// In key order; empty without a key.
     pub primary_key: Vec<String>,
     pub foreign_keys: Vec<ForeignKey>,
 }
 
-/// Something that could not be read or done; the rest of the scan is valid.
+/// The rest of the scan is valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanWarning {
     /// Stable, such as `constraint_discovery_unauthorized`.
     pub code: String,
-    /// What could not be done and what would help.
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
@@ -85,11 +79,9 @@ pub struct ScanWarning {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaSnapshot {
-    /// Those that were read.
     pub schemas: Vec<String>,
-    /// All schemas, including those not read; empty if the driver does not list them.
+    /// Includes unread schemas; empty if the driver lists none.
     pub listing: Vec<ListedSchema>,
-    /// The tables, sorted by location.
     pub tables: Vec<Table>,
     pub warnings: Vec<ScanWarning>,
 }
