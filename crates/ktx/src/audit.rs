@@ -1,5 +1,4 @@
-//! The audit log: statements sent to warehouses or refused, one JSON line each, stored on this
-//! machine only.
+//! The local audit log of sent and refused statements, one JSON line each.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +9,6 @@ use ktx_project_store::Store;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-/// Whether the text of statements is stored, which may hold personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StatementText {
     Kept,
@@ -41,8 +39,7 @@ struct Line<'a> {
 }
 
 impl AuditLog {
-    /// Creates the log of a project. `KTX_AUDIT_SQL` decides whether it stores the statements
-    /// themselves.
+    /// `KTX_AUDIT_SQL` adds the statements, which can contain personal data.
     pub(crate) fn new(store: &Store) -> Self {
         let text = if store.environment().flag("KTX_AUDIT_SQL") {
             StatementText::Kept
@@ -66,7 +63,7 @@ impl AuditLog {
 }
 
 impl AuditSink for AuditLog {
-    /// A line that cannot be written causes one warning per process; the statement continues.
+    /// Warns once per process on failure; the statement continues.
     fn note(&self, entry: AuditEntry) {
         if let Err(reason) = self.append(&entry)
             && !self.warned.swap(true, Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! The log of calls over MCP: who called which tool, how long it took and how it ended. No argument and no result is in it.
+//! The log of MCP calls, without arguments and results.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,14 +8,13 @@ use ktx_mcp_server::{CallObserver, EndedCall};
 use ktx_project_store::Store;
 use serde::Serialize;
 
-/// A call that takes longer is reported in the log of the server.
+/// The server logs slower calls.
 const SLOW: Duration = Duration::from_secs(10);
 
 /// Appends to `.ktx/logs/calls.jsonl`.
 #[derive(Debug)]
 pub(crate) struct CallLog {
     store: Store,
-    /// The name of the client in `ktx.yaml`.
     client: String,
     warned: AtomicBool,
 }
@@ -24,7 +23,7 @@ pub(crate) struct CallLog {
 struct Line<'a> {
     at: String,
     client: &'a str,
-    /// Absent if the call names an unknown tool.
+    /// `None` for an unknown tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'a str>,
     end: &'static str,
@@ -55,7 +54,6 @@ impl CallLog {
 }
 
 impl CallObserver for CallLog {
-    /// A line that cannot be written causes one warning per client; the call has its answer.
     fn ended(&self, call: &EndedCall<'_>) {
         if call.took >= SLOW {
             crate::printer::stderr_line(&format!(

@@ -1,4 +1,4 @@
-//! The clients of `ktx.yaml`: whether their policies can hold, and their tokens.
+//! The policies and tokens of the clients in `ktx.yaml`.
 
 use ktx_config::{Client, DEFAULT_CLIENT, FILE_NAME};
 use ktx_context_tools::{PolicyProblem, policy_problems};
@@ -11,13 +11,12 @@ use crate::local_server::token::checked;
 use crate::report::{Outcome, Report as _};
 use crate::{compose, context};
 
-/// Returns the client that shows no token of its own, if `ktx.yaml` has one.
+/// Returns the client without a token, if there is one.
 pub(crate) fn default_client(project: &OpenProject) -> Option<&Client> {
     let mut clients = project.config.clients.iter();
     clients.find(|client| client.name == DEFAULT_CLIENT)
 }
 
-/// Returns the other clients with their tokens.
 pub(crate) fn named_clients<'a>(
     invocation: &Invocation,
     project: &'a OpenProject,
@@ -50,7 +49,6 @@ pub(crate) fn named_clients<'a>(
     Ok(found)
 }
 
-/// Checks that everything is there that the policies of the clients name.
 pub(crate) fn check_policies(invocation: &Invocation, project: &OpenProject) -> Outcome<()> {
     if project
         .config
@@ -81,7 +79,6 @@ pub(crate) fn check_policies(invocation: &Invocation, project: &OpenProject) -> 
     Err(located(project, problems)?.into())
 }
 
-/// The problems with their places in `ktx.yaml`.
 fn located(project: &OpenProject, problems: Vec<PolicyProblem>) -> Outcome<Diagnostics> {
     let path = project.store.layout().config();
     let text = std::fs::read(&path).map_err(|error| {

@@ -1,4 +1,4 @@
-//! One file per command: load, call one library function, print.
+//! One file per command.
 
 mod admin;
 mod agent;

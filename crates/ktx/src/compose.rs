@@ -1,4 +1,4 @@
-//! The only place that builds connectors and LLM backends and wires them to their ports.
+//! The only place that builds connectors and LLM backends and connects them to ports.
 
 mod accounting;
 mod budget;
@@ -42,8 +42,8 @@ const CLAUDE_CODE_MODEL: &str = "sonnet";
 
 const LAST_ORDERS: std::time::Duration = std::time::Duration::from_secs(6);
 
-/// Runs asynchronous work on a separate runtime. Ctrl-C cancels the token; a second one does not
-/// wait for a graceful end. After Ctrl-C no other work begins.
+/// Runs async work. Ctrl-C cancels the token and prevents further work; a second Ctrl-C ends
+/// without waiting.
 pub(crate) fn block_on<T, F>(work: impl FnOnce(CancellationToken) -> F) -> Outcome<T>
 where
     F: Future<Output = Outcome<T>>,
@@ -66,21 +66,20 @@ where
         let work = work(ending.asked.child_token()).with_cancellation_token(&ending.at_once);
         work.await.unwrap_or_else(interrupted)
     });
-    // Abandoned statements must not continue at a warehouse, where they may be billed.
+    // Abandoned statements can cost money at the warehouse.
     runtime.block_on(async {
         let settled = tokio::time::timeout(LAST_ORDERS, ktx_connectors::settle());
         if settled.await.is_err() {
             ::tracing::debug!("a warehouse may still run a statement of this program");
         }
     });
-    // A blocking call that ignores its deadline must not delay the program's end.
+    // A blocking call must not delay the exit.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     drop(working);
     outcome
 }
 
-/// Handles Ctrl-C from now on, for a command that has to restore a state. After Ctrl-C no new work
-/// begins.
+/// Handles Ctrl-C from now on, for commands that restore state.
 pub(crate) fn listen() {
     signals::listen();
 }
@@ -108,8 +107,7 @@ pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
     Err(Diagnostics(config.llm.problems.clone()).into())
 }
 
-/// `None` for the backend `none`; never substitutes another backend. Sends nothing while a limit
-/// applies that an earlier command met.
+/// `None` for the backend `none`; never substitutes another. Sends nothing during a known limit.
 pub(crate) fn llm<S: RecordingSink + 'static>(
     invocation: &Invocation,
     project: &OpenProject,
@@ -125,7 +123,7 @@ pub(crate) fn llm<S: RecordingSink + 'static>(
     .build(sink)
 }
 
-/// Builds the backend for a command that tests the current state: it asks despite known limits, and deletes them.
+/// Ignores and deletes known limits, to test the current state.
 pub(crate) fn llm_to_try<S: RecordingSink + 'static>(
     invocation: &Invocation,
     project: &OpenProject,
@@ -198,7 +196,7 @@ impl Builder<'_> {
     }
 }
 
-/// Builds a backend with its default model, to test it before a project configures it.
+/// Builds a backend with default settings, to test it.
 pub(crate) fn llm_for(
     invocation: &Invocation,
     dir: &Path,
@@ -247,7 +245,7 @@ pub(crate) fn named_backend(name: &str) -> Outcome<Backend> {
     }
 }
 
-/// A local session is a process of a few hundred megabytes.
+/// A local session uses a few hundred megabytes.
 pub(crate) const fn usual_conversations(config: &Project) -> usize {
     match config.llm.backend {
         Backend::ClaudeCode => 1,
@@ -307,7 +305,7 @@ fn claude_code(
     Ok(settings)
 }
 
-/// KTX-81: describes the caching fields that the backend ignores; `None` if there are none.
+/// Describes caching fields that the backend ignores (KTX-81).
 pub(crate) fn ignored_caching_text(config: &Project) -> Option<String> {
     if config.llm.backend != Backend::ClaudeCode {
         return None;
@@ -321,7 +319,7 @@ pub(crate) fn ignored_caching_text(config: &Project) -> Option<String> {
     })
 }
 
-/// Returns the caching fields that `claude-code` ignores, by full key (KTX-81).
+/// Full keys that `claude-code` ignores (KTX-81).
 fn ignored_caching(caching: PromptCaching) -> Vec<String> {
     let fields = caching.changed().into_iter();
     fields
@@ -337,12 +335,12 @@ fn claude_state(project: &OpenProject) -> std::path::PathBuf {
     project.store.layout().state().join("claude-code")
 }
 
-/// Ends children of the local session that a killed ktx has left in this project.
+/// Ends children that a killed `ktx` left in this project.
 pub(crate) fn end_left_over(project: &OpenProject) {
     ktx_claude_code_adapter::sweep(&claude_state(project));
 }
 
-/// Runs `ktx internal-guard`, which ends the children of a killed ktx.
+/// Runs `ktx internal-guard`, which ends the children of a killed `ktx`.
 pub(crate) fn internal_guard() {
     ktx_claude_code_adapter::internal_guard();
 }
@@ -360,12 +358,12 @@ pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
     ktx_connectors::supported().any(|known| known == driver)
 }
 
-/// Zero for times before 1970.
+/// Zero before 1970.
 pub(crate) fn unix_seconds(time: jiff::Timestamp) -> u64 {
     u64::try_from(time.as_second()).unwrap_or_default()
 }
 
-/// `unix_now` is the time in signed logins.
+/// `unix_now` is for signed logins.
 pub(crate) fn open_connector(
     connection: &Connection,
     secrets: &dyn ktx_secrets::SecretSource,

@@ -1,4 +1,4 @@
-//! The connections of a project: look-up, entries in `ktx.yaml`, tests.
+//! Connections: look-up, edits and tests.
 
 pub(crate) mod check;
 pub(crate) mod config_file;
@@ -53,7 +53,7 @@ pub(crate) fn targets<'a>(
     let mut warehouses: Vec<&Connection> = project.config.warehouses().collect();
     warehouses.sort_by(|left, right| left.id.cmp(&right.id));
     if warehouses.is_empty() {
-        // For the same error message as everywhere else.
+        // Fails with the usual message.
         warehouse(&project.config, None)?;
     }
     Ok(warehouses)

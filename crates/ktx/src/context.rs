@@ -1,4 +1,4 @@
-//! The project in the form that tools and commands need.
+//! The project for tools and commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::report::{Outcome, Report as _};
 struct Connectors {
     dir: PathBuf,
     environment: Environment,
-    /// The wall clock at `started`: a server lives long, and signed logins say the time.
+    /// Wall clock at `started`, for signed logins.
     unix_start: u64,
     started: Instant,
 }
@@ -62,7 +62,6 @@ pub(crate) fn open_for(
     Ok(Arc::new(FileContext::new(parts)))
 }
 
-/// The model acts for the local user.
 pub(crate) fn open_for_agent(
     invocation: &Invocation,
     project: &OpenProject,
@@ -71,7 +70,7 @@ pub(crate) fn open_for_agent(
     Ok(Arc::new(FileContext::new(parts)))
 }
 
-/// Opens the project for a model that does not get all parts of the layer. Its index is in memory.
+/// Withholds parts of the layer; the index is in memory.
 pub(crate) fn open_withholding(
     invocation: &Invocation,
     project: &OpenProject,
@@ -85,7 +84,7 @@ pub(crate) fn open_withholding(
     })))
 }
 
-/// Opens the project for a client of the server that does not see all of it. Its index is in memory.
+/// Applies the client's policy; the index is in memory.
 pub(crate) fn open_for_client(
     invocation: &Invocation,
     project: &OpenProject,
@@ -94,7 +93,7 @@ pub(crate) fn open_for_client(
     let parts = parts(invocation, project, LOCAL, Reader::Agent)?;
     Ok(Arc::new(FileContext::new(FileContextParts {
         index: IndexPlace::Memory,
-        // An index in memory would pay for the vectors of all passages at each start.
+        // An in-memory index would pay for all vectors at each start.
         vectors: None,
         policy: Some(Arc::new(ClientPolicy::of(client))),
         ..parts

@@ -1,4 +1,4 @@
-//! The tools that the owner of a project writes, `tools/*.yaml`.
+//! The project's tools in `tools/*.yaml`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +10,9 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 use crate::{compose, context};
 
-/// The folder of the files.
 const FOLDER: &str = "tools";
 
-/// Reads the files, in the order of their names, without a warehouse.
+/// Sorted by file name; needs no warehouse.
 pub(crate) fn read(project: &OpenProject) -> Outcome<Vec<Arc<CustomTool>>> {
     let mut tools: Vec<Arc<CustomTool>> = Vec::new();
     let mut problems = Vec::new();
@@ -53,7 +52,6 @@ fn at(file: &str, message: String, hint: &str) -> Diagnostic {
         .hint(hint)
 }
 
-/// The files of the folder by their path in the project.
 fn files(folder: &Path) -> Outcome<Vec<(String, Vec<u8>)>> {
     let unreadable = |error: &std::io::Error, path: &Path| {
         Failure::from_error(Code::InvalidTool, error)
@@ -83,7 +81,7 @@ fn files(folder: &Path) -> Outcome<Vec<(String, Vec<u8>)>> {
     Ok(found)
 }
 
-/// Reads the files and checks each tool against the project: what it would send only reads, what it asks for is there.
+/// Checks that each tool only reads, and only what exists.
 pub(crate) fn checked(
     invocation: &Invocation,
     project: &OpenProject,

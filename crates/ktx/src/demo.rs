@@ -1,4 +1,4 @@
-//! The sample project of `ktx demo`: a company, its warehouse, and its team's knowledge.
+//! The sample project of `ktx demo`.
 
 pub(crate) mod files;
 pub(crate) mod random;

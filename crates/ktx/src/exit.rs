@@ -1,4 +1,4 @@
-//! The reference page of exit codes and error codes.
+//! The reference page of exit and error codes.
 
 mod model;
 

@@ -1,7 +1,6 @@
-//! Makes foreign text safe for a terminal: names and comments of a warehouse, messages of servers,
-//! files. It cannot control the terminal, begin a new line or fill the screen.
+//! Makes foreign text safe for terminals.
 //!
-//! Only human-readable output passes through here; JSON, CSV and files keep every byte.
+//! Only human-readable output is escaped; JSON, CSV and files keep every byte.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,7 +11,7 @@ const WORD_BEGINNING: usize = 64;
 const LONGEST_LINE: usize = 8192;
 const LINE_BEGINNING: usize = 2048;
 
-/// It steers the terminal, changes the text direction, breaks the line, or has no width.
+/// Controls the terminal, changes text direction, breaks the line or has no width.
 pub(crate) fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -24,13 +23,12 @@ pub(crate) fn is_unseen(letter: char) -> bool {
             | '\u{E0000}'..='\u{E007F}')
 }
 
-/// Removes line breaks and invisible characters, and truncates long names with their length. Tabs
-/// separate columns and stay.
+/// Escapes line breaks and invisible characters except tabs. Shortens long names.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     shortened(escaped(text, |letter| letter == '\t'))
 }
 
-/// Removes line breaks and invisible characters except tabs. The length is not limited.
+/// Like [`one_line`] without a length limit.
 pub(crate) fn log_line(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| letter == '\t')
 }
@@ -48,12 +46,12 @@ pub(crate) fn page(text: &str) -> String {
     page
 }
 
-/// Keeps lines and tabs. The length is not limited.
+/// Keeps lines and tabs, without a length limit.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| matches!(letter, '\n' | '\t'))
 }
 
-/// Tabs and line ends become spaces.
+/// Replaces tabs and line endings by spaces.
 pub(crate) fn cell(text: &str) -> String {
     escaped(&text.replace(['\t', '\n', '\r', '\0'], " "), |_| false).into_owned()
 }
@@ -102,9 +100,9 @@ fn cut_words(text: &str) -> String {
             continue;
         }
         cut.extend(word.chars().take(WORD_BEGINNING));
-        // Writing to a `String` does not fail.
+        // Infallible for `String`.
         write!(cut, "… ({length} characters)").unwrap_or_default();
-        // The closing character of the name, such as a backtick, stays.
+        // Keeps the closing character, such as a backtick.
         let closing = word.rfind(|letter: char| !"`\"'),.:;".contains(letter));
         let closing = closing.map_or("", |at| {
             let end = at

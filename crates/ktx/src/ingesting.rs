@@ -1,4 +1,4 @@
-//! What every ingest shares: the lock, the model with its ledger, and the descriptions of tables.
+//! Shared parts of ingests: lock, model, ledger and table descriptions.
 
 mod committed;
 pub(crate) mod failures;
@@ -31,7 +31,7 @@ pub(crate) const COMMAND: &str = "ktx ingest";
 
 pub(crate) type Results = Vec<(ConnectionId, Outcome<ScanResult>)>;
 
-/// Fails before any change if the model cannot be used.
+/// Fails before any change if the model is unusable.
 pub(crate) fn describe_all(
     limits: Limits,
     invocation: &Invocation,
@@ -66,7 +66,7 @@ pub(crate) enum Model {
     Absent,
     Unwanted,
     Failed(Failure),
-    /// Its first call will show.
+    /// The first call will show.
     Usable(Arc<dyn LlmRuntime>),
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct ModelUse<'a> {
     pub(crate) need: ModelNeed,
 }
 
-/// Holds the project's lock.
+/// Takes the project's lock.
 pub(crate) fn with_model<T>(
     ModelUse {
         limits,
@@ -108,7 +108,7 @@ pub(crate) fn with_model<T>(
                 return Err(compose::no_model("ingest needs a model")
                     .hint("run `ktx scan` to read structure and joins without a model"));
             }
-            // A limit of money that cannot be held is refused before anything else.
+            // Refuses a cost limit without prices first.
             (Err(failure), _) if matches!(failure.code, Code::PriceUnknown | Code::PriceTable) => {
                 return Err(failure);
             }
@@ -125,11 +125,9 @@ pub(crate) fn with_model<T>(
     result
 }
 
-/// The warehouses whose tables are described.
 pub(crate) struct Descriptions<'a> {
     pub(crate) connections: &'a [&'a Connection],
     pub(crate) history: QueryHistoryArgs,
-    /// What the whole run sets out to do.
     pub(crate) plan: &'a RunPlan,
 }
 
@@ -199,7 +197,7 @@ pub(crate) fn undescribed(results: &Results) -> bool {
         .any(|warning| warning.code == "enrichment_failed")
 }
 
-/// A missing login or payment needs the user; every other cause is temporary.
+/// Login and payment need the user; other causes are temporary.
 pub(crate) const fn pause_exit(paused: &Paused) -> Exit {
     match paused.error.kind {
         LlmErrorKind::Auth | LlmErrorKind::Billing => Exit::Model,

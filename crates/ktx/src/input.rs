@@ -1,10 +1,10 @@
-//! Texts that a command reads from standard input.
+//! Reads messages from stdin.
 
 use ktx_diagnostics::{Code, Failure};
 
 use crate::report::{Outcome, Report as _};
 
-/// `-` is standard input.
+/// `-` means stdin.
 pub(crate) fn read_message(given: &str) -> Outcome<String> {
     if given != "-" {
         return Ok(given.to_owned());

@@ -1,4 +1,4 @@
-//! One start of the program and the project that it opens: environment, clock and configuration are each read once.
+//! One program start. Environment, clock and configuration are each read once.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +26,7 @@ pub(crate) struct Invocation {
     pub run_id: RunId,
     pub command: &'static str,
     pub telemetry: Telemetry,
-    /// The ktx executable, if its path is known: it guards its children.
+    /// `ktx` itself, which guards its children.
     pub program: Option<PathBuf>,
     pub ends_at: Option<Instant>,
     pub lock_wait: LockWait,
@@ -48,7 +48,7 @@ pub(crate) struct OpenProject {
     pub config: Project,
     pub warnings: Vec<Diagnostic>,
     pub lock_wait: LockWait,
-    /// The lock, if the command had to wait for it and has not used it yet.
+    /// An unused lock that the command waited for.
     pub waited: Mutex<Option<ProjectLock>>,
 }
 
@@ -98,7 +98,7 @@ impl Invocation {
         })
     }
 
-    /// The invocation for the next round of a command that repeats its work.
+    /// For the next round of a repeating command.
     pub(crate) fn again(&self, now: Timestamp) -> Outcome<Self> {
         Ok(Self {
             now,
@@ -127,8 +127,8 @@ impl Invocation {
         }
     }
 
-    /// The flag, `KTX_PROJECT_DIR`, the nearest parent with `ktx.yaml`, or the current folder. It
-    /// need not hold a project.
+    /// Returns the flag, `KTX_PROJECT_DIR`, the nearest parent with `ktx.yaml`, or the current
+    /// folder, which can lack a project.
     pub(crate) fn project_dir(&self) -> Outcome<PathBuf> {
         let flag = self
             .project_dir
@@ -146,7 +146,7 @@ impl Invocation {
         Ok(resolved.dir)
     }
 
-    /// The folder of the flag or the environment, else the current folder. Parents do not count.
+    /// Like `project_dir`, but ignores parents.
     pub(crate) fn init_dir(&self) -> Outcome<PathBuf> {
         let named = self.project_dir.is_some() || self.environment.project_dir().is_some();
         if named {

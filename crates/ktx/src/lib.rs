@@ -1,7 +1,6 @@
-//! The context layer for data agents: one binary.
+//! The `ktx` command line.
 //!
-//! Arguments, composition, printing, prompts, progress, exit codes. A command loads, calls one
-//! library function, and prints; logic lives on the floors below.
+//! A command loads, calls one library function and prints; logic is in other crates.
 
 mod audit;
 mod call_log;
@@ -56,7 +55,7 @@ use crate::telemetry::Telemetry;
 
 /// The first argument is the name of the program.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    // The guard must not start anything: it is one more process of every command with a model.
+    // The guard runs beside every command with a model, so it starts nothing.
     if arguments
         .get(1)
         .is_some_and(|word| word == "internal-guard")
@@ -78,7 +77,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         let place = invocation.project_dir();
         commands::run(cli.command, &invocation).map_err(|failure| match place {
             Ok(project) => failure.seen_from(&project),
-            // The command has reported that it does not know the project folder.
+            // Already reported by the command.
             Err(_) => failure,
         })
     });
@@ -93,7 +92,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
             failure.exit
         }
     };
-    // After Ctrl-C, no script should continue, whatever the result.
+    // After Ctrl-C, no script should continue.
     if compose::was_asked_to_end() {
         return ExitCode::from(Exit::Interrupted.code());
     }
@@ -141,7 +140,7 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
     } else if error.render().to_string().len() > LONGEST_USAGE {
         print_failure(&usage_failure(error), Mode::Plain);
     } else {
-        // A closed stderr leaves no way to report this.
+        // A closed stderr cannot report this.
         error.print().unwrap_or_default();
     }
     ExitCode::from(Exit::Usage.code())
@@ -166,7 +165,7 @@ fn usage_failure(error: &clap::Error) -> Failure {
         }
     }
     if failure.message.is_empty() {
-        // The parser printed the whole help instead of a message.
+        // The parser printed the whole help.
         let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
         command = command_of(usage.unwrap_or("ktx"));
         failure.message = format!("`{command}` needs a command");

@@ -1,4 +1,4 @@
-//! The joins in the files of the last scans of a project.
+//! Joins of the last scans.
 
 use ktx_diagnostics::Code;
 use ktx_scan::{Found, load_links};

@@ -1,4 +1,4 @@
-//! Lists and search results that several commands print.
+//! Lists and search results.
 
 use ktx_diagnostics::excerpt;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::printer::{Mode, Printer};
 
-/// A single word that resembles a subcommand is still a search.
+/// Still searches for a word that resembles a subcommand.
 pub(crate) fn note_near_command(
     query: &[String],
     commands: &[&'static str],
@@ -22,7 +22,6 @@ pub(crate) fn note_near_command(
     }
 }
 
-/// In JSON, the warnings are next to the hits.
 pub(crate) fn warn(warnings: &[String], printer: &Printer) {
     if printer.mode != Mode::Json {
         for warning in warnings {

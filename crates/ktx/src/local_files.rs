@@ -1,4 +1,4 @@
-//! Checks the files of `.ktx/state/` before a command relies on them. Changes nothing.
+//! Checks files of `.ktx/state/` without changes.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,7 @@ use crate::compose;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-/// With a damaged ledger, no cost could be recorded. A locked one may be usable when there is
-/// something to write.
+/// A damaged ledger cannot record costs. A locked one can be free later.
 pub(crate) fn look_at_ledger(project: &OpenProject) -> Outcome<()> {
     let path = compose::ledger_path(project);
     match damage(&path) {
@@ -23,7 +22,7 @@ pub(crate) fn look_at_ledger(project: &OpenProject) -> Outcome<()> {
     }
 }
 
-/// Files that ktx rebuilds when it needs them, with what is lost until then.
+/// Damaged files that `ktx` rebuilds, and what is lost until then.
 pub(crate) fn made_anew(project: &OpenProject) -> Vec<(PathBuf, &'static str)> {
     let state = project.store.layout().state();
     let limits = ["rate-limits.json", "claude-code/limits.json"].map(|name| state.join(name));
@@ -40,7 +39,7 @@ pub(crate) fn made_anew(project: &OpenProject) -> Vec<(PathBuf, &'static str)> {
     found
 }
 
-/// `None` also if there is no file, or if it cannot be read now.
+/// `None` also for missing or currently unreadable files.
 fn damage(path: &Path) -> Option<rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = || {

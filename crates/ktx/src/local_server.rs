@@ -1,4 +1,4 @@
-//! The project's servers over HTTP as seen from outside: whether it runs, where, and with which token.
+//! The project's HTTP servers as seen from outside.
 
 pub(crate) mod address;
 pub(crate) mod ending;

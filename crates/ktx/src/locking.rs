@@ -1,4 +1,4 @@
-//! The project's lock: one command at a time changes a project.
+//! The project's lock.
 
 use ktx_diagnostics::{Code, Failure};
 use std::time::{Duration, Instant};
@@ -14,10 +14,9 @@ use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
-/// The interval between two tries.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Takes the lock that the command has waited for, else at once.
+/// Takes the lock, or returns the one that the command waited for.
 ///
 /// # Errors
 ///
@@ -37,11 +36,11 @@ pub(crate) fn lock(project: &OpenProject, command: &str) -> Outcome<ProjectLock>
     })
 }
 
-/// Prints on stderr which process it waits for.
+/// Prints the holding process.
 ///
 /// # Errors
 ///
-/// The usual refusal after `longest`; the failure of an interrupted command after Ctrl-C.
+/// A refusal after `longest`; an interrupt after Ctrl-C.
 pub(crate) fn wait_for_lock(
     store: &Store,
     command: &str,

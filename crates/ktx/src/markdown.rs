@@ -1,6 +1,4 @@
-//! Markdown as it arrives, for a terminal: bold text, code, headings, and tables to the width of the screen.
-//!
-//! Text is shown as soon as its meaning is certain: a paragraph letter by letter, a table when it is complete.
+//! Streams Markdown to a terminal: paragraphs by letter, tables when complete.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
@@ -21,20 +19,18 @@ pub(crate) struct StyledText {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// Its first letters do not decide yet.
+    /// The start is ambiguous.
     Undecided,
     Text,
     Heading,
     /// Shown when the table ends.
     Row,
-    /// A fence is not shown.
     Fence,
 }
 
-/// Markdown that arrives in parts.
 #[derive(Debug)]
 pub(crate) struct MarkdownStream {
-    /// The width in columns.
+    /// In columns.
     width: u16,
     line: Line,
     held: String,
@@ -57,7 +53,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Returns what can be shown now.
+    /// Returns what can be shown.
     pub(crate) fn push(&mut self, part: &str) -> Vec<StyledText> {
         for letter in part.chars() {
             if letter == '\n' {
@@ -106,7 +102,7 @@ impl MarkdownStream {
         }
     }
 
-    /// Shows the held text, except a star that may become two.
+    /// Keeps a star that may become two.
     fn show_text(&mut self) {
         if self.is_code_block {
             let text = std::mem::take(&mut self.held);
@@ -174,13 +170,13 @@ impl MarkdownStream {
                 self.end_table();
                 self.show(held, TextStyle::Plain);
             }
-            // At most a single star.
+            // At most one star.
             Line::Text => self.show(held, self.look),
         }
         if self.line != Line::Fence {
             self.show("\n".to_owned(), TextStyle::Plain);
         }
-        // Styles end with the line, so that a forgotten star spoils one line only.
+        // A forgotten star affects one line.
         self.look = TextStyle::Plain;
         self.line = Line::Undecided;
     }
@@ -193,7 +189,7 @@ impl MarkdownStream {
     }
 }
 
-/// Rows without a line of dashes stay as they are.
+/// Without a dash line, rows stay unchanged.
 fn table(rows: &[String], width: u16) -> String {
     let cells: Vec<Vec<String>> = rows.iter().map(|row| cells_of(row)).collect();
     let [headers, rules, body @ ..] = cells.as_slice() else {
@@ -234,7 +230,7 @@ fn raw(rows: &[String]) -> String {
         .fold(String::new(), |text, row| text + row + "\n")
 }
 
-/// `\|` is a bar within a cell; marks of bold text and code are removed.
+/// `\|` is a bar; bold and code marks are removed.
 fn cells_of(row: &str) -> Vec<String> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);
@@ -265,7 +261,7 @@ fn push(cells: &mut [String], letter: char) {
 mod tests {
     use super::*;
 
-    /// Bold text in angle brackets, code in square brackets.
+    /// Bold in angle brackets, code in square brackets.
     fn shown(pieces: &[StyledText]) -> String {
         let piece = |piece: &StyledText| match piece.look {
             TextStyle::Plain => piece.text.clone(),
@@ -300,7 +296,7 @@ mod tests {
         ");
     }
 
-    /// HOLO-40: wherever an answer is cut into parts, it looks the same.
+    /// HOLO-40.
     #[test]
     fn parts_do_not_change_an_answer() {
         let whole = {

@@ -1,4 +1,4 @@
-//! Opening the project of a command.
+//! Opens a command's project.
 
 use std::sync::Mutex;
 
@@ -11,8 +11,7 @@ use crate::report::Outcome;
 
 const ASKS_A_MODEL: [&str; 4] = ["agent", "ingest", "llm", "sync"];
 
-/// With `--wait`, takes the project's lock before reading, because another command may be about to
-/// change the configuration.
+/// With `--wait`, locks before reading: another command can change the configuration.
 pub(crate) fn open_project(invocation: &Invocation, printer: &Printer) -> Outcome<OpenProject> {
     let dir = invocation.project_dir()?;
     let mut project = load(&dir, &invocation.environment)?;
@@ -29,7 +28,7 @@ pub(crate) fn open_project(invocation: &Invocation, printer: &Printer) -> Outcom
     compose::end_left_over(&project);
     let asks_a_model = ASKS_A_MODEL.contains(&invocation.command);
     for warning in &project.warnings {
-        // A command that uses a model fails with the same text.
+        // Commands with a model fail with the same text.
         let is_told_later = asks_a_model && project.config.llm.is_refused(warning);
         if !is_told_later {
             printer.note(&format!("warning: {warning}"));

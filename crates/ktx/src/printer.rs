@@ -72,7 +72,7 @@ impl Printer {
         let size = stdout
             .is_terminal()
             .then(|| rustix::termios::tcgetwinsize(&stdout));
-        // Some terminals do not report their size.
+        // Some terminals report no size.
         size.map(|size| size.map_or(80, |size| size.ws_col.max(20)))
     }
 
@@ -137,7 +137,7 @@ impl Printer {
 /// Some code has no printer.
 pub(crate) fn stderr_line(text: &str) {
     let mut stderr = anstream::stderr();
-    // If stderr is closed, the error cannot be reported.
+    // A closed stderr cannot report this.
     writeln!(stderr, "{}", one_line(text)).unwrap_or_default();
 }
 
@@ -183,12 +183,12 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
         match write_json(&format!("{:#}", failure.to_json())) {
             Ok(()) => return,
             Err(error) if error.code == Code::BrokenPipe => return,
-            // A full disk is reported on stderr below.
+            // Stderr reports a full disk below.
             Err(_) => {}
         }
     }
     let mut stderr = anstream::stderr();
-    // If stderr is closed, the error cannot be reported.
+    // A closed stderr cannot report this.
     stderr
         .write_all(failure.to_text().as_bytes())
         .unwrap_or_default();
@@ -202,7 +202,7 @@ pub(crate) fn print_detail(failure: &Failure) {
         .iter()
         .flat_map(|detail| detail.lines())
     {
-        // If stderr is closed, the error cannot be reported.
+        // A closed stderr cannot report this.
         writeln!(stderr, "[debug] {}", harmless(line)).unwrap_or_default();
     }
 }
@@ -228,7 +228,7 @@ pub(crate) fn print_help(help: &clap::Error) -> Outcome<()> {
 
 fn not_written(error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
-        // The reader has read enough: not an error.
+        // Not an error: the reader has enough.
         return Failure::new(Code::BrokenPipe, "the reader closed the pipe");
     }
     Failure::from_error(Code::Output, error).context("stdout cannot be written")

@@ -1,4 +1,4 @@
-//! Proposals that wait for the user, as text and as JSON, and the checks before a decision.
+//! Waiting proposals and checks before decisions.
 
 use ktx_diagnostics::{Code, Failure, counted};
 use ktx_ingest::{ProposalState, WaitingProposal};
@@ -11,12 +11,10 @@ use crate::report::{Outcome, Report as _};
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProposalReport {
-    /// The id by which `ktx review` names it.
     pub id: String,
     pub connection_id: String,
     pub unit_key: String,
     pub state: &'static str,
-    /// The files that it changes.
     pub paths: Vec<String>,
 }
 
@@ -32,7 +30,6 @@ impl From<&WaitingProposal> for ProposalReport {
     }
 }
 
-/// Lists the files that a proposal changes, each with why it waits.
 pub(crate) fn changed_files(proposal: &WaitingProposal) -> String {
     let files = proposal.held.iter();
     let files: Vec<String> = files
@@ -41,7 +38,7 @@ pub(crate) fn changed_files(proposal: &WaitingProposal) -> String {
     files.join(", ")
 }
 
-/// Returns the only proposal whose id begins so.
+/// Finds the only proposal by the start of its id.
 pub(crate) fn find<'a>(waiting: &'a [WaitingProposal], id: &str) -> Outcome<&'a WaitingProposal> {
     let found = waiting.iter().filter(|one| one.id.starts_with(id));
     match found.collect::<Vec<_>>().as_slice() {
@@ -62,7 +59,6 @@ pub(crate) fn find<'a>(waiting: &'a [WaitingProposal], id: &str) -> Outcome<&'a 
     }
 }
 
-/// Returns the proposal, if it can still be accepted.
 pub(crate) fn require_open(proposal: &WaitingProposal) -> Outcome<&WaitingProposal> {
     if proposal.state == ProposalState::Open {
         return Ok(proposal);
@@ -77,7 +73,7 @@ pub(crate) fn require_open(proposal: &WaitingProposal) -> Outcome<&WaitingPropos
     .hint(format!("`ktx review reject {}` drops it", proposal.id)))
 }
 
-/// Refuses to write over files that the person has changed and not committed.
+/// Refuses to overwrite uncommitted changes of the user.
 pub(crate) fn require_untouched(proposal: &WaitingProposal, project: &OpenProject) -> Outcome<()> {
     let root = project.store.layout().root();
     for (path, file) in &proposal.files {

@@ -1,4 +1,4 @@
-//! Failures in the form for users and scripts: one error, its causes, the next steps.
+//! Failures for users and scripts.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,17 +12,17 @@ use crate::foreign::one_line;
 pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 
 pub(crate) trait Report: Sized {
-    /// Keeps the chain of causes, and adds the next step if the machine is the cause.
+    /// Keeps causes and adds a next step for machine faults.
     fn from_error(code: Code, error: &(dyn Error + 'static)) -> Self;
 
-    /// Paths of the project and its git become relative to the project.
+    /// Makes project and git paths relative.
     #[must_use]
     fn seen_from(self, project: &Path) -> Self;
 
-    /// Each part is one line, whatever it contains.
+    /// Each part is one line.
     fn to_text(&self) -> String;
 
-    /// `{error:{code,message,hint}}`, with causes and further hints if there are any.
+    /// `{error:{code,message,hint}}` with further causes and hints.
     fn to_json(&self) -> Value;
 }
 

@@ -1,5 +1,4 @@
-//! What a run leaves behind on this machine: its plan, its results, its conversation with models, and the notes that it
-//! has not captured.
+//! Local records of runs: plans, results, transcripts and open notes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,26 +23,19 @@ use crate::report::{Outcome, Report as _};
 use crate::scanning::ScanResult;
 use crate::telemetry::Telemetry;
 
-/// What a run set out to do, so that a later one can do the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RunPlan {
     pub(crate) warehouses: Vec<String>,
     pub(crate) sources: Vec<String>,
-    /// The labels of the notes.
     pub(crate) notes: Vec<String>,
-    /// The ids under which notes were handed in, if they have their own.
     pub(crate) note_runs: Vec<String>,
-    /// Whether only the structure of warehouses is read.
     pub(crate) is_structural: bool,
-    /// Whether context sources are read without a model.
     pub(crate) is_facts_only: bool,
     pub(crate) reads_query_history: bool,
-    /// The warehouse that was named for a source or for notes.
     pub(crate) connection_id: Option<String>,
-    /// Whose pages the notes lead to, if they are not for everyone.
+    /// The owner of personal pages.
     pub(crate) user: Option<String>,
-    /// The run whose rest this run does.
     pub(crate) retry_of: Option<String>,
 }
 
@@ -63,7 +55,7 @@ impl RunPlan {
         json!({ "plan": self })
     }
 
-    /// Reads the plan of a run; an empty one of a run of an older ktx.
+    /// Empty for runs of an older `ktx`.
     pub(crate) fn of_detail(detail: &Value) -> Self {
         let plan = detail.get("plan").cloned();
         let plan = plan.and_then(|plan| serde_json::from_value(plan).ok());
@@ -71,7 +63,6 @@ impl RunPlan {
     }
 }
 
-/// Returns the details of a run with one more part.
 pub(crate) fn with_part(mut detail: Value, name: &str, part: Value) -> Value {
     if !detail.is_object() {
         detail = json!({});
@@ -82,7 +73,6 @@ pub(crate) fn with_part(mut detail: Value, name: &str, part: Value) -> Value {
     detail
 }
 
-/// The status of a run of two parts.
 pub(crate) fn combined(first: RunStatus, second: RunStatus) -> RunStatus {
     if first == second {
         first
@@ -91,7 +81,6 @@ pub(crate) fn combined(first: RunStatus, second: RunStatus) -> RunStatus {
     }
 }
 
-/// Describes the result of each planned warehouse.
 pub(crate) fn warehouse_parts(
     plan: &RunPlan,
     results: &[(ConnectionId, Outcome<ScanResult>)],
@@ -141,7 +130,7 @@ fn warehouse_part(id: &str, result: &Outcome<ScanResult>) -> Value {
     }
 }
 
-/// A runtime whose conversations are recorded in the file of the run. The file begins with the first call.
+/// Records conversations in the run's file, which begins with the first call.
 pub(crate) fn recorded(
     runtime: Arc<dyn LlmRuntime>,
     invocation: &Invocation,
@@ -187,7 +176,7 @@ impl RecordSink for RunTranscript {
         self.telemetry.redact(text)
     }
 
-    /// A transcript that cannot be written causes one warning.
+    /// Warns once on failure.
     fn append(&self, line: &str) {
         if let Err(error) = self.put(line)
             && !self.has_warned.swap(true, Ordering::Relaxed)
@@ -198,7 +187,7 @@ impl RecordSink for RunTranscript {
     }
 }
 
-/// Reads the prompts and answers of a run; `None` if this machine has no record of them.
+/// `None` without a local transcript.
 pub(crate) fn transcript(run: &RunId, project: &OpenProject) -> Outcome<Option<Vec<Value>>> {
     let path = project.store.run_file(run, RunFile::Transcript);
     let bytes = read_optional(&path).map_err(|error| {
@@ -208,14 +197,13 @@ pub(crate) fn transcript(run: &RunId, project: &OpenProject) -> Outcome<Option<V
         return Ok(None);
     };
     let text = String::from_utf8_lossy(&bytes);
-    // A killed run may have left a part of a line.
+    // A killed run can leave a partial line.
     let lines = text
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok());
     Ok(Some(lines.collect()))
 }
 
-/// Notes that a run has not captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OpenNotes {
@@ -233,7 +221,7 @@ pub(crate) struct OpenNote {
 }
 
 impl OpenNotes {
-    /// Without what looks like a secret: no model would be told it either.
+    /// Redacts likely secrets, which no model sees either.
     pub(crate) fn new<'a>(
         notes: impl Iterator<Item = &'a Note>,
         connection: Option<&ConnectionId>,
@@ -252,7 +240,7 @@ impl OpenNotes {
         }
     }
 
-    /// Keeps the notes for a retry; none removes what is kept. The run does not fail if they cannot be kept.
+    /// Keeps notes for a retry, or removes the file if there are none. Only warns on failure.
     pub(crate) fn keep(
         &self,
         CommandContext {
@@ -276,7 +264,7 @@ impl OpenNotes {
         }
     }
 
-    /// Reads the notes that a run has not captured; `None` if none are kept.
+    /// `None` if there are none.
     pub(crate) fn of(run: &RunId, project: &OpenProject) -> Outcome<Option<Self>> {
         let path = project.store.run_file(run, RunFile::Notes);
         let bytes = read_optional(&path).map_err(|error| {
@@ -286,19 +274,15 @@ impl OpenNotes {
     }
 }
 
-/// What a retry does of an earlier run, and what it leaves.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RetryScope {
-    /// The earlier run.
     pub(crate) run: String,
     pub(crate) warehouses: BTreeSet<String>,
     pub(crate) sources: Vec<SourceScope>,
     pub(crate) notes: Vec<OpenNote>,
-    /// The same for programs.
     pub(crate) report: Value,
 }
 
-/// What is read again of a context source.
 #[derive(Debug, Clone)]
 pub(crate) struct SourceScope {
     pub(crate) connection: String,
@@ -307,14 +291,14 @@ pub(crate) struct SourceScope {
 
 #[derive(Debug, Clone)]
 pub(crate) enum UnitScope {
-    /// The source could not be read: whatever it has.
+    /// Everything, because the source was unreadable.
     All,
-    /// These, by key.
+    /// By key.
     Named(BTreeSet<String>),
 }
 
 impl RetryScope {
-    /// Returns the units that may be read of a connection; `None` if it is left.
+    /// `None` skips the connection.
     pub(crate) fn units(&self, connection: &ConnectionId) -> Option<&UnitScope> {
         let found = self
             .sources

@@ -1,4 +1,4 @@
-//! One scan of one connection, from its settings to its commit.
+//! Scans one connection, from settings to commit.
 
 mod estimate;
 mod files;
@@ -61,10 +61,10 @@ pub(crate) struct Job<'a> {
     pub mode: ScanMode,
     pub writing: Writing,
     pub reuse: Reuse,
-    /// `None` if no descriptions are wanted.
+    /// `None` without descriptions.
     pub runtime: Option<Arc<dyn LlmRuntime>>,
     pub budget: Budget,
-    /// Override `ktx.yaml`.
+    /// Overrides `ktx.yaml`.
     pub history: QueryHistoryArgs,
 }
 
@@ -96,16 +96,13 @@ pub(crate) fn scan_all(
     scan_locked(&lock, scans, invocation, project, printer)
 }
 
-/// Scans of one run.
 pub(crate) struct Scans<'a> {
     pub command: &'a str,
     pub jobs: Vec<Job<'a>>,
-    /// What the whole run sets out to do.
     pub plan: &'a RunPlan,
 }
 
-/// A failed connection does not stop the others; a model that cannot be used or that stops midway
-/// stops all.
+/// A failed connection does not stop others; a failed model does.
 pub(crate) fn scan_locked(
     _held: &ProjectLock,
     Scans {
@@ -159,7 +156,7 @@ pub(crate) fn scan_locked(
             }
         }
         if let Some(runtime) = runtime {
-            // Does not wait any longer after Ctrl-C.
+            // After Ctrl-C, does not wait any longer.
             runtime.settle().with_cancellation_token(&cancel).await;
         }
         Ok(results)
@@ -290,8 +287,7 @@ async fn scan_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanResult
     })
 }
 
-/// Stores a complete scan with a stamp of its files. If someone else has committed in the meantime,
-/// the files are not only its own.
+/// Stores a complete scan with a stamp of its files, unless a concurrent commit changed them.
 fn remember(
     outcome: &ScanOutcome,
     (base, published): (&Base, &Published),
@@ -351,12 +347,11 @@ fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> 
     )
 }
 
-/// Every free check before any cost: the local databases, git, its branch and its locks, and
-/// whether a commit can be written.
+/// Runs every free check before any cost.
 pub(crate) fn look_at_machine(project: &OpenProject, printer: &Printer) -> Outcome<()> {
     let store = &project.store;
     let looked = store.check_state().and_then(|()| {
-        // An existing one may be in use, and this check must not wait for that.
+        // An existing database can be in use; the check must not wait.
         let is_new = !store.layout().database().exists();
         is_new.then(|| store.state()).transpose()
     });
@@ -382,7 +377,7 @@ pub(crate) fn tell_removed_locks(publisher: &Publisher, project: &OpenProject, p
     }
 }
 
-/// Asks the backend for an interactive user.
+/// For an interactive user.
 pub(crate) fn require_usable_now(
     runtime: &Arc<dyn LlmRuntime>,
     invocation: &Invocation,
@@ -393,7 +388,7 @@ pub(crate) fn require_usable_now(
     })
 }
 
-/// The first call of the run, before it changes anything; retried and waiting like every other one.
+/// The first call, before any change.
 pub(crate) fn require_usable(
     runtime: &Arc<dyn LlmRuntime>,
     invocation: &Invocation,
@@ -411,7 +406,6 @@ pub(crate) async fn usable(
     runtime.probe(request).await.map_err(probe_failure)
 }
 
-/// If a known limit prevented the request, adds how to ask anyway.
 pub(crate) fn probe_failure(error: LlmError) -> Failure {
     let sent = error.sent;
     let failure = Failure::from(error);

@@ -1,4 +1,4 @@
-//! The schemas of a warehouse in words: what a scan reads of each, and what it leaves out.
+//! Describes scanned and left-out schemas.
 
 use ktx_warehouse::{ListedSchema, SchemaReading};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-/// Empty where the driver does not report schemas.
+/// Empty if the driver reports no schemas.
 pub(crate) fn lines(listing: &[ListedSchema]) -> Vec<String> {
     if listing.is_empty() {
         return Vec::new();
@@ -67,7 +67,7 @@ pub(crate) fn fixes(listing: &[ListedSchema]) -> Vec<String> {
     fixes.collect()
 }
 
-/// `{schemas, leftOut}`; null where the driver does not report schemas.
+/// `{schemas, leftOut}`; null if the driver reports none.
 pub(crate) fn to_json(listing: &[ListedSchema]) -> Value {
     if listing.is_empty() {
         return Value::Null;

@@ -1,4 +1,4 @@
-//! What the sessions of agents used, and why a session cannot be read.
+//! Session usage and session failures.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 use crate::totals::MessagesOf;
 
-/// Why a session cannot be used.
 pub(crate) fn session_failure(error: impl Into<SessionError>) -> Failure {
     let error = error.into();
     let code = match &error {
@@ -55,7 +54,7 @@ pub(crate) fn session_failure(error: impl Into<SessionError>) -> Failure {
     }
 }
 
-/// Returns the messages of a session, and those of each session whose agent it asked, the first one first.
+/// Includes sessions of asked agents, recursively.
 pub(crate) fn messages_of(
     text: &str,
     invocation: &Invocation,
@@ -69,7 +68,7 @@ pub(crate) fn messages_of(
     let mut next = 0;
     while let Some(asking) = found.get(next).map(|report| report.id.clone()) {
         next += 1;
-        // The id of an asked session begins with that of the asking one, which may be cut.
+        // Ids of asked sessions begin with the asking id, which can be cut.
         let all = sessions.store().list().map_err(session_failure)?;
         for other in all.into_iter().filter(|other| may_be_asked(other, &asking)) {
             let report = sessions.read(&other).map_err(session_failure)?;

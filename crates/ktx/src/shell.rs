@@ -1,4 +1,4 @@
-//! Words in a command line that people paste into a shell.
+//! Quotes shell words.
 
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%,=".contains(letter);

@@ -1,4 +1,4 @@
-//! Files that a commit left as they were, because the user had changed them.
+//! Files that a commit skipped because the user changed them.
 
 use ktx_project_store::{Published, SkipReason, Skipped};
 use serde_json::{Value, json};

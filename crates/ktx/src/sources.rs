@@ -1,4 +1,4 @@
-//! Context sources: reads and tests them with the project's keys, warehouses and state.
+//! Reads and tests context sources.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -20,8 +20,7 @@ use crate::printer::Mode;
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
-/// Reads a source once for each of its warehouses, without a model. `target` is the warehouse that
-/// the user has named.
+/// Reads a source per warehouse, without a model. `target` is the named warehouse.
 pub(crate) fn read(
     connection: &Connection,
     target: Option<&str>,
@@ -104,7 +103,7 @@ fn with_context<T>(
 fn finished<T>(kind: &dyn ContextSource, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     let waits = || Failure::internal("a folder of files waits for a server".to_owned());
     match kind.kind().access {
-        // Without a runtime, Ctrl-C ends the program although git or the disk is slow.
+        // No runtime, so that Ctrl-C ends the program during slow git and disk calls.
         Access::Files => work.now_or_never().unwrap_or_else(|| Err(waits())),
         Access::Server => compose::block_on(|cancel| async move {
             let done = work.with_cancellation_token(&cancel).await;

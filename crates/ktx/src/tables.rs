@@ -1,4 +1,4 @@
-//! Rows as text: aligned tables, TSV, CSV.
+//! Formats rows as tables, TSV and CSV.
 
 use comfy_table::{Table, presets};
 
@@ -6,7 +6,7 @@ use crate::foreign::cell as shown;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-/// Aligned at a terminal, tab-separated for programs.
+/// Aligned on terminals, else tab-separated.
 pub(crate) struct Report {
     headers: Vec<String>,
     rows: Vec<Vec<Option<String>>>,
@@ -20,7 +20,7 @@ impl Report {
         }
     }
 
-    /// Cells without a value show `-`.
+    /// Empty cells show `-`.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         let cells = cells.map(|cell| Some(if cell.is_empty() { "-" } else { cell }.to_owned()));
         self.rows.push(cells.to_vec());
@@ -81,7 +81,7 @@ pub(crate) fn aligned(headers: &[String], rows: &[Vec<Option<String>>]) -> Strin
     format!("{}\n", lines.join("\n"))
 }
 
-/// Tabs and line ends in cells become spaces.
+/// Replaces tabs and line endings by spaces.
 pub(crate) fn tsv(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     let headers: Vec<String> = headers.iter().map(|header| shown(header)).collect();
     let mut text = headers.join("\t");
@@ -97,7 +97,7 @@ pub(crate) fn tsv(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     text
 }
 
-/// RFC 4180 with line feeds only; NULL is an empty field.
+/// RFC 4180 with line feeds; NULL is empty.
 pub(crate) fn csv(headers: &[String], rows: &[Vec<Option<String>>]) -> String {
     let line = |cells: Vec<&str>| {
         let quoted: Vec<String> = cells.into_iter().map(csv_field).collect();

@@ -1,4 +1,4 @@
-//! Logs and traces, from the environment: installed once, sent through the one HTTP client.
+//! Installs logs and traces.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use ktx_observability::{
     Capture, Delivery, Exporter, LogFormat, LogSettings, SharedRedactor, TraceSettings,
 };
 
-/// A handle that is cheap to clone.
+/// Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Telemetry {
     exporter: Option<Arc<Exporter>>,
@@ -16,8 +16,7 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Traces only if a collector is named. Sends nothing and starts nothing: `connect` makes the
-    /// sender when the first spans are due.
+    /// Sends nothing: `connect` makes the sender for the first spans.
     pub(crate) fn install(
         environment: &Environment,
         connect: fn() -> Result<Box<dyn Delivery>, String>,

@@ -1,4 +1,4 @@
-//! The usage of a run, from the ledger.
+//! A run's usage from the ledger.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,7 @@ pub(crate) fn print_totals(invocation: &Invocation, project: &OpenProject, print
     };
     let total = match read_report(project, Group::All, &window) {
         Ok(report) => report.total,
-        // The run's results stand even if its ledger cannot be read; missing usage has been
-        // reported already.
+        // Results stand without a readable ledger; lost usage is already reported.
         Err(failure) => return tracing::info!(?failure, "the usage ledger cannot be read"),
     };
     if total.facts() > 0 {
@@ -43,7 +42,7 @@ pub(crate) fn read_report(project: &OpenProject, group: Group, window: &Window) 
         })
 }
 
-/// Sums the messages of each session, in this order, and all of them.
+/// Sums each session's messages in order, and all messages.
 pub(crate) fn read_sums(project: &OpenProject, sessions: &[MessagesOf]) -> Outcome<Report> {
     let path = compose::ledger_path(project);
     let sums = || {
@@ -69,11 +68,8 @@ pub(crate) fn read_sums(project: &OpenProject, sessions: &[MessagesOf]) -> Outco
     })
 }
 
-/// The messages of a session.
 pub(crate) struct MessagesOf {
-    /// What its row is called.
     pub key: String,
-    /// Their runs and ids.
     pub messages: BTreeSet<(String, String)>,
 }
 

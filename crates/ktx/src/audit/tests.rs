@@ -1,4 +1,4 @@
-//! Value tests of lines.
+//! Tests of audit lines.
 
 use super::*;
 

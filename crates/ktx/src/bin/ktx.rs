@@ -1,4 +1,4 @@
-//! The `ktx` program: hands arguments and environment to the library and returns its exit code.
+//! The `ktx` program.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Arguments of the `ktx agent` commands that work without a person.
+//! Arguments of `ktx agent serve`, `room`, `tick` and `schedule`.
 
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! The options about the query history of a warehouse.
+//! Options about query history.
 
 use clap::Args;
 

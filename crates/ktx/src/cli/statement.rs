@@ -1,9 +1,9 @@
-//! SQL statements among the arguments: one that begins with a comment looks like an option.
+//! Protects SQL arguments that look like options.
 
 use std::ffi::OsString;
 
-/// Puts an empty line before each statement after the word `sql` that begins with `--`, so that the
-/// parser reads it as a value. A word in the form of an option stays one, known or not.
+/// Prefixes an empty line to each statement after `sql` that begins with a `--` comment, so that
+/// the parser reads it as a value. Words in the form of an option stay options.
 pub(crate) fn as_values(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let behind = arguments
         .iter()
@@ -17,7 +17,7 @@ pub(crate) fn as_values(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Whether the text begins with a comment: `--` and white space, or a whole line of it with more lines below.
+/// A comment has white space after `--`, or further lines below.
 fn begins_with_comment(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("--") else {
         return false;

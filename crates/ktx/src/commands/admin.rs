@@ -1,4 +1,4 @@
-//! `ktx admin`: projects and schemas.
+//! `ktx admin`.
 
 mod reindex;
 

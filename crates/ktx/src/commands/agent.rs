@@ -1,4 +1,4 @@
-//! `ktx agent`: questions to an agent with the project's own tools, and the sessions that keep them.
+//! `ktx agent`.
 
 mod agents;
 mod cases;

@@ -1,4 +1,4 @@
-//! `ktx completion` and the completion candidates.
+//! `ktx completion` and its candidates.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ fn values_of(command: &clap::Command, word: &str) -> Option<Vec<String>> {
     )
 }
 
-// Without a readable project there are no candidates; the failures are not shown.
+// Hides failures: without a readable project there are no candidates.
 
 fn project(invocation: &Invocation) -> Option<OpenProject> {
     let dir = invocation.project_dir().ok()?;

@@ -1,4 +1,4 @@
-//! `ktx connection`: list and test; the other commands have files of their own.
+//! `ktx connection list` and `test`.
 
 mod add;
 mod remove;

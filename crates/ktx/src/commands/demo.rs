@@ -1,4 +1,4 @@
-//! `ktx demo`: from nothing to a served context layer, in one command.
+//! `ktx demo`.
 
 mod folder;
 mod story;
@@ -28,10 +28,10 @@ use folder::{DemoFolder, DemoState, EarlierDemo};
 
 pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
-    // From the first step on, because moved folders must be restored.
+    // Moved folders must be restored from the first step on.
     compose::listen();
     let place = DemoFolder::new(plain(&invocation.current.join(&args.dir)), invocation);
-    // All refusals come before any change or cost.
+    // Refuses before any change or cost.
     for note in place.recover(args.force)? {
         printer.note(&note);
     }
@@ -40,7 +40,6 @@ pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     let told = Arc::<compose::EventBuffer>::default();
     let made = build_in(&place, earlier, args, &told, invocation, &printer);
     if made.is_err() && earlier == EarlierDemo::Replace {
-        // The earlier demo is restored, with its ledger.
         if let Ok(project) = load(place.dir(), &invocation.environment) {
             pass_on(&told, invocation, &project, &printer);
         }
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     made
 }
 
-/// A folder cannot be moved by a name with `.` or `..` in it.
+/// A path with `.` or `..` cannot be renamed.
 fn plain(path: &Path) -> PathBuf {
     let has_parents = path
         .components()
@@ -67,7 +66,7 @@ fn build_in(
     invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome {
-    // Before any change, so that a login that does not work has no effect.
+    // A failed login must not change anything.
     let proven = args
         .backend
         .as_deref()
@@ -92,7 +91,6 @@ fn build_in(
     }
 }
 
-/// Writes usage from before the ledger existed into the project's ledger.
 fn pass_on(
     told: &compose::EventBuffer,
     invocation: &Invocation,
@@ -104,7 +102,6 @@ fn pass_on(
     sink.finish();
 }
 
-/// A backend that has answered a probe.
 struct ProbedBackend {
     backend: Backend,
     told: Arc<compose::EventBuffer>,
@@ -116,7 +113,7 @@ fn proven(
     invocation: &Invocation,
 ) -> Outcome<ProbedBackend> {
     let backend = compose::named_backend(name)?;
-    // There is no project yet, and the model must not see the caller's folder.
+    // No project exists yet, and the model must not see the current folder.
     let nowhere = tempfile::tempdir().map_err(|error| {
         Failure::from_error(Code::DemoFiles, &error).context("no temporary folder can be created")
     })?;
@@ -201,7 +198,6 @@ fn build(
     })
 }
 
-/// Prints the steps on stdout, except in JSON mode.
 #[derive(Clone)]
 pub(crate) struct StoryPrinter {
     printer: Printer,
@@ -210,7 +206,7 @@ pub(crate) struct StoryPrinter {
 impl StoryPrinter {
     pub(crate) fn say(&self, text: &str) {
         if self.printer.mode != Mode::Json && self.printer.line(text).is_err() {
-            // The reader has gone; the project is created anyway.
+            // The reader is gone; the project is still created.
         }
     }
 }
@@ -256,7 +252,7 @@ fn project_path(text: &str) -> Outcome<ProjectPath> {
     ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
-/// Builds the database under a temporary name and renames it when complete.
+/// Renames the database when complete.
 fn fill(project: &OpenProject) -> Outcome<i64> {
     let place = database(&project.store);
     let failed = |error: &(dyn std::error::Error + 'static)| {
@@ -340,7 +336,6 @@ fn describe(
         "   descriptions by {}",
         project.config.llm.backend.as_str()
     ));
-    // The preceding scan was a separate run.
     let invocation = invocation.next_run()?;
     let results = ingesting::describe_all(Limits::default(), &invocation, project, printer)?;
     let (exit, told) = match paused(&results) {
@@ -376,7 +371,6 @@ fn describe(
     Ok((model, exit))
 }
 
-/// Returns the program with the project, as a shell takes it. It has ktx's full path, so that it works immediately.
 fn started(dir: &Path, invocation: &Invocation) -> String {
     let program = invocation
         .program
@@ -389,13 +383,11 @@ fn started(dir: &Path, invocation: &Invocation) -> String {
     )
 }
 
-/// Returns the commands that attach an agent.
 fn attach(dir: &Path, invocation: &Invocation) -> Value {
     let serve = format!("{} mcp stdio", started(dir, invocation));
     json!({ "command": serve, "claude": format!("claude mcp add ktx -- {serve}") })
 }
 
-/// Returns the commands that run the cases of the sample agent.
 fn tests(dir: &Path, invocation: &Invocation) -> Value {
     let test = format!("{} agent test", started(dir, invocation));
     json!({

@@ -1,4 +1,4 @@
-//! `ktx drift`: where sources and pages no longer match the last scan, their links and their history.
+//! `ktx drift`.
 
 use std::collections::BTreeMap;
 
@@ -59,10 +59,8 @@ pub(crate) fn run(args: &DriftArgs, invocation: &Invocation) -> Outcome {
     })
 }
 
-/// What git knows about the age of files.
 struct Ages {
     changes: BTreeMap<String, Timestamp>,
-    /// Why it does not know all of it.
     limit: Option<String>,
 }
 
@@ -101,7 +99,7 @@ async fn connections(
     Ok(found)
 }
 
-/// Pages of units whose files have changed, and whose last run did not come to an end.
+/// Pages of changed units whose last run did not finish.
 fn unfinished(pages: &[std::sync::Arc<Page>], units: &[UnitRecord]) -> Vec<DriftFinding> {
     let is_open = |unit: &&UnitRecord| {
         matches!(
@@ -128,7 +126,7 @@ fn unfinished(pages: &[std::sync::Arc<Page>], units: &[UnitRecord]) -> Vec<Drift
     findings
 }
 
-/// Pages whose last commit is before the last commit of a source that they name.
+/// Pages older than a source that they name.
 fn outdated(
     connections: &[DriftConnection],
     pages: &[std::sync::Arc<Page>],
@@ -160,7 +158,7 @@ fn outdated(
     findings
 }
 
-/// The files that people and units write about a source. Scans rewrite their shards on their own.
+/// Files by users and units; scans write shards themselves.
 fn files_of(connections: &[DriftConnection], reference: &SlReference) -> Vec<String> {
     let asked = connections.iter().filter(|connection| {
         let id = reference.connection.as_deref();
@@ -215,7 +213,6 @@ fn print(drift: &Drift, printer: &Printer) -> Outcome<()> {
     Ok(())
 }
 
-/// The place of a finding as editors open it.
 fn place(finding: &DriftFinding) -> String {
     match (finding.line, finding.column) {
         (Some(line), Some(column)) => format!("{}:{line}:{column}", finding.file),

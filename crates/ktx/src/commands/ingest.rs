@@ -1,5 +1,4 @@
-//! `ktx ingest`: a scan with descriptions from the configured model, context sources, or the
-//! capture of notes.
+//! `ktx ingest`.
 
 mod notes;
 mod planned;
@@ -30,17 +29,15 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     ingest(args, Orders::AsAsked, invocation)
 }
 
-/// One round of a sync: without a model, what needs none.
+/// A round of `ktx sync`. Without a model, does what needs none.
 pub(crate) fn round(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     ingest(args, Orders::Sync, invocation)
 }
 
-/// Does the rest of an earlier run.
 pub(crate) fn again(args: &IngestArgs, scope: &RetryScope, invocation: &Invocation) -> Outcome {
     ingest(args, Orders::Retry(scope), invocation)
 }
 
-/// For whom an ingest is done.
 #[derive(Clone, Copy)]
 enum Orders<'a> {
     AsAsked,
@@ -103,12 +100,10 @@ fn ingest(args: &IngestArgs, orders: Orders<'_>, invocation: &Invocation) -> Out
     report::finish(&done.map_err(going_on)?, work, context)
 }
 
-/// What a run does.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     args: &'a IngestArgs,
     plan: &'a Plan<'a>,
-    /// The earlier run whose rest it does.
     retry: Option<&'a RetryScope>,
 }
 
@@ -138,8 +133,8 @@ struct IngestResults {
     has_model: bool,
 }
 
-/// Facts first, which need no model. Sources last, because their pages are about tables of the
-/// warehouses.
+/// Facts come first, because they need no model. Sources come last, because their pages describe
+/// warehouse tables.
 fn everything(
     work: Work<'_>,
     (held, model): (&ProjectLock, &Model),
@@ -176,7 +171,7 @@ fn everything(
             }
             described => described?,
         };
-        // A scan may have found tables that they describe.
+        // A scan can find tables that the facts describe.
         facts = read.copy_facts(facts, Imports::Now, context)?;
     }
     let is_stopped = warehouses.iter().any(|(_, result)| match result {
@@ -224,7 +219,7 @@ fn exit(done: &IngestResults, dir: &Path) -> Exit {
     let stops = stops.map(|failed| failures::failure(failed, dir));
     let mut stops = stops.chain(scans);
     if let Some(stop) = stops.find(|failure| failure.exit == Exit::Model) {
-        // The user has to log in or pay first, or the model was never usable.
+        // The user must log in or pay, or the model was never usable.
         let needs_person = [LlmErrorKind::Auth, LlmErrorKind::Billing]
             .iter()
             .any(|kind| kind.code() == stop.code);
@@ -251,7 +246,7 @@ fn exit(done: &IngestResults, dir: &Path) -> Exit {
 fn nothing_done(done: &IngestResults, dir: &Path) -> Option<Failure> {
     let warehouses = done.warehouses.iter();
     let warehouses = warehouses.map(|(_, result)| result.as_ref().err().cloned());
-    // An untried source does not count as a result.
+    // Untried sources are not results.
     let sources = done.sources.iter().filter_map(|(_, result)| match result {
         Ok(report) if report.has_something() => Some(None),
         Ok(report) => {

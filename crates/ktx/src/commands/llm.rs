@@ -1,4 +1,4 @@
-//! `ktx llm`: the models of a project, their prices, a probe of the backend, and a single question.
+//! `ktx llm`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -100,14 +100,13 @@ fn models(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> 
     Ok(Exit::Success)
 }
 
-/// The tokens to price.
 #[derive(Clone, Copy)]
 enum TokenSide {
     In,
     Out,
 }
 
-/// Few enough tokens for the lowest price tier.
+/// Small enough for the lowest price tier.
 fn small(side: TokenSide) -> TokenUsage {
     match side {
         TokenSide::In => TokenUsage {
@@ -158,7 +157,7 @@ fn pricing(project: &OpenProject, invocation: &Invocation, printer: &Printer) ->
     Ok(Exit::Success)
 }
 
-/// The table must reproduce its own test vectors and must not be older.
+/// The new table must pass its test vectors and not be older.
 fn refresh(
     file: &Path,
     project: &OpenProject,
@@ -226,7 +225,7 @@ fn ask(
     let request = |cancel| text_request(role, invocation, prompt, cancel);
     let answer = compose::block_on(|cancel| async move {
         let answer = runtime.generate_text(request(cancel.clone())).await;
-        // Does not wait any longer after Ctrl-C.
+        // After Ctrl-C, does not wait any longer.
         runtime.settle().with_cancellation_token(&cancel).await;
         Ok(answer?)
     });
@@ -275,7 +274,7 @@ fn probe(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> O
         );
     };
     let report = require_usable_now(&runtime, invocation);
-    // The payer is known only after the probe.
+    // Only the probe reveals the payer.
     let info = runtime.describe();
     sink.finish();
     let report = report?;

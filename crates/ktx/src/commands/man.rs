@@ -1,4 +1,4 @@
-//! `ktx __man`: the man pages, for packages.
+//! `ktx __man`.
 
 use clap::CommandFactory as _;
 use ktx_diagnostics::{Code, Exit, Failure};

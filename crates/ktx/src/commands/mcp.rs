@@ -1,4 +1,4 @@
-//! `ktx mcp`: the project for agents.
+//! `ktx mcp`.
 
 mod background;
 mod desk;
@@ -58,7 +58,6 @@ const fn profile(offer: &McpOfferArgs) -> ToolProfile {
     }
 }
 
-/// Returns the tools of a client, which change with the settings.
 fn served(
     context: &ReloadedContext,
     desk: Vec<ToolDescriptor>,
@@ -67,7 +66,7 @@ fn served(
 ) -> ServedTools<'static> {
     let (versioned, renewed) = (context.clone(), context.clone());
     let (dir, environment) = (project.dir.clone(), project.store.environment().clone());
-    // Whether proposals wait is read when a client asks for the tools, not before the server answers.
+    // Reads proposals when a client asks for tools, to keep the start fast.
     let at_start = reloading::tools(context, &desk, usual, &review::may_be_for_everyone);
     let renewal = Renewal {
         version: Arc::new(move || versioned.offered().0),
@@ -93,7 +92,6 @@ fn served(
     }
 }
 
-/// Serves the project with the note-taking tools, if there is a model to capture notes.
 fn with_desk<T>(
     invocation: &Invocation,
     project: &OpenProject,
@@ -107,14 +105,14 @@ fn with_desk<T>(
     });
     more.extend(review::tools(invocation, project));
     let served = serve(more);
-    // Accepted notes are captured, unless the program was asked to end.
+    // Captures accepted notes, unless the program must end.
     if let Some(desk) = desk {
         desk.close();
     }
     served
 }
 
-/// The tools that some projects or clients have, for pages that describe them.
+/// Tools of some projects or clients, for reference pages.
 pub(crate) fn further_tools() -> Vec<ToolDescriptor> {
     let mut tools = desk_tools(&(Arc::new(desk::ClosedDesk) as Arc<dyn NoteQueue>));
     tools.extend(review::described_tools());

@@ -1,4 +1,4 @@
-//! The command reference, generated from the command tree.
+//! The command reference.
 
 use clap::{Arg, Command};
 

@@ -1,4 +1,4 @@
-//! `ktx report`: the answer to a semantic query as a page for a browser.
+//! `ktx report`.
 
 use ktx_context_tools::{Execution, QueryRequest, query, query_of};
 use ktx_diagnostics::{Code, Exit, Failure, counted};
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ReportArgs, invocation: &Invocation) -> Outcome {
     }
     let wire = answer.to_wire(&[]);
     let mut plan = answer.plan();
-    // The page shows the columns and the joins; the rest of the plan holds SQL.
+    // Removes SQL: the page shows only columns and joins.
     if let Some(plan) = plan.as_object_mut() {
         plan.retain(|key, _| key == "columns" || key == "joins");
     }

@@ -1,4 +1,4 @@
-//! `ktx review`: what context sources propose about files of others, and the decisions of a person.
+//! `ktx review`: proposals of context sources and the user's decisions.
 
 mod numbers;
 
@@ -20,14 +20,13 @@ use crate::report::{Outcome, Report as _};
 use crate::skipped_files::left_alone;
 use crate::tables::Report as Table;
 
-/// The command as hints name it.
 const COMMAND: &str = "ktx review";
 
 pub(crate) fn run(args: &ReviewArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
     let command = args.command.as_ref().unwrap_or(&ReviewCommand::List);
-    // What waits is read under the lock, so that no run changes it before the decision.
+    // Read under the lock: a run can change them.
     let _held = match command {
         ReviewCommand::List | ReviewCommand::Show(_) => None,
         _ => Some(lock(&project, COMMAND)?),
@@ -48,7 +47,6 @@ pub(crate) fn run(args: &ReviewArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-/// What waits, and where decisions are printed.
 struct Desk<'a> {
     waiting: Vec<WaitingProposal>,
     invocation: &'a Invocation,
@@ -56,7 +54,6 @@ struct Desk<'a> {
     printer: &'a Printer,
 }
 
-/// A proposal in the JSON form of the command.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {

@@ -1,4 +1,4 @@
-//! `ktx runs`: the last runs on this machine, what they did and what they cost.
+//! `ktx runs`.
 
 mod conversation;
 mod retry;
@@ -23,14 +23,10 @@ use crate::totals::{cost, read_report};
 
 pub(crate) use retry::Retry;
 
-/// Runs of `ktx runs` without a number.
 const LISTED: u32 = 20;
 
-/// What is left to do for a command of runs.
 pub(crate) enum Rest {
-    /// Nothing: it has ended so.
     Ended(Exit),
-    /// A part of an earlier run.
     Retry(Box<Retry>),
 }
 
@@ -66,7 +62,6 @@ fn runs(project: &OpenProject, limit: u32) -> Outcome<Vec<Run>> {
     runs.map_err(|error| state_failure(&error))
 }
 
-/// The use of models by the id of the run.
 fn costs(project: &OpenProject) -> Outcome<BTreeMap<String, ReportRow>> {
     let report = read_report(project, Group::Run, &Window::default())?;
     let rows = report.rows.into_iter();

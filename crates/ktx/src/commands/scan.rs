@@ -1,4 +1,4 @@
-//! `ktx scan`: structure, values and joins, without a model.
+//! `ktx scan`.
 
 mod relationships;
 mod review;
@@ -33,7 +33,6 @@ pub(crate) fn run(args: &ScanArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-/// Scans the warehouses that an earlier run has not finished.
 pub(crate) fn again(args: &ScanArgs, scope: &RetryScope, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
@@ -135,8 +134,7 @@ fn scan_each(
     })
 }
 
-/// A single failure is the command's failure; one of several makes the result partial. Results from
-/// before a stop are printed as well.
+/// A single failure fails the command; one of several makes it partial.
 pub(crate) fn report(
     command: &str,
     mut results: Vec<(ktx_vocabulary::ConnectionId, Outcome<ScanResult>)>,
@@ -180,7 +178,7 @@ pub(crate) fn report(
         && let (_, Err(failure)) = results.swap_remove(at)
     {
         return match printer.mode {
-            // It is included in the items.
+            // The items include it.
             Mode::Json => Ok(failure.exit),
             Mode::Plain | Mode::Pretty => Err(failure),
         };

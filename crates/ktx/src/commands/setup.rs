@@ -1,8 +1,4 @@
-//! `ktx setup`: project, model, warehouse, context source and agent, each tested immediately.
-//!
-//! Setup stores no state of its own: a configured step is done, a missing one is listed with the
-//! flags that add it, and the command can be repeated at any time. A failed step does not prevent
-//! later ones.
+//! `ktx setup`, which stores no state and can be repeated. A failed step does not stop later ones.
 
 mod agents;
 mod connect;
@@ -24,13 +20,10 @@ use crate::report::Outcome;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Done,
-    /// Already configured and working.
     Ready,
-    /// Declined by the user.
     Skipped,
-    /// Not configured, and no flag adds it.
+    /// Not configured; no flag adds it.
     Missing,
-    /// Requested, but not working.
     Failed,
 }
 
@@ -94,7 +87,7 @@ impl Step {
     }
 }
 
-/// The steps so far, each printed immediately, because the next one may be slow or fail.
+/// Prints each step immediately: the next one can be slow or fail.
 struct Steps<'a> {
     printer: &'a Printer,
     all: Vec<Step>,
@@ -102,8 +95,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Reports a step. A usage error and an interrupt end the command; any other failure belongs to
-    /// the step.
+    /// Only usage errors and interrupts end the command.
     fn take(&mut self, name: &'static str, step: Outcome<Option<Step>>) -> Outcome<()> {
         let step = match step {
             Ok(None) => return Ok(()),

@@ -1,4 +1,4 @@
-//! `ktx sl`: list, search, read and check semantic sources.
+//! `ktx sl`: list, search, read and check sources.
 
 mod diff;
 mod interchange;
@@ -28,8 +28,7 @@ use crate::tables::aligned;
 use interchange::ExchangeContext;
 use upkeep::FormatMode;
 
-/// A source named on the command line that does not exist is a wrong argument; in a semantic query
-/// the same code is a refusal.
+/// On the command line a missing source is a usage error; in a query it is a refusal.
 fn not_there(failure: Failure) -> Failure {
     if failure.code != Code::UnknownSource {
         return failure;
@@ -138,13 +137,13 @@ pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-/// Words that are often mistyped; any other word is a search.
+/// Often mistyped commands; other words are searches.
 const SL_WORDS: &[&str] = &[
     "list", "search", "read", "validate", "query", "diff", "graph", "fmt", "test", "export",
     "import", "suggest",
 ];
 
-/// Zero would look like an empty result.
+/// Zero would look like no results.
 fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
     match args.limit {
         Some(0) => Err(
@@ -252,7 +251,6 @@ fn print_hits(hits: &[SourceHit], warnings: &[String], words: &str, printer: &Pr
     Ok(Exit::Success)
 }
 
-/// One JSON request per line, one JSON answer per line.
 fn answer_conformance() -> Outcome {
     let load = |folder: &str| read_folder(Path::new(folder));
     for line in std::io::stdin().lock().lines() {
@@ -266,7 +264,7 @@ fn answer_conformance() -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Returns the files that a project in the folder would have, at any depth, ordered by path.
+/// Ordered by path.
 fn read_folder(folder: &Path) -> Result<Vec<SourceFile>, String> {
     let failed =
         |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());

@@ -1,4 +1,4 @@
-//! `ktx sql`: runs or judges one read-only statement.
+//! `ktx sql`.
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::tables::{aligned, csv, tsv};
 
 const MOST_ROWS: usize = 10_000;
 
-/// The longest statement read from stdin, in bytes: the limit of the gate.
+/// Bytes read from stdin: the gate's limit.
 const MOST_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(args: &SqlArgs, invocation: &Invocation) -> Outcome {
@@ -95,7 +95,6 @@ struct SqlReport {
 }
 
 impl SqlReport {
-    /// Puts the note about the chosen warehouse before those about the rows.
     fn new(answer: &SqlAnswer, choice: Option<String>) -> Self {
         let wire = answer.to_wire();
         Self {
@@ -114,7 +113,7 @@ fn allowed_functions(connection: &Connection) -> AllowedFunctions {
     AllowedFunctions::new(connection.texts(&["allowed_functions"]))
 }
 
-/// A single `-` stands for stdin.
+/// `-` means stdin.
 fn statement(args: &SqlArgs) -> Outcome<String> {
     if args.sql != ["-"] {
         return Ok(args.sql.join(" "));
@@ -165,7 +164,7 @@ fn cut_off(rows: usize, caps: &Caps) -> String {
     format!("only the first {rows} rows; there are more ({help})")
 }
 
-/// Adds a next step to a failed statement if the server names none.
+/// Adds a next step if the server names none.
 fn with_next_step(failure: Failure) -> Failure {
     let step = match failure.code {
         _ if !failure.hints.is_empty() => return failure,
@@ -216,7 +215,7 @@ fn print(result: &QueryResult, format: Option<SqlFormat>, printer: &Printer) -> 
     printer.line(&format!("{count} row{}", if count == 1 { "" } else { "s" }))
 }
 
-/// Judges JSON lines if there is piped input and no statement.
+/// Judges JSON lines from stdin without a statement.
 fn check(args: &SqlArgs, sql: &str, invocation: &Invocation, printer: &Printer) -> Outcome {
     if sql.is_empty() {
         if std::io::stdin().is_terminal() {
@@ -285,7 +284,7 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// Adds to the refusal of an unknown function that no warehouse was asked.
+/// Notes that no warehouse was asked about the unknown function.
 fn without_a_look(refusal: Refusal) -> Refusal {
     if refusal.unknown_functions.is_empty() {
         return refusal;
@@ -304,7 +303,7 @@ fn parse_dialect(name: &str) -> Outcome<Dialect> {
     })
 }
 
-/// Judges every line; `usual` is the dialect of lines without one.
+/// `usual` is the dialect of lines without one.
 fn check_lines(usual: Option<Dialect>) -> Outcome {
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {

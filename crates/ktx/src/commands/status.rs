@@ -1,4 +1,4 @@
-//! `ktx status`: what works in this project and what is missing.
+//! `ktx status`.
 
 mod checks;
 mod connections;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &StatusArgs, invocation: &Invocation) -> Outcome {
     Ok(match probe {
         Probe::Unusable(failure) if failure.exit == Exit::Config => Exit::Config,
         Probe::Unusable(_) => Exit::Model,
-        // Every command that changes the project would fail on it.
+        // Every command that changes the project would fail.
         _ if !is_state_usable => Exit::Failure,
         Probe::None | Probe::Skipped | Probe::Usable(_) => Exit::Success,
     })

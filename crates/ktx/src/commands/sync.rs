@@ -1,4 +1,4 @@
-//! `ktx sync`: scans, ingests what has changed and reports; with `--every`, again and again.
+//! `ktx sync`.
 
 use std::time::Duration;
 
@@ -14,13 +14,12 @@ use crate::invocation::{Invocation, OpenProject, load};
 use crate::printer::{Mode, Printer, print_failure};
 use crate::report::{Outcome, Report as _};
 
-/// How long a round waits for another command by itself, if it is repeated.
+/// Wait for other commands, with `--every`.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// The clock is looked at this often: a machine that sleeps stops timers, but not the clock.
+/// The polling interval: sleeping machines stop timers, but not the clock.
 const LOOK: Duration = Duration::from_secs(15);
 
-/// Runs one round of an ingest.
 type Round = fn(&IngestArgs, &Invocation) -> Outcome;
 
 pub(crate) fn run(args: &SyncArgs, invocation: &Invocation, round: Round) -> Outcome {
@@ -57,7 +56,6 @@ fn orders(args: &SyncArgs) -> IngestArgs {
     }
 }
 
-/// What all rounds share.
 #[derive(Clone, Copy)]
 struct SyncSettings<'a> {
     invocation: &'a Invocation,
@@ -110,7 +108,7 @@ fn repeat(args: &SyncArgs, every: Duration, round: Round, shared: SyncSettings<'
     }
 }
 
-/// The time of the round after one that began at `started`: at once, and once only, if its time has passed.
+/// The next round after one at `started`; immediate if overdue. Missed rounds count once.
 fn following(started: Timestamp, every: Duration, now: Timestamp) -> Timestamp {
     let next = started.checked_add(every).unwrap_or(Timestamp::MAX);
     next.max(now)
@@ -149,7 +147,7 @@ fn wait_until(next: Timestamp) -> Outcome<bool> {
     }
 }
 
-/// The end of the limit that has stopped a round, if it is known: asking before is useless.
+/// The end of the limit that stopped a round, if known.
 fn paused_until(
     outcome: &Outcome,
     args: &SyncArgs,
@@ -176,7 +174,7 @@ fn paused_until(
     Some(status.day.ends_at())
 }
 
-/// Whether a budget has stopped the round, or a part of it.
+/// True if a budget stopped at least a part.
 fn met_budget(outcome: &Outcome, invocation: &Invocation, project: &OpenProject) -> bool {
     if outcome
         .as_ref()
@@ -214,7 +212,7 @@ fn note(project: &OpenProject, last: SyncRound, next: Option<Timestamp>) -> Outc
 
 #[cfg(test)]
 mod tests {
-    //! The time of the next round.
+    //! Tests of round times.
 
     use super::*;
 
@@ -224,7 +222,7 @@ mod tests {
         let every = Duration::from_secs(100);
         assert_eq!(following(at(0), every, at(10)), at(100));
         assert_eq!(following(at(0), every, at(100)), at(100));
-        // The machine slept, or the round took long: at once, and the count begins there.
+        // Late rounds start immediately and restart the interval.
         assert_eq!(following(at(0), every, at(750)), at(750));
         assert_eq!(following(at(750), every, at(760)), at(850));
     }

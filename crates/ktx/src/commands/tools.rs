@@ -1,4 +1,4 @@
-//! `ktx tools`: the tools that the owner of the project writes.
+//! `ktx tools`.
 
 use std::sync::Arc;
 
@@ -52,7 +52,6 @@ fn list(project: &OpenProject, printer: &Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// A parameter as a call of the tool writes it.
 fn usage(parameter: &Parameter) -> String {
     let written = format!("{}=<{}>", parameter.name, parameter.kind.as_str());
     match parameter.default {
@@ -119,7 +118,6 @@ fn call(
     Ok(Exit::Success)
 }
 
-/// The refusal of a tool, which names its code, and its hints on lines of their own.
 fn failure(text: &str) -> Failure {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
@@ -130,7 +128,6 @@ fn failure(text: &str) -> Failure {
     hints.fold(Failure::new(code, message), Failure::hint)
 }
 
-/// Prints the rows of an answer, and its notes.
 fn print(answer: &Value, printer: &Printer) -> Outcome<()> {
     if printer.mode == Mode::Json {
         return printer.json(answer);
@@ -163,7 +160,7 @@ fn print(answer: &Value, printer: &Printer) -> Outcome<()> {
     Ok(())
 }
 
-/// The arguments of the command line; those of a text stay as they are written.
+/// Text parameters are not parsed as JSON.
 fn arguments(args: &ToolsRunArgs, tool: &CustomTool) -> Outcome<Value> {
     let mut arguments = Map::new();
     for argument in &args.arguments {

@@ -1,4 +1,4 @@
-//! `ktx usage`: the use of models and its cost.
+//! `ktx usage`.
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_usage_ledger::{Group, ReportRow, Window};
@@ -115,7 +115,7 @@ fn tell_about(total: &ReportRow, printer: &Printer) {
     }
 }
 
-/// A day, a time, or a number of days such as `7d`, in the ledger's time format.
+/// Converts a day, a time or a period such as `7d` to the ledger's time format.
 fn since(args: &UsageArgs, invocation: &Invocation) -> Outcome<Option<String>> {
     let Some(text) = &args.since else {
         return Ok(None);
@@ -124,18 +124,18 @@ fn since(args: &UsageArgs, invocation: &Invocation) -> Outcome<Option<String>> {
         return Err(Failure::new(Code::Usage, format!("`{text}` is not a date"))
             .hint("use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`"));
     };
-    // Without the fraction and the `Z`, so that every time within that second sorts after it.
+    // Times within the same second sort after this prefix.
     Ok(Some(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string()))
 }
 
-/// Days, and times of day without an offset, are UTC.
+/// UTC unless the text has an offset.
 fn moment(text: &str, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
     if let Some(days) = text.strip_suffix('d') {
         let days: u32 = days.parse().ok()?; // told as no date
         let back = jiff::SignedDuration::from_hours(i64::from(days) * 24);
         return now.checked_sub(back).ok(); // nor is a time before all time
     }
-    // A named zone states a place, which is not accepted here.
+    // Refuses named time zones.
     if text.contains('[') {
         return None;
     }
@@ -148,8 +148,7 @@ fn moment(text: &str, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
     Some(zoned.timestamp())
 }
 
-/// Describes the difference between the backends' cost figure and ours, if it is significant
-/// (C-18).
+/// A significant difference between reported and computed cost (C-18).
 fn reported_difference(row: &ReportRow) -> Option<String> {
     let reported = &row.reported;
     reported.differs().then(|| {

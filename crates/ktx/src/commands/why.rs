@@ -1,4 +1,4 @@
-//! `ktx why`: who wrote a page, a source or a part of one, and from which files.
+//! `ktx why`.
 
 mod places;
 
@@ -26,7 +26,7 @@ struct Origin {
     file: String,
     lines: [usize; 2],
     parts: Vec<CommitLines>,
-    /// The units of context sources that have written to it, and what they were read from.
+    /// Context source units that wrote to it.
     units: Vec<UnitRecord>,
 }
 

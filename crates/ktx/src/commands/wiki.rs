@@ -1,4 +1,4 @@
-//! `ktx wiki`: list, search and read pages.
+//! `ktx wiki`.
 
 use ktx_context_tools::wire::{
     WikiHit, WikiItem, WikiReadInput, WikiSearchInput, WikiSearchOutput,

@@ -1,4 +1,4 @@
-//! Usage during a run: facts to the ledger, sums to the budget, waits to the user.
+//! Records usage, counts it for budgets and reports waits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Printer;
 use crate::report::seen_from;
 
-/// Events whose usage is recorded, so that a budget can count it.
+/// Events that record usage for budgets.
 pub(crate) trait RecordingSink: EventSink {
     fn recorder(&self) -> &Arc<UsageRecorder>;
 
-    /// The limits of the agents whose usage this is, besides those of the command.
+    /// Limits of agents besides those of the command.
     fn shares(&self) -> Vec<Share> {
         Vec::new()
     }
@@ -97,7 +97,7 @@ impl EventSink for LedgerSink {
     }
 }
 
-/// The probe's report has all messages.
+/// Records usage, but prints nothing: the probe reports all messages.
 #[derive(Debug)]
 pub(crate) struct ProbeSink(LedgerSink);
 
@@ -137,7 +137,7 @@ impl EventSink for ProbeSink {
     }
 }
 
-/// Holds events until there is a project with a ledger.
+/// Holds events until a project has a ledger.
 #[derive(Debug, Default)]
 pub(crate) struct EventBuffer(Mutex<Vec<RuntimeEvent>>);
 
@@ -173,7 +173,7 @@ fn cause(code: Code) -> String {
     format!("{words} ({code})")
 }
 
-/// Seconds if the wait is short, else the time of its end.
+/// Seconds for short waits, else the end time.
 fn waiting(reason: &str, duration: Duration, now: jiff::Timestamp) -> String {
     let until = jiff::SignedDuration::try_from(duration)
         .ok() // longer than time itself

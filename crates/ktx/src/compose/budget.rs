@@ -1,4 +1,4 @@
-//! The budgets of a run and of its project, with the list prices of its models.
+//! Budgets of runs and projects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::cli::SpendingArgs;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// How long a call waits for calls of other commands that have reserved the rest of a day.
+/// Wait for calls of other commands that reserved the rest of a day.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
@@ -50,7 +50,7 @@ pub(crate) struct Spending<'a> {
 }
 
 impl Spending<'_> {
-    /// Only the limit of the project applies to a probe.
+    /// Only the project's limit applies to probes.
     pub(crate) const PROBE: Self = Spending {
         limits: Limits {
             cost: None,
@@ -61,8 +61,7 @@ impl Spending<'_> {
     };
 }
 
-/// A cost limit is refused if a model is known to have no price: an unknown price is unknown, never
-/// zero.
+/// Refuses a cost limit if a model has no price: unknown is not zero.
 pub(super) fn budget(
     invocation: &Invocation,
     project: &OpenProject,

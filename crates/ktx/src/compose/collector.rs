@@ -1,10 +1,9 @@
-//! The trace collector, reached through the one HTTP client.
+//! The trace collector over the shared HTTP client.
 
 use async_trait::async_trait;
 use ktx_observability::{Delivery, Receipt, Shipment};
 use ktx_provider_adapters::{JsonPoster, Proxy};
 
-/// Sends nothing yet.
 pub(crate) fn collector() -> Result<Box<dyn Delivery>, String> {
     let poster = JsonPoster::new(&Proxy::System).map_err(|error| error.to_string())?;
     Ok(Box::new(Collector(poster)))

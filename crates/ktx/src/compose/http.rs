@@ -1,4 +1,4 @@
-//! The settings of the HTTP backends, from `ktx.yaml`, references and the environment.
+//! Settings of HTTP backends from `ktx.yaml`, references and environment.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,16 +18,13 @@ use ktx_vocabulary::{Backend, CacheTtl, ModelRole, Provider};
 use crate::invocation::{Invocation, ProjectSecrets};
 use crate::report::{Outcome, Report as _};
 
-/// The longest account limit that a call waits for by default; after a longer one the user repeats
-/// the command.
+/// Maximum default wait for an account limit; after longer ones the user retries.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) provider: Provider,
-    /// The window of a limit that an earlier command met, and the remaining time without calls.
     pub(super) refused: Option<(String, Duration)>,
-    /// The budget that every single turn must respect.
     pub(super) budget: Option<Budget>,
 }
 
@@ -104,9 +101,8 @@ fn settings(
     Ok(settings)
 }
 
-/// Returns the key from `ktx.yaml`, else from the provider's usual variable. The variable applies
-/// only to the provider's own address: a project with another address must reference the key
-/// explicitly.
+/// Returns the key from `ktx.yaml`, else from the provider's variable. Other addresses need an
+/// explicit key.
 fn key(
     provider: Provider,
     endpoint: &Endpoint,
@@ -133,8 +129,7 @@ fn key(
     Ok(invocation.environment.text(variable).map(Secret::new))
 }
 
-/// Returns what distinguishes the accounts of a backend: address and credentials. Empty for the
-/// local session.
+/// Identifies an account by address and credentials. Empty for the local session.
 pub(super) fn identity(
     invocation: &Invocation,
     dir: &Path,
@@ -202,14 +197,13 @@ fn timeouts(config: &Project) -> Timeouts {
     Timeouts {
         first_byte,
         between_bytes,
-        // A longer wait for bytes implies the same wait for content.
+        // Waiting for bytes implies waiting for content.
         idle: usual.idle.max(first_byte).max(between_bytes),
         ..usual
     }
 }
 
-/// Returns the lifetimes of `llm.promptCaching`, else of the provider's own block, else the
-/// defaults.
+/// Prefers `llm.promptCaching`, then the provider's block, then defaults.
 fn caching(config: &Project, provider: Provider, own_ttl: Option<CacheTtl>) -> PromptCaching {
     let written = &config.llm.prompt_caching;
     if written.enabled == Some(false) {
@@ -275,7 +269,7 @@ fn vertex_location(
     }
 }
 
-/// Only backends whose prices depend on it have one.
+/// Only for backends with regional prices.
 pub(crate) fn location(
     invocation: &Invocation,
     dir: &Path,
@@ -289,7 +283,7 @@ pub(crate) fn location(
     }
 }
 
-/// Reads the credentials file that Google's own tools use.
+/// Reads the credentials file of Google's tools.
 fn vertex(
     invocation: &Invocation,
     config: &Project,
@@ -338,7 +332,7 @@ fn vertex(
 
 pub(crate) struct Facts {
     pub(crate) id: String,
-    /// Any id that the backend accepts can be used.
+    /// Unknown ids work too, if the backend accepts them.
     pub(crate) known: bool,
     pub(crate) context_window: Option<u64>,
 }

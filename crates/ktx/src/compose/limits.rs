@@ -1,4 +1,4 @@
-//! The limits of the account that a project's backend uses, stored in the project's local state.
+//! Account limits in the local state.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) fn refused_for(
     Some((limit.window, wait))
 }
 
-/// The account is asked anyway, and its answer is newer.
+/// The account's next answer is newer.
 pub(super) fn forget_refusal(invocation: &Invocation, project: &OpenProject) {
     if let Err(reason) = book(invocation, project).forget_refusal() {
         tracing::warn!(reason, "the refusal of an account is not forgotten");
@@ -37,7 +37,7 @@ fn path(project: &OpenProject) -> PathBuf {
     project.store.layout().state().join("rate-limits.json")
 }
 
-/// Unresolved values do not matter, because no call is made with them.
+/// Unresolved values do not matter: no call uses them.
 fn account(invocation: &Invocation, project: &OpenProject) -> Account {
     Account {
         backend: project.config.llm.backend.as_str(),

@@ -1,4 +1,4 @@
-//! The price table of a project, and the cost of its backend's models.
+//! The price table and model costs.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ fn source(backend: Backend) -> Option<SourceSystem> {
     }
 }
 
-/// Aliases resolve to their model, as in the ledger.
+/// Resolves aliases, as the ledger does.
 pub(crate) fn list_price(
     (backend, location): (Backend, Option<&str>),
     model: &str,

@@ -1,5 +1,4 @@
-//! Signals that ask the program to end: handled from the first long or paid step until the program
-//! ends, also between steps.
+//! Handles termination signals from the first long or paid step.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,16 +8,16 @@ use tokio_util::sync::CancellationToken;
 
 use ktx_diagnostics::Exit;
 
-/// Time for running work to release its children after an immediate end was requested.
+/// Time for work to release its children.
 const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Default)]
 pub(super) struct Ending {
-    /// Canceled by the first signal: running work ends gracefully, and no other work begins.
+    /// Canceled by the first signal: work ends gracefully and no other begins.
     pub(super) asked: CancellationToken,
     /// Canceled by the second signal.
     pub(super) at_once: CancellationToken,
-    /// Whether work is running that ends by itself on request.
+    /// True while running work can end itself.
     works: Arc<AtomicBool>,
 }
 
@@ -37,19 +36,19 @@ impl Drop for WorkGuard {
     }
 }
 
-/// A handler stays for the life of the process, so there is one.
+/// Handlers stay for the life of the process.
 static ENDING: OnceLock<Ending> = OnceLock::new();
 
-/// Work that the next signal ends instead of the program.
+/// The next signal ends this work instead of the program.
 static INTERRUPTIBLE: Mutex<Option<CancellationToken>> = Mutex::new(None);
 
-/// Whether the requested end was the normal end of the command.
+/// True if the requested end was the command's normal end.
 static SERVED: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn listen() -> &'static Ending {
     ENDING.get_or_init(|| {
         let ending = Ending::default();
-        // Without a handler, the system ends the program at the first signal.
+        // Without a handler, the first signal ends the program.
         if let Err(error) = hear(&ending) {
             tracing::warn!(%error, "Ctrl-C ends the program without order");
         }
@@ -57,7 +56,7 @@ pub(super) fn listen() -> &'static Ending {
     })
 }
 
-/// Returns whether the program was asked to end, unless that is the normal end of the command.
+/// False if the end is normal for the command.
 pub(crate) fn was_asked_to_end() -> bool {
     let asked = ENDING
         .get()
@@ -86,8 +85,7 @@ pub(crate) fn was_served() {
     SERVED.store(true, Ordering::Relaxed);
 }
 
-/// Starts a thread that handles signals, because the code between two steps does not await
-/// anything.
+/// Needs a thread, because nothing is awaited between steps.
 fn hear(ending: &Ending) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -113,7 +111,7 @@ fn hear(ending: &Ending) -> std::io::Result<()> {
                 token.cancel();
             }
             if works.load(Ordering::Relaxed) {
-                // The time is over in any case; a third signal does not wait for it.
+                // A third signal skips the wait.
                 tokio::time::timeout(GRACE, signals.next()).await.ok();
             }
             end();
@@ -124,19 +122,18 @@ fn hear(ending: &Ending) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Ends the program immediately: its children have a guard, and its files are consistent at any
-/// moment.
+/// Safe at any moment: children have a guard and files are consistent.
 #[expect(clippy::exit, reason = "a second signal must end the program at once")]
 fn end() -> ! {
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }
 
-/// The signals that ask the program to end: Ctrl-C, a service manager, a closed terminal.
+/// Ctrl-C, a service manager or a closed terminal.
 #[cfg(unix)]
 struct EndSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// `None` for a program that should outlive its terminal, as with `nohup`.
+    /// `None` under `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
@@ -152,7 +149,7 @@ impl EndSignals {
         })
     }
 
-    /// Returns false if no signal can come.
+    /// False if no signal can come.
     async fn next(&mut self) -> bool {
         let hangup = async {
             match &mut self.hangup {
@@ -169,7 +166,7 @@ impl EndSignals {
     }
 }
 
-/// If that is unknown, the handler stays unchanged.
+/// False if unknown.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

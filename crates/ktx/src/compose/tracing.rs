@@ -1,4 +1,4 @@
-//! Logs and traces around a backend.
+//! Traces a backend.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,12 +12,11 @@ use super::CLAUDE_CODE_MODEL;
 use super::http::model_facts;
 use crate::invocation::Invocation;
 
-/// Reads prices when the first message needs one.
 pub(super) fn traced_events(source: PriceSource, events: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
     let prices: OnceLock<Option<PriceTable>> = OnceLock::new();
     let price = move |fact: &UsageFact| {
         let table = prices.get_or_init(|| {
-            // The ledger reports an unreadable table; spans then have no cost.
+            // The ledger reports an unreadable table.
             source.read().ok()
         });
         let now = jiff::Timestamp::now().to_string();
@@ -49,7 +48,7 @@ pub(super) fn traced(
     ))
 }
 
-/// The local session knows aliases, providers know ids.
+/// The local session uses aliases, providers use ids.
 pub(super) fn asked_model(backend: Backend, written: Option<&str>) -> Option<String> {
     match backend {
         Backend::ClaudeCode => Some(written.unwrap_or(CLAUDE_CODE_MODEL).to_owned()),

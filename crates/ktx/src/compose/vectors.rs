@@ -1,4 +1,4 @@
-//! Builds the provider of vectors that `ingest.embeddings` configures.
+//! Builds the provider of `ingest.embeddings`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -11,18 +11,13 @@ use ktx_secrets::{Secret, SecretRef};
 
 use crate::invocation::ProjectSecrets;
 
-/// The variable of the key if `ktx.yaml` names none.
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
-/// The model if `ktx.yaml` names none.
 const OPENAI_MODEL: &str = "text-embedding-3-small";
 
-/// Where the settings of a provider are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WrittenIn {
-    /// `ingest.embeddings` of `ktx.yaml`.
     Project,
-    /// `embedding_provider` of an agent file.
     AgentFile,
 }
 
@@ -49,8 +44,7 @@ impl WrittenIn {
     }
 }
 
-/// A provider that the first search makes: most commands compare no meanings. Each search with one
-/// that cannot be used says why.
+/// Opens the provider at the first search, because most commands need none.
 #[derive(Debug)]
 struct Late {
     embeddings: Embeddings,
@@ -83,7 +77,7 @@ impl Vectors for Late {
     }
 
     fn batch(&self) -> usize {
-        // A provider that cannot be used refuses any number.
+        // An unusable provider refuses any number.
         self.made().as_ref().map_or(1, |vectors| vectors.batch())
     }
 
@@ -95,7 +89,7 @@ impl Vectors for Late {
     }
 }
 
-/// Returns the configured provider; `None` if there is none. Reads and asks nothing.
+/// Does no IO; `None` without a provider.
 pub(crate) fn vectors(
     embeddings: &Embeddings,
     written_in: WrittenIn,
@@ -115,7 +109,6 @@ pub(crate) fn vectors(
     })
 }
 
-/// Returns the provider of the project, or why it cannot be used.
 pub(crate) fn usable(
     embeddings: &Embeddings,
     environment: &Environment,
@@ -183,11 +176,11 @@ fn openai(
     };
     let key = match &embeddings.openai.api_key {
         Some(reference) => Some(value(reference, written_in.key())?),
-        // The key of OpenAI goes to OpenAI only.
+        // OpenAI's key must not go to other servers.
         None if base.is_none() => environment.get(OPENAI_KEY).map(Secret::new),
         None => None,
     };
-    // Other servers may want no key.
+    // Other servers may need no key.
     if key.is_none() && base.is_none() {
         return Err(format!(
             "`{}` has no key: set `{}`, or the variable {OPENAI_KEY}",

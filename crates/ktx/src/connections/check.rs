@@ -1,4 +1,4 @@
-//! Tests of connections: whether each can be reached, as which user, and what the login sees.
+//! Tests connections, their users and visible schemas.
 
 use std::sync::Arc;
 
@@ -15,12 +15,10 @@ use crate::report::{Outcome, Report as _};
 
 pub(crate) struct TestedConnection<'a> {
     pub(crate) connection: &'a Connection,
-    /// Only if it was reached and names some.
+    /// If reached and schemas are named.
     pub(crate) schemas: SchemaReport,
-    /// Only if it was reached and can list them.
     pub(crate) listing: Vec<ListedSchema>,
     pub(crate) result: Result<ConnectionCheck, Failure>,
-    /// Only if scans should read them.
     pub(crate) history: Option<PastQueries>,
 }
 

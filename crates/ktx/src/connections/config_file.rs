@@ -1,4 +1,4 @@
-//! Edits of `ktx.yaml` on behalf of the user: in place, atomically, never committed.
+//! Edits `ktx.yaml` atomically, without a commit.
 
 use ktx_config::edit::EditError;
 use ktx_config::{FILE_NAME, Project, parse};
@@ -77,8 +77,7 @@ pub(crate) fn folders(project: &OpenProject, id: &str) -> Vec<String> {
         .collect()
 }
 
-/// Key paths outside of the connection's own entry: the databases of setup, and the targets of
-/// Looker's and Metabase's mappings.
+/// Keys outside the connection's own entry.
 pub(crate) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
     let loaded = ktx_config::yaml::load_text(text, FILE_NAME)?;
     let mut found = Vec::new();

@@ -1,5 +1,4 @@
-//! An entry of `ktx.yaml` that options add or change. Secrets go into separate files, never into
-//! it.
+//! Adds and edits connections. Secrets go to separate files.
 
 mod draft;
 mod verify;
@@ -46,7 +45,7 @@ pub(crate) fn add_entry(
 ) -> Outcome<ConfiguredConnection> {
     let id = ConnectionId::parse(&args.id)?;
     let driver = driver(&args.driver)?;
-    // Before taking the lock: the user may type slowly.
+    // Before the lock: the user can type slowly.
     let password = draft::password_from_stdin(&args.settings)?;
     let held = lock(project, "ktx connection add")?;
     let current = current(project)?;
@@ -80,7 +79,7 @@ pub(crate) fn add_entry(
     Ok(entered)
 }
 
-/// The secrets first, because the file refers to them.
+/// Writes secrets first, because `ktx.yaml` refers to them.
 fn keep(
     connection: Connection,
     draft: Draft,
@@ -101,7 +100,7 @@ fn keep(
     })
 }
 
-/// Finds the address in whatever fields it is written.
+/// Finds a connection with the same address, whatever fields contain it.
 pub(crate) fn configured<'a>(
     args: &ConnectionAddArgs,
     invocation: &Invocation,
@@ -154,7 +153,7 @@ pub(crate) fn configured<'a>(
         .find(|known| same_fields(known) || same_file(known)))
 }
 
-/// All or nothing. Other settings and comments stay unchanged.
+/// All or nothing. Other settings and comments stay.
 pub(crate) fn edit_entry(
     args: &ConnectionEditArgs,
     invocation: &Invocation,
@@ -205,7 +204,7 @@ fn driver(text: &str) -> Outcome<Driver> {
     })
 }
 
-/// Replaces a file that no connection refers to.
+/// Reuses files without references.
 fn free_name(current: &LockedConfig, id: &ConnectionId, suffix: &str) -> String {
     let used: Vec<String> = current
         .project
@@ -219,7 +218,7 @@ fn free_name(current: &LockedConfig, id: &ConnectionId, suffix: &str) -> String 
     if is_free(&first) {
         return first;
     }
-    // At least one of these names is free.
+    // One of these names is free.
     (2..used.len() + 3)
         .map(|number| format!("{first}-{number}"))
         .find(is_free)

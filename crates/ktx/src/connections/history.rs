@@ -1,4 +1,4 @@
-//! Checks whether a warehouse's record of past queries can be read.
+//! Checks access to past queries.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::scanning::{days_of_history, reads_history};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Bytes fetched of a text: enough to recognize a hidden one.
+/// Enough to recognize hidden text.
 const TEXT_BYTES: usize = 256;
 
-/// PostgreSQL's substitute for the text of another login's statement.
+/// PostgreSQL's text for statements of other logins.
 const HIDDEN: &str = "<insufficient privilege>";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PastQueries {
-    /// The connection has none that ktx can read.
+    /// No readable history.
     None,
     Seen {
         texts: usize,

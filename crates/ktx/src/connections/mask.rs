@@ -1,4 +1,4 @@
-//! Masks the secrets in a connection's fields.
+//! Masks secrets in connections.
 
 use ktx_config::{Connection, Driver, FieldKind, field_kind};
 use ktx_secrets::{SecretRef, redact_url};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 const MASK: &str = "***";
 
-/// Parts of field names that indicate a secret, for fields that the driver does not know.
+/// Marks secrets in unknown fields.
 const TELLING: [&str; 7] = [
     "password",
     "passphrase",
@@ -62,7 +62,7 @@ fn collect(driver: Driver, field: &str, value: &Value, found: &mut Vec<Reference
     }
 }
 
-/// The path of a database file may be written as `file:…`, which is not a reference.
+/// For database paths, `file:…` is not a reference.
 pub(crate) fn is_reference(driver: Driver, field: &str, text: &str) -> bool {
     match SecretRef::parse(text) {
         SecretRef::Env(_) => true,
@@ -95,13 +95,13 @@ fn mask_value(driver: Driver, path: &[&str], value: &Value) -> Value {
             let key = last.copied().unwrap_or_default();
             Value::from(mask_text(key, text, kind_of(driver, path)))
         }
-        // A password may look like a number.
+        // A password can be numeric.
         Value::Number(_) if kind_of(driver, path) == FieldKind::Secret => Value::from(MASK),
         other => other.clone(),
     }
 }
 
-/// The name decides if the driver does not know the field.
+/// The name decides for unknown fields.
 pub(crate) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
     let told = || match path.last() {
         Some(key) if is_telling(key) => FieldKind::Secret,
@@ -114,8 +114,7 @@ pub(crate) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
     if text.contains("://") {
         return mask_url(text);
     }
-    // A connection string without a scheme, such as a list of settings, may hold a password
-    // anywhere.
+    // Strings without a scheme can contain a password anywhere.
     let plain_address = key == "url" && !text.contains(['@', '=', ';']);
     if kind == FieldKind::Secret && !plain_address && !text.is_empty() {
         return MASK.to_owned();
@@ -127,7 +126,6 @@ pub(crate) fn holds_secret(url: &str) -> bool {
     mask_text("url", url, FieldKind::Secret) != url
 }
 
-/// Masks a URL's password and secret parameters.
 fn mask_url(text: &str) -> String {
     let masked = redact_url(text);
     if masked == text && is_cut(text) {
@@ -147,8 +145,7 @@ fn mask_url(text: &str) -> String {
     format!("{address}?{}", parameters.join("&"))
 }
 
-/// Returns whether a password with characters that are invalid in URLs ends the part in which a
-/// password is searched.
+/// True if a character that is invalid in URLs ends the search for the password too early.
 fn is_cut(text: &str) -> bool {
     let rest = text.split_once("://").map_or("", |(_, rest)| rest);
     let end = rest
@@ -169,7 +166,7 @@ fn is_cut(text: &str) -> bool {
 
 fn is_telling(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // The path of a key is not a secret.
+    // A key's path is not secret.
     !name.ends_with("path") && TELLING.iter().any(|part| name.contains(part))
 }
 

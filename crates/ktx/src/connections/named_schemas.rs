@@ -1,4 +1,4 @@
-//! Reports whether the schemas that a connection names exist.
+//! Checks named schemas.
 
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure};
@@ -12,7 +12,6 @@ const LISTED: usize = 8;
 
 struct Problem {
     code: Code,
-    /// The full message; `short` is for lists.
     message: String,
     short: String,
     hints: Vec<String>,

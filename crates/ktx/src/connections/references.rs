@@ -1,4 +1,4 @@
-//! The secrets that a connection refers to, and whether each can be resolved.
+//! Secret references of a connection.
 
 use ktx_config::Connection;
 use ktx_secrets::{SecretRef, SecretSource};

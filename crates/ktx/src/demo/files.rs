@@ -1,4 +1,4 @@
-//! The hand-written files of the sample project.
+//! Hand-written sample files.
 
 pub(crate) const FILES: [(&str, &str); 11] = [
     ("ktx.yaml", include_str!("files/ktx.yaml")),
@@ -46,7 +46,7 @@ pub(crate) const FILES: [(&str, &str); 11] = [
 
 pub(crate) const QUESTION: &str = "What was net revenue by region?";
 
-/// The SQL of an agent that joins everything that looks related.
+/// Joins everything that looks related.
 pub(crate) const NAIVE_SQL: &str = "\
 SELECT r.name AS region, SUM(o.net_amount - f.amount_cents) / 100.0 AS net_revenue
 FROM orders o
@@ -57,7 +57,7 @@ LEFT JOIN refunds f ON f.order_id = o.id
 GROUP BY r.name
 ORDER BY r.name";
 
-/// The direct count: each fact alone, over the rows that the definition names.
+/// Counts each fact alone, over the defined rows.
 pub(crate) const CHECK_SQL: &str = "\
 SELECT r.name AS region,
   (SELECT SUM(i.quantity * i.unit_price_cents) FROM order_items i
@@ -69,5 +69,4 @@ SELECT r.name AS region,
 FROM regions r
 ORDER BY r.name";
 
-/// The semantic query, as typed.
 pub(crate) const MEASURE: &str = "order_items.goods_sold - refunds.refunded";

@@ -1,6 +1,6 @@
-//! Repeatable random numbers: the same seed gives the same warehouse on every machine.
+//! Repeatable random numbers.
 
-/// `SplitMix64` (Steele, Lea, Flood 2014): small, fast, good enough for sample data.
+/// `SplitMix64` (Steele, Lea, Flood 2014).
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 

@@ -1,4 +1,4 @@
-//! The sample warehouse is identical on every machine and large enough.
+//! Tests of the sample warehouse.
 
 use rusqlite::Connection;
 

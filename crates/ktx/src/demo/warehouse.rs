@@ -1,8 +1,7 @@
-//! The warehouse of the sample company, an online coffee shop, generated from a fixed seed.
+//! The sample warehouse of an online coffee shop, from a fixed seed.
 //!
-//! It contains traps that make agents answer wrongly: several facts on one dimension, refunds, test
-//! accounts, `orders.net_amount` that includes tax, keys that were renamed and never declared, a
-//! second system with similar names, and timestamps in two time zones.
+//! Its traps: several facts per dimension, refunds, test accounts, tax in `orders.net_amount`,
+//! undeclared keys, a second system with similar names, and two time zones.
 
 use std::path::Path;
 
@@ -50,13 +49,13 @@ const LAST: [&str; 10] = [
     "Abel", "Brandt", "Costa", "Dahl", "Engel", "Fuchs", "Garcia", "Holm", "Ito", "Jansen",
 ];
 
-/// The file must not exist. Returns the number of rows.
+/// Creates a new file and returns its row count.
 pub(crate) fn create(path: &Path) -> rusqlite::Result<i64> {
     let mut database = Connection::open(path)?;
-    // The file is rebuilt after a failure, so it needs no journal.
+    // Rebuilt after a failure, so it needs no journal.
     database.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
     let transaction = database.transaction()?;
-    // Orders are written after their items, so the keys are checked at the end.
+    // Orders follow their items; keys are checked at the end.
     transaction.execute_batch("PRAGMA defer_foreign_keys = ON")?;
     transaction.execute_batch(include_str!("schema.sql"))?;
     let mut random = Random::new(SEED);
@@ -113,7 +112,7 @@ fn dimensions(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::R
     for number in 1..=CUSTOMERS {
         let id = customer(number);
         let name = format!("{} {}", random.pick(&FIRST), random.pick(&LAST));
-        // The last region has customers but no sales: it must not vanish from answers.
+        // The last region has customers but no sales; answers must include it.
         let region = if random.chance(2) {
             8
         } else {
@@ -139,7 +138,7 @@ fn dimensions(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::R
     Ok(())
 }
 
-/// Returns the id of the n-th customer. Ids have gaps, as in a shop that was migrated.
+/// Ids have gaps, as in a migrated shop.
 const fn customer(number: i64) -> i64 {
     40_000 + number * 13
 }
@@ -175,7 +174,7 @@ fn shop(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::Result<
         for _ in 0..random.between(1, 4) {
             let product = random.between(1, PRODUCTS);
             let (quantity, price) = (random.between(1, 5), random.between(6, 180) * 50);
-            // Test orders are absurdly large, as in real shops.
+            // Test orders are absurdly large.
             let quantity = if is_test { quantity * 40 } else { quantity };
             goods += quantity * price;
             item.execute(params![id, product, quantity, price])?;
@@ -218,7 +217,7 @@ fn shop(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::Result<
     Ok(())
 }
 
-/// Never one of the last region.
+/// Never in the last region.
 fn buyer(
     statement: &mut rusqlite::Statement<'_>,
     random: &mut Random,
@@ -233,8 +232,7 @@ fn buyer(
     }
 }
 
-/// The payment provider writes New York wall time: five hours behind UTC (no summer time in the
-/// sample).
+/// The payment provider uses New York time: UTC−5, without summer time.
 fn new_york(utc: &str) -> String {
     let hour: i64 = utc
         .get(11..13)

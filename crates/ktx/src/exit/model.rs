@@ -1,4 +1,4 @@
-//! The failures of a model backend on the page of the exit codes.
+//! Model failures on that page.
 
 use ktx_diagnostics::Code;
 use ktx_llm_runtime::LlmErrorKind;

@@ -1,4 +1,4 @@
-//! Names with terminal control characters, and long ones.
+//! Tests of control characters and long names.
 
 use super::{cell, harmless, one_line, page};
 
@@ -46,7 +46,7 @@ fn long_names_are_shown_by_their_beginning_and_their_length() {
     );
     let whole = format!("`{}`", "n".repeat(1022));
     assert_eq!(one_line(&whole), whole);
-    // Escaped before it is measured, so that the result stays within the limit.
+    // Escaped before measuring.
     let marks = "\u{202e}".repeat(1000);
     assert_eq!(
         one_line(&marks),

@@ -1,4 +1,4 @@
-//! Committed results as text.
+//! Formats committed results.
 
 use ktx_ingest::{Committed, Truncation};
 

@@ -1,4 +1,4 @@
-//! Failures of an ingest as failures of the command.
+//! Converts ingest failures.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use ktx_memory::CaptureError;
 use crate::report::Report as _;
 use crate::scanning::{probe_failure, publish_failure, state_failure};
 
-/// The exit code says whether the model has stopped the run.
 pub(crate) fn failure(failed: &Failed, dir: &Path) -> Failure {
     let failure = cause(&failed.error, dir);
     match (failed.stop, &failed.error) {
@@ -67,7 +66,7 @@ const fn exit(stop: Stop) -> Exit {
     }
 }
 
-/// Used if nothing else was done.
+/// If nothing else was done.
 pub(crate) fn as_command(mut failure: Failure) -> Failure {
     let mut kinds = LlmErrorKind::ALL.into_iter();
     if let Some(kind) = kinds.find(|kind| kind.code() == failure.code) {

@@ -1,4 +1,4 @@
-//! Captures notes of people and agents, with the model, its ledger and the project's lock.
+//! Captures notes of users and agents.
 
 mod personal;
 mod prefilter;
@@ -34,25 +34,24 @@ use crate::report::{Outcome, Report as _};
 use crate::run_records::{OpenNotes, RunPlan, with_part};
 use crate::scanning::{look_at_machine, state_failure};
 
-/// Also the command of its runs.
+/// Also names the runs.
 pub(crate) const COMMAND: &str = "ktx ingest --text";
 
 const NAME: usize = 50;
 
-/// A note with more bytes is certainly too long.
+/// Longer notes are certainly too long.
 pub(crate) const MOST_BYTES: u64 = 4 * LONGEST_NOTE as u64;
 
 pub(crate) struct Submission<'a> {
     pub(crate) notes: &'a [Note],
     pub(crate) connection: Option<(ConnectionId, Dialect)>,
-    /// Whose pages are written; those of everyone if none is named.
+    /// Writes this user's pages; `None` means everyone's.
     pub(crate) user: Option<UserId>,
     pub(crate) author: &'a str,
     pub(crate) after_failure: AfterFailure,
     pub(crate) limits: Limits,
-    /// The earlier run whose notes these are.
     pub(crate) retry_of: Option<&'a str>,
-    /// The ids under which the notes were handed in; none if all have that of the run.
+    /// Ids of notes; empty if the run's id applies.
     pub(crate) runs: &'a [RunId],
 }
 
@@ -68,7 +67,6 @@ impl Submission<'_> {
         }
     }
 
-    /// Keeps the notes without a whole result for a retry.
     fn keep_open(&self, results: &[Outcome<Committed>], context: CommandContext<'_>) {
         let open = self.notes.iter().enumerate();
         let open = open.filter(|(index, _)| !results.get(*index).is_some_and(is_whole));
@@ -115,13 +113,12 @@ pub(crate) fn check(note: &Note) -> Outcome<()> {
     Ok(())
 }
 
-/// A note that waited for its capture.
 pub(crate) struct QueuedNote {
     pub(crate) run: RunId,
     pub(crate) content: String,
 }
 
-/// Captures notes that waited together in one run, for each the status under its own id.
+/// Captures notes in one run, with a status per id.
 pub(crate) fn capture_queued(
     queued: &[QueuedNote],
     connection_id: Option<&str>,
@@ -174,7 +171,6 @@ pub(crate) fn capture_queued(
                 last = Some(failure.clone());
                 failed(queued, failure)
             }
-            // What stopped the run before it.
             None => match &last {
                 Some(failure) => failed(queued, failure),
                 None => begun(queued).failed("the note was not tried".to_owned()),
@@ -184,7 +180,7 @@ pub(crate) fn capture_queued(
     statuses.collect()
 }
 
-/// Captures a note of an agent: with its model, within its budget. `go` runs the work.
+/// Uses the agent's model and budget. `go` runs the work.
 pub(crate) fn capture_with<F>(
     content: &str,
     connection_id: Option<&str>,
@@ -200,7 +196,6 @@ where
     })
 }
 
-/// The work of a capture. The caller polls it until it ends or is cancelled.
 pub(crate) type Work<'a> = Box<
     dyn FnOnce(
             CancellationToken,
@@ -279,7 +274,6 @@ fn with_sink(
     recorded(submission, runtime, context, |work| compose::block_on(work))
 }
 
-/// Does the work of a capture under the project's lock, and records its run.
 fn recorded(
     submission: &Submission<'_>,
     runtime: Arc<dyn LlmRuntime>,
@@ -390,7 +384,7 @@ fn line(event: &NoteEvent) -> String {
     }
 }
 
-/// A run of one note has its status among its details, which outlives the server that took the note.
+/// The status of a single note outlives the server.
 fn detail(
     submission: &Submission<'_>,
     plan: &RunPlan,
@@ -429,7 +423,7 @@ fn with_notes(
     with_part(detail, "notes", Value::Array(items.collect()))
 }
 
-/// The result of a note, as the command prints it with `--json`; none if it was not tried.
+/// The JSON result; `None` if not tried.
 pub(crate) fn note_item(note: &Note, run: &str, result: Option<&Outcome<Committed>>) -> Value {
     let (status, done, error) = match result {
         Some(Ok(done)) => (status_name(note, done), Some(done), None),

@@ -1,4 +1,4 @@
-//! The address of the HTTP server for the settings of agents.
+//! The server's address for agent settings.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ const USUAL: &str = "http://127.0.0.1:7878/mcp";
 pub(crate) struct ServerAddress {
     pub url: String,
     pub runs: bool,
-    /// `None` if the server was started without one.
+    /// `None` if the server needs none.
     pub token: Option<Secret>,
     pub token_file: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! How a server in the background ends: because it was asked to, or before it was ready.
+//! Stops background servers and explains failed starts.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -14,10 +14,10 @@ use super::state::{ServerStatus, lock_failure, look};
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-/// How long a server may take to end that is killed.
+/// Time for a killed server to end.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Ends the running server, and returns its process; none if no server runs.
+/// Returns the process id; `None` if no server runs.
 pub(crate) fn stop(
     project: &OpenProject,
     server: LocalServer,
@@ -39,7 +39,7 @@ pub(crate) fn stop(
             Failure::from_error(Code::McpStop, &error)
                 .context(format!("process {} cannot be ended", holder.pid))
         })?;
-        // Its lock is free once it has ended, for whatever reason.
+        // A free lock proves the end.
         if project.store.serve(server, Wait::AtMost(wait)).is_ok() {
             return Ok(Some(holder.pid));
         }
@@ -50,7 +50,7 @@ pub(crate) fn stop(
     ))
 }
 
-/// Removes what a server has left that did not end by itself.
+/// Removes the state file of a crashed server.
 pub(crate) fn clear(seen: &ServerStatus, project: &OpenProject, server: LocalServer) {
     if let ServerStatus::Stale(_) = seen
         && let Err(error) = ktx_project_store::remove(&project.store.layout().server_state(server))
@@ -59,7 +59,7 @@ pub(crate) fn clear(seen: &ServerStatus, project: &OpenProject, server: LocalSer
     }
 }
 
-/// Why a server that was started has ended before it listened; `begin` is where its log began.
+/// `begin` is the start of its log.
 pub(crate) fn not_started(
     started: Started,
     project: &OpenProject,

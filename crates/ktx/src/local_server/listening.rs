@@ -1,4 +1,4 @@
-//! Listening at an address, and what a server logs.
+//! Listens and logs.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use crate::printer::stderr_line;
 use crate::report::{Outcome, Report as _};
 
-/// Listens, and returns the address with the port that was taken.
+/// Returns the actual port.
 pub(crate) async fn bind(host: &str, port: u16) -> Outcome<(TcpListener, SocketAddr)> {
     let failed = |error| not_bound(host, port, &error);
     let listener = TcpListener::bind((host, port)).await.map_err(failed)?;
@@ -20,8 +20,7 @@ pub(crate) async fn bind(host: &str, port: u16) -> Outcome<(TcpListener, SocketA
     Ok((listener, address))
 }
 
-/// Listens on a Unix socket, in place of one that a killed server left. Of servers that begin at the
-/// same time, one listens and the others fail.
+/// Replaces a dead socket. Of concurrent servers, only one listens.
 pub(crate) fn bind_socket(path: &Path) -> Outcome<LocalSocket> {
     let _alone = alone_in_folder_of(path);
     let bound = match LocalSocket::bind(path) {
@@ -44,8 +43,7 @@ pub(crate) fn bind_socket(path: &Path) -> Outcome<LocalSocket> {
     })
 }
 
-/// Removes the file of a socket on which no one listens. Another server may have it by now: then it
-/// stays.
+/// Keeps a socket that another server uses.
 pub(crate) fn remove_socket(path: &Path) -> Outcome<()> {
     let _alone = alone_in_folder_of(path);
     if LocalSocket::is_stale(path) {
@@ -54,8 +52,7 @@ pub(crate) fn remove_socket(path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Keeps other servers from looking at sockets in this folder until the file is closed. A folder that
-/// cannot be locked, such as one on a network, does not keep a server from listening.
+/// Locks the folder until the file closes; continues if that is impossible, as on network folders.
 fn alone_in_folder_of(path: &Path) -> Option<File> {
     let folder = path
         .parent()
@@ -71,7 +68,7 @@ fn remove(path: &Path) -> Outcome<()> {
         .map_err(|error| Failure::from_error(Code::McpAddress, &error))
 }
 
-/// Repeated errors are logged less and less often, so that they cannot fill the log.
+/// Logs repeated errors ever less often.
 pub(crate) fn log(event: &HttpEvent) {
     let (text, count) = match event {
         HttpEvent::Refused {
@@ -92,7 +89,6 @@ pub(crate) fn log(event: &HttpEvent) {
     }
 }
 
-/// Adds the time to a log line.
 pub(crate) fn stamped(text: &str) -> String {
     let now = Timestamp::now();
     let now = now.round(jiff::Unit::Second).unwrap_or(now);

@@ -1,4 +1,4 @@
-//! The background server as seen from outside: whether it runs, where, and its settings.
+//! The background server as seen from outside.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, TcpStream, ToSocketAddrs as _};
@@ -15,7 +15,7 @@ use crate::report::{Outcome, Report as _};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// `.ktx/mcp.json`, in the format of KTX 0.12 with additional keys.
+/// `.ktx/mcp.json`: KTX 0.12's format with additional keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct State {
@@ -25,10 +25,10 @@ pub(crate) struct State {
     pub port: u16,
     pub token_auth: bool,
     pub project_dir: String,
-    /// The time in UTC.
+    /// In UTC.
     pub started_at: String,
     pub log_path: String,
-    /// KTX 0.12 wrote none.
+    /// `None` from KTX 0.12.
     #[serde(default)]
     pub version: Option<String>,
     #[serde(default)]
@@ -37,26 +37,24 @@ pub(crate) struct State {
     pub allowed_origins: Vec<String>,
     #[serde(default)]
     pub tools: McpTools,
-    /// The Unix socket, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
 }
 
 #[derive(Debug)]
 pub(crate) enum ServerStatus {
-    /// Without a state, the server is starting or stopping.
+    /// Starting or stopping without a state.
     Running(Option<State>, Option<Holder>),
-    /// The last server crashed or was killed.
+    /// Crashed or killed.
     Stale(State),
-    /// The file of KTX 0.12 may claim that its server runs.
+    /// KTX 0.12's file can claim a running server.
     Stopped {
-        /// True if no server of this version wrote the file.
+        /// True if the state file has no version or cannot be parsed.
         is_older: bool,
     },
 }
 
 impl ServerStatus {
-    /// One word for display and for JSON.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Running(Some(state), _) if state.answers() => "running",
@@ -80,12 +78,11 @@ impl State {
         format!("{}/mcp", self.base())
     }
 
-    /// The address without a path.
     pub(crate) fn base(&self) -> String {
         format!("http://{}", self.authority())
     }
 
-    /// The host and port for a client on this machine.
+    /// Host and port for local clients.
     fn authority(&self) -> String {
         let host = match self.host.parse::<IpAddr>() {
             Ok(IpAddr::V4(host)) if host.is_unspecified() => "127.0.0.1".to_owned(),
@@ -96,7 +93,7 @@ impl State {
         format!("{host}:{}", self.port)
     }
 
-    /// The health response must name the server's own process.
+    /// The health response must name the server's process.
     pub(crate) fn answers(&self) -> bool {
         let answer = self.ask("GET /health", None).unwrap_or_default();
         let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
@@ -109,7 +106,7 @@ impl State {
         !answer.starts_with("HTTP/1.1 401")
     }
 
-    /// Sends no body and returns the whole response.
+    /// Sends no body. Returns at most 64 KiB of the response.
     fn ask(&self, line: &str, token: Option<&Secret>) -> std::io::Result<String> {
         let authority = self.authority();
         let address = authority.to_socket_addrs()?.next();
@@ -123,13 +120,13 @@ impl State {
             format!("{line} HTTP/1.1\r\nHost: {authority}\r\n{token}Connection: close\r\n\r\n");
         stream.write_all(head.as_bytes())?;
         let mut answer = Vec::new();
-        // Another program may listen there: a health response is short.
+        // Limits responses of other programs.
         stream.take(64 * 1024).read_to_end(&mut answer)?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 }
 
-/// The lock decides, not the file, because a process id may belong to another process by now.
+/// The lock decides, because process ids are reused.
 pub(crate) fn look(project: &OpenProject, server: LocalServer) -> Outcome<ServerStatus> {
     let free = project.store.is_not_served(server);
     let file = project.store.layout().server_state(server);

@@ -1,4 +1,4 @@
-//! The token that agents send to the local server.
+//! The server's token.
 
 use ktx_diagnostics::{Code, Failure};
 use ktx_secrets::{Secret, SecretRef, is_loopback};
@@ -13,12 +13,11 @@ const SHORTEST: usize = 16;
 #[derive(Debug)]
 pub(crate) enum Token {
     Given(Secret),
-    /// Created by ktx for the project.
+    /// Created for the project.
     Own(Secret),
     Nothing,
 }
 
-/// What a command line says of the token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TokenChoice<'a> {
     pub host: &'a str,
@@ -37,7 +36,7 @@ impl<'a> From<&'a McpStartArgs> for TokenChoice<'a> {
 }
 
 impl Token {
-    /// The flag's, else `KTX_MCP_TOKEN`, else the project's own.
+    /// Prefers the flag, then `KTX_MCP_TOKEN`, then the project's own.
     pub(crate) fn of(
         choice: TokenChoice<'_>,
         invocation: &Invocation,

@@ -1,4 +1,4 @@
-//! Control characters on the way to a reader.
+//! Tests of control characters.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Estimates the queries of a scan.
+//! Estimates scan queries.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,6 @@
-//! The base of a scan: its own files as committed.
+//! A scan's committed files, its base.
 //!
-//! A scan commits its merge. If it merged files that the user is still editing, it would commit
-//! them as well.
+//! A scan commits its merge, which must not include files that the user is editing.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,9 +19,8 @@ pub(super) struct Files {
     history: Option<History>,
     commit: Option<String>,
     connection: ConnectionId,
-    /// Read when needed.
     committed: OnceLock<BTreeMap<String, Vec<u8>>>,
-    /// The file in the working tree; a scan reads decisions and never writes them.
+    /// The working file, read-only for scans.
     decisions: (String, PathBuf),
 }
 
@@ -99,7 +97,7 @@ impl Files {
             .collect())
     }
 
-    /// Does not create a repository.
+    /// Creates no repository.
     pub(super) fn at_head(connection: &ConnectionId, project: &OpenProject) -> Outcome<Self> {
         let head = project
             .store

@@ -1,4 +1,4 @@
-//! Output about the record of past queries, as text and as JSON.
+//! Output about past queries.
 
 use ktx_scan::HistoryRead;
 use ktx_vocabulary::ConnectionId;
@@ -16,7 +16,7 @@ pub(crate) fn is_missing(results: &[(ConnectionId, Outcome<ScanResult>)]) -> boo
         .any(|read| matches!(read, HistoryRead::Unavailable(_) | HistoryRead::NotRun))
 }
 
-/// `None` if past queries were not requested.
+/// `None` if not requested.
 pub(crate) const fn status(read: &HistoryRead) -> Option<&'static str> {
     match read {
         HistoryRead::NotWanted => None,
@@ -26,7 +26,7 @@ pub(crate) const fn status(read: &HistoryRead) -> Option<&'static str> {
     }
 }
 
-/// The step has the format of KTX 0.12.
+/// The format of KTX 0.12.
 pub(crate) fn step(read: &HistoryRead) -> Option<Value> {
     let mut step = json!({ "operation": "query-history", "status": status(read)? });
     if let (HistoryRead::Unavailable(reason), Some(step)) = (read, step.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! The changes that a dry run of a scan would make, by name.
+//! The changes of a dry run.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,7 @@ use crate::report::Outcome;
 
 const MOST_LINES: usize = 40;
 
-/// Differences of tables and columns by the warehouse, of joins and measures by the meaning of the
-/// sources.
+/// Tables and columns of the warehouse; joins and measures of the sources.
 #[derive(Debug)]
 pub(crate) struct PlannedChanges {
     tables: Vec<TableDifference>,
@@ -44,7 +43,7 @@ impl PlannedChanges {
         let load = |files: BTreeMap<String, Vec<u8>>| {
             let sources = files.into_iter().filter_map(|(path, bytes)| {
                 let name = path.strip_prefix(&folder)?;
-                // Review decisions are not sources.
+                // Excludes review decisions.
                 (!name.starts_with("_review/")).then(|| SourceFile::new(name, bytes))
             });
             Catalog::load(sources.collect(), dialect)
@@ -55,7 +54,6 @@ impl PlannedChanges {
         })
     }
 
-    /// Each changed join once.
     fn meant(&self) -> impl Iterator<Item = &Difference> {
         let is_turned = |found: &Difference, at: usize| {
             let before = self.meaning.iter().take(at);

@@ -1,4 +1,4 @@
-//! Scan progress: a bar on a terminal, plain lines otherwise, nothing in JSON mode.
+//! Scan progress: a bar on terminals, else plain lines, no output in JSON mode.
 
 use std::sync::Mutex;
 
@@ -42,7 +42,7 @@ impl ScanProgress {
         } else {
             "{prefix} {spinner} {msg}"
         };
-        // The template is a constant; a wrong one would only change the look.
+        // The template is constant and affects only appearance.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -55,7 +55,7 @@ impl ScanProgress {
     }
 }
 
-/// A stage with a count stays on the screen as complete; a spinner disappears.
+/// Counted stages stay visible; spinners disappear.
 fn finish(bar: &ProgressBar) {
     let Some(length) = bar.length() else {
         return bar.finish_and_clear();
@@ -106,7 +106,7 @@ impl ScanEvents for ScanProgress {
                         .note(&format!("{connection} · first scan: {text}"));
                 }
             }
-            // The report lists the warnings in a stable order.
+            // The report lists warnings in stable order.
             ScanEvent::Warning(_) | ScanEvent::Compared(_) => {}
             ScanEvent::Finished { .. } => {
                 if let Ok(mut held) = self.bar.lock()
@@ -119,7 +119,7 @@ impl ScanEvents for ScanProgress {
     }
 }
 
-/// Returns whether a first scan takes long enough to print an estimate.
+/// True if a first scan is slow.
 const fn is_worth_telling(estimate: &ScanEstimate) -> bool {
     let is_new = estimate.reused < estimate.tables;
     is_new && (estimate.statements_at_most > 20 || estimate.rows_read < estimate.rows)

@@ -1,4 +1,4 @@
-//! The settings of a scan, from `ktx.yaml` and the command line.
+//! Scan settings from `ktx.yaml` and arguments.
 
 use ktx_config::{Connection, ValidationBudget as ConfigBudget};
 use ktx_diagnostics::{Code, Failure};
@@ -104,7 +104,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     all.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Patterns without a mode exclude the users that they match.
+/// Patterns without a mode exclude users.
 fn people(connection: &Connection) -> Outcome<People> {
     let found = of_history(connection, "filters").and_then(|found| found.get("serviceAccounts"));
     let patterns = texts(found.and_then(|found| found.get("patterns")));

@@ -1,4 +1,4 @@
-//! Finished work of a scan in the local database.
+//! Finished scan stages in the local database.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

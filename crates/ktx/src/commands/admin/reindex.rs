@@ -1,4 +1,4 @@
-//! `ktx admin reindex`: updates or rebuilds the search index.
+//! `ktx admin reindex`.
 
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(force: bool, output: &OutputArgs, invocation: &Invocation) -> 
     Ok(exit(&done))
 }
 
-/// An unreadable file is missing from the index or has its old entry.
+/// An unreadable file is missing from the index or keeps its old entry.
 fn exit(done: &Reindexed) -> Exit {
     if done.warnings.is_empty() {
         Exit::Success
@@ -73,7 +73,7 @@ fn label(scope: &IndexScope) -> String {
     }
 }
 
-/// The format of KTX 0.12. Embeddings are counted in all.
+/// The format of KTX 0.12, with embeddings in one total.
 fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
     let sum = |part: fn(&ReindexedScope) -> usize| done.scopes.iter().map(part).sum::<usize>();
     let mut answer = json!({

@@ -1,4 +1,4 @@
-//! The agents of a project.
+//! Finds the agents of a project.
 
 mod delegates;
 mod documents;
@@ -31,10 +31,8 @@ pub(super) use toolbox::Toolbox;
 pub(super) use tools::{project_tools, tools_among};
 pub(super) use workspace::check_hides_layer;
 
-/// The name of the built-in agent.
 const NAME: &str = "research";
 
-/// Returns the built-in agent with the project's settings.
 fn research(project: &OpenProject) -> Outcome<Agent> {
     let research = &project.config.research;
     if !research.enabled {
@@ -77,7 +75,6 @@ fn research(project: &OpenProject) -> Outcome<Agent> {
     })
 }
 
-/// Where an agent is looked for.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) invocation: &'a Invocation,
@@ -85,8 +82,7 @@ pub(super) struct Place<'a> {
     pub(super) printer: &'a Printer,
 }
 
-/// Returns the agent that a command means, as it is now: the named one, else the one of the session, else the built-in
-/// one.
+/// Returns the named agent, else the agent of the session, else the built-in one.
 pub(super) fn current(
     named: Option<&str>,
     of_session: Option<&Agent>,

@@ -1,4 +1,4 @@
-//! `ktx agent cases suggest`: cases with gold SQL that someone accepts, and the text of case files.
+//! `ktx agent cases suggest`: proposed test cases with gold SQL.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,6 @@ use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{days_of_history, past_queries, reads_history};
 
-/// Characters of a case's name.
 const LONGEST_NAME: usize = 60;
 
 const HEAD: &str = "# Proposed by `ktx agent cases suggest`. Read the SQL of each case, correct its question, then remove `skip`.\n";
@@ -37,14 +36,13 @@ pub(super) fn run(args: &CasesArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-/// Returns a file of cases.
 pub(super) fn case_file(cases: &[Value]) -> Outcome<String> {
     let value = serde_yaml::to_value(json!({ "cases": cases }))
         .map_err(|error| Failure::from_error(Code::Internal, &error))?;
     Ok(ktx_yaml::to_yaml(&value))
 }
 
-/// Words of a text as a name: `Net revenue?` is `net-revenue`.
+/// Converts text to a name: `Net revenue?` is `net-revenue`.
 pub(super) fn name_of(text: &str) -> String {
     let mut name = String::new();
     for word in text.split(|sign: char| !sign.is_ascii_alphanumeric()) {
@@ -59,7 +57,7 @@ pub(super) fn name_of(text: &str) -> String {
     name
 }
 
-/// SQL in one line, unless that could change what it means: inside a text, or after a comment.
+/// Joins the lines unless that could change a string or comment.
 fn one_line(sql: &str) -> String {
     let ends_open = |line: &str| {
         let count = |quote: char| line.matches(quote).count();
@@ -132,7 +130,7 @@ struct Suggestions {
 
 impl Suggestions {
     fn add(&mut self, name: &str, tag: &str, input: &str, truths: &Value) {
-        // Letters of other scripts are in no name.
+        // Names only contain ASCII letters and digits.
         let name = if name.is_empty() { tag } else { name };
         let mut unique = name.to_owned();
         let mut number = 2;
@@ -150,14 +148,12 @@ impl Suggestions {
     }
 }
 
-/// One warehouse of the project.
 struct Place<'a> {
     context: &'a Arc<dyn ProjectContext>,
     connection: &'a Connection,
 }
 
 impl Place<'_> {
-    /// One case for each measure that compiles.
     async fn measures(&self, found: &mut Suggestions) -> Outcome<()> {
         let catalog = self.context.catalog(&self.connection.id).await?;
         let sound = catalog.sources().iter().filter(|it| it.problem.is_none());
@@ -207,7 +203,6 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// One case for each past query that still runs.
     async fn past(&self, project: &OpenProject, found: &mut Suggestions) -> Outcome<()> {
         let mut texts = past_queries(project, self.connection)?;
         if reads_history(self.connection) {
@@ -251,7 +246,6 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// The columns of a query's answer; none without rows.
     async fn first_rows(&self, sql: &str) -> Result<Vec<String>, Failure> {
         let answer = self.execute(sql, 1).await?;
         Ok(if answer.row_count == 0 {
@@ -261,7 +255,7 @@ impl Place<'_> {
         })
     }
 
-    /// The texts of the warehouse's own record, the most frequent first.
+    /// Most frequent first.
     async fn recorded(&self) -> Result<Vec<String>, Failure> {
         let Runner::Ready(connector) = self.context.runner(self.connection).await? else {
             return Ok(Vec::new());

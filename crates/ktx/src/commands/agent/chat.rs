@@ -113,14 +113,10 @@ struct Ended {
     session: Option<String>,
 }
 
-/// How a chat is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interface {
-    /// With a person at a terminal.
     Terminal,
-    /// With one question a line.
     Pipe,
-    /// With a program, in JSON.
     Json,
 }
 
@@ -175,7 +171,6 @@ fn opened_input(interface: Interface, dir: &Path) -> Outcome<Input> {
     })
 }
 
-/// The session of a chat, unless a new one begins with its first question, and who answers.
 struct Opened {
     session: Option<Arc<Session>>,
     agent: Agent,
@@ -218,7 +213,6 @@ fn opened(args: &AgentChatArgs, sessions: &Sessions, place: Place<'_>) -> Outcom
     })
 }
 
-/// Copies the session that `--fork` names.
 fn forked(origin: &str, sessions: &Sessions, invocation: &Invocation) -> Outcome<Arc<Session>> {
     let (id, turn) = match origin.rsplit_once('@') {
         Some((id, turn)) => (id, Some(turn)),

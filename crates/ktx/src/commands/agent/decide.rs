@@ -1,4 +1,4 @@
-//! `ktx agent approvals` and `ktx agent decide`: calls that wait for a person.
+//! `ktx agent approvals` and `ktx agent decide`.
 
 use jiff::Timestamp;
 use ktx_agent_session::{Decision, DecisionRecord, Delivered, Preview, Sessions};
@@ -17,22 +17,18 @@ use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::tables::Report as Table;
 
-/// One call that waits.
 #[derive(Debug, Serialize)]
 struct Waiting {
     session: String,
     call: String,
     name: String,
     input_preview: String,
-    /// What it would change.
     #[serde(skip_serializing_if = "Option::is_none")]
     preview: Option<Preview>,
-    /// When the model asked for it.
     asked: Option<String>,
-    /// Until when a decision counts; without end if absent.
+    /// `None` means no time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<String>,
-    /// Whether it is too late for a decision.
     expired: bool,
 }
 
@@ -70,7 +66,6 @@ pub(super) fn list(args: &ApprovalsArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The calls that wait, as JSON has them.
 pub(super) fn listed(
     sessions: &Sessions,
     project: &OpenProject,

@@ -1,4 +1,4 @@
-//! Prints what happens in a session while it happens.
+//! Prints the events of a session.
 
 use ktx_agent_session::{CallState, CallView, Channels, Event, envelope};
 use ktx_session_log::{Channel, Record, SessionId};
@@ -9,22 +9,18 @@ use crate::markdown::MarkdownStream;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-/// Maximum number of characters shown of a tool call's arguments.
+/// Characters of a tool call's arguments.
 const SHOWN: usize = 100;
-/// The columns that a line about a call needs besides the tool's name and its arguments.
 const FRAME: usize = 14;
 
-/// How a run is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Telling {
-    /// The answer as it is written, for display.
+    /// The answer, streamed for display.
     Live,
-    /// The same in a chat, where a tool call is a line with its time.
+    /// Like `Live`, with one timed line per tool call.
     Chat,
-    /// The complete answer.
     Whole,
     Result,
-    /// Every event as a line of JSON.
     Events,
 }
 
@@ -38,7 +34,6 @@ impl Telling {
     }
 }
 
-/// The channels that flags name.
 pub(super) fn channels(chosen: &[EventChannel]) -> Channels {
     Channels::new(chosen.iter().map(|channel| match channel {
         EventChannel::Progress => Channel::Progress,
@@ -47,7 +42,6 @@ pub(super) fn channels(chosen: &[EventChannel]) -> Channels {
     }))
 }
 
-/// What a display has to hear.
 pub(super) fn heard(telling: Telling, chosen: &[EventChannel]) -> Channels {
     match telling {
         Telling::Events => channels(chosen),
@@ -58,16 +52,12 @@ pub(super) fn heard(telling: Telling, chosen: &[EventChannel]) -> Channels {
     }
 }
 
-/// Prints the records of a session.
 pub(super) struct Display<'a> {
     printer: &'a Printer,
     telling: Telling,
     session: &'a SessionId,
-    /// Lays the answer out for a terminal; none if stdout is not one.
     markdown: Option<MarkdownStream>,
-    /// The width of the terminal that shows stdout, in columns.
     width: Option<u16>,
-    /// Whether the current line of the answer is unfinished.
     is_within_line: bool,
 }
 
@@ -111,7 +101,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// Prints a line on stderr, below the answer so far if both share a terminal.
+    /// Prints a line on stderr, below the answer if both share a terminal.
     pub(super) fn note(&mut self, words: &str) -> Outcome<()> {
         self.end_line()?;
         self.printer.note(words);
@@ -129,7 +119,6 @@ impl<'a> Display<'a> {
         Ok(())
     }
 
-    /// A call that is over, in one line.
     fn ended(&self, call: &CallView) -> String {
         let mark = if call.is_error == Some(true) {
             "✗"

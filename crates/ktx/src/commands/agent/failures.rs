@@ -1,4 +1,4 @@
-//! Failures of sessions, with their codes and next steps.
+//! Converts session errors to failures with next steps.
 
 use ktx_agent_session::{AgentSessionError, AskError, WaitingCall};
 use ktx_diagnostics::{Code, Failure};
@@ -8,7 +8,6 @@ use crate::report::Report as _;
 
 pub(super) use crate::session_usage::session_failure;
 
-/// Why an agent cannot be asked.
 pub(super) fn backend_failure(error: AgentSessionError) -> Failure {
     match error {
         AgentSessionError::Equipment(failure) => *failure,
@@ -17,7 +16,6 @@ pub(super) fn backend_failure(error: AgentSessionError) -> Failure {
     }
 }
 
-/// Why a conversation has no answer, and how to continue it.
 pub(super) fn answer_failure(error: AgentSessionError, session: &SessionId) -> Failure {
     match error {
         AgentSessionError::Ask(error) => ask_failure(error, session),
@@ -29,7 +27,6 @@ pub(super) fn answer_failure(error: AgentSessionError, session: &SessionId) -> F
     }
 }
 
-/// Why a question has no answer, and the command that continues its session.
 pub(super) fn ask_failure(error: AskError, session: &SessionId) -> Failure {
     match error {
         AskError::Model(error) => continued(Failure::from(error), session),
@@ -64,7 +61,6 @@ pub(super) fn ask_failure(error: AskError, session: &SessionId) -> Failure {
     }
 }
 
-/// Adds the command that continues where the run ended.
 fn continued(failure: Failure, session: &SessionId) -> Failure {
     failure.hint(format!(
         "run `ktx agent sessions resume {session}` to continue where it ended"

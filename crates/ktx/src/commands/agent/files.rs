@@ -1,4 +1,4 @@
-//! `ktx agent init`, `list` and `validate`: the agent files of a project.
+//! `ktx agent init`, `list` and `validate`.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::Report as Table;
 
-/// The name in a template.
 const PLACEHOLDER: &str = "AGENT_NAME";
 
 impl AgentTemplate {
@@ -35,7 +34,6 @@ impl AgentTemplate {
     }
 }
 
-/// Writes a new agent file.
 pub(super) fn init(args: &AgentInitArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
@@ -69,7 +67,6 @@ pub(super) fn init(args: &AgentInitArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Lists the agent files with what is wrong with them.
 pub(super) fn list(args: &AgentListArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
@@ -105,7 +102,6 @@ pub(super) fn list(args: &AgentListArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The agent files with what is wrong with them, as JSON has them.
 pub(super) fn listed(invocation: &Invocation, project: &OpenProject) -> Outcome<Value> {
     let around = surroundings(invocation, project, Capabilities::Refused)?;
     let files = all(project)?;
@@ -115,7 +111,6 @@ pub(super) fn listed(invocation: &Invocation, project: &OpenProject) -> Outcome<
     Ok(envelope(&rows.collect::<Vec<Value>>(), "agent list"))
 }
 
-/// Returns the agents that have a schedule, and warns about files that cannot be used.
 pub(super) fn with_schedule(
     invocation: &Invocation,
     project: &OpenProject,
@@ -137,7 +132,6 @@ pub(super) fn with_schedule(
     Ok(found)
 }
 
-/// One agent file with its faults.
 struct Row {
     name: String,
     path: String,
@@ -174,7 +168,6 @@ impl Row {
     }
 }
 
-/// Checks files and reports every fault.
 pub(super) fn validate(args: &AgentValidateArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
@@ -218,10 +211,8 @@ pub(super) fn validate(args: &AgentValidateArgs, invocation: &Invocation) -> Out
     })
 }
 
-/// One file with its faults.
 struct Validated {
     path: String,
-    /// Who runs the model; none for a file of cases, and for an agent with an error.
     backend: Option<Backend>,
     faults: Vec<Diagnostic>,
 }
@@ -302,7 +293,6 @@ fn all(project: &OpenProject) -> Outcome<Vec<PathBuf>> {
     })
 }
 
-/// Finds a file by its path or by the agent's name.
 pub(super) fn named_file(
     name: &str,
     invocation: &Invocation,
@@ -332,7 +322,6 @@ pub(super) fn named_file(
     })
 }
 
-/// What the rules of agent files need to know about the project.
 pub(super) fn surroundings(
     invocation: &Invocation,
     project: &OpenProject,

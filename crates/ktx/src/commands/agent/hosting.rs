@@ -1,4 +1,4 @@
-//! The agents of a project for a pool of sessions: each turn has its own run, budget, model and tools.
+//! Hosts agents in a session pool. Each turn has its own run, budget, model and tools.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,13 +18,11 @@ use crate::invocation::{CommandContext, Invocation, OpenProject, load};
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-/// The agents of a project, as their files are when a turn begins.
+/// Reads agent files at the start of each turn.
 pub(super) struct ProjectHost {
     pub(super) invocation: Invocation,
-    /// The project's folder.
     pub(super) dir: PathBuf,
     pub(super) printer: Printer,
-    /// The limits of each turn.
     pub(super) limits: Limits,
 }
 
@@ -79,7 +77,6 @@ impl Host for ProjectHost {
     }
 }
 
-/// Why a pool refuses something, with the next step.
 pub(super) fn pool_failure(error: PoolError) -> Failure {
     let text = error.to_string();
     match error {

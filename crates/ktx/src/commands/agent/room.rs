@@ -1,4 +1,4 @@
-//! `ktx agent room`: several agents that hear a person and each other (KODE-70).
+//! `ktx agent room`: several agents that hear the user and each other (KODE-70).
 
 use std::sync::Arc;
 
@@ -23,7 +23,6 @@ use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 
-/// The name of the person.
 const PERSON: &str = "user";
 
 pub(super) fn run(args: &AgentRoomArgs, invocation: &Invocation) -> Outcome {
@@ -51,7 +50,7 @@ pub(super) fn run(args: &AgentRoomArgs, invocation: &Invocation) -> Outcome {
         let joined = room.join(name, member);
         joined.map_err(|error| Failure::from_error(Code::Usage, &error))?;
     }
-    // Reports an unknown name before any turn.
+    // Checks names before any turn.
     room.named_in(&message)
         .map_err(|error| Failure::from_error(Code::Usage, &error))?;
     let running = compose::usual_conversations(&project.config);
@@ -74,7 +73,6 @@ pub(super) fn run(args: &AgentRoomArgs, invocation: &Invocation) -> Outcome {
     told(&report, &id, &printer)
 }
 
-/// Prints what is heard while the room talks.
 async fn heard_while(
     room: &Room,
     message: &str,
@@ -116,7 +114,6 @@ async fn heard_while(
     report.map_err(|error| Failure::from_error(Code::Usage, &error))
 }
 
-/// The members of the command line: their names and agents.
 fn members_of(args: &AgentRoomArgs) -> Outcome<Vec<(&str, &str)>> {
     let pairs = args.member.iter().map(|text| {
         let (name, agent) = text.split_once('=').unwrap_or((text, text));
@@ -129,7 +126,6 @@ fn members_of(args: &AgentRoomArgs) -> Outcome<Vec<(&str, &str)>> {
     pairs.collect()
 }
 
-/// Begins or resumes the session of a member.
 fn opened(sessions: &Sessions, room: &SessionId, name: &str, agent: Agent) -> Outcome<Member> {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let id = SessionId::parse(&format!("{room}-{name}"));

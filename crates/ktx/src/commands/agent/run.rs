@@ -27,7 +27,6 @@ use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 use crate::totals::print_totals;
 
-/// What `--json` prints, and `--events` as its last line.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
@@ -39,14 +38,12 @@ struct Answer<'a> {
     cost_usd: Option<f64>,
 }
 
-/// Whether the session of a run outlives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keeping {
     Kept,
     Dropped,
 }
 
-/// The flags of a command that runs one turn.
 struct TurnFlags<'a> {
     spending: &'a SpendingArgs,
     output: &'a OutputArgs,
@@ -104,7 +101,6 @@ pub(super) fn run(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
     })
 }
 
-/// `ktx agent sessions resume`.
 pub(super) fn resume(args: &SessionResumeArgs, invocation: &Invocation) -> Outcome {
     let flags = TurnFlags {
         spending: &args.spending,
@@ -138,7 +134,6 @@ pub(super) fn resume(args: &SessionResumeArgs, invocation: &Invocation) -> Outco
     })
 }
 
-/// The turn of a command.
 struct Opening<'a> {
     sessions: &'a Sessions,
     session: &'a Arc<Session>,
@@ -155,7 +150,7 @@ struct TurnCommand<'a> {
 }
 
 impl TurnFlags<'_> {
-    /// Does the work; prints a failure as the last event, too, if events were requested.
+    /// With `--events`, a failure is also the last event.
     fn reported(
         &self,
         invocation: &Invocation,
@@ -299,7 +294,7 @@ fn ask(
     let conversation = work.conversation(&backend, Arc::clone(opening.session))?;
     compose::block_on(|cancel| async move {
         let result = work.turn(&conversation, opening.start, &cancel).await;
-        // After Ctrl-C, do not wait any more.
+        // After Ctrl-C, does not wait any longer.
         backend.teardown().with_cancellation_token(&cancel).await;
         result
     })

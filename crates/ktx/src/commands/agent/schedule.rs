@@ -1,4 +1,4 @@
-//! `ktx agent tick` and `ktx agent schedule`: questions that are asked at certain times (KODE-66).
+//! `ktx agent tick` and `ktx agent schedule` (KODE-66).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +27,9 @@ use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::tables::Report as Table;
 
-/// How long a planner waits for another one.
+/// Maximum wait for another planner.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often it looks.
 const LOOKS: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &AgentScheduleArgs, invocation: &Invocation) -> Outcome {
@@ -42,7 +41,6 @@ pub(super) fn run(args: &AgentScheduleArgs, invocation: &Invocation) -> Outcome 
     }
 }
 
-/// Runs what is due, one after the other, and ends.
 pub(super) fn tick(args: &AgentTickArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let limits = compose::limits_of(&args.spending)?;
@@ -109,14 +107,12 @@ pub(super) fn tick(args: &AgentTickArgs, invocation: &Invocation) -> Outcome {
     told(&tick, &pool, &printer)
 }
 
-/// The time that schedules see.
 fn now_of(invocation: &Invocation) -> Timestamp {
     let set = invocation.environment.test_now();
     set.and_then(|text| text.parse().ok())
         .unwrap_or(invocation.now)
 }
 
-/// Prints what has become of the firings.
 fn told(tick: &Tick, pool: &Pool, printer: &Printer) -> Outcome {
     let mut exit = Exit::Success;
     let mut items = Vec::new();
@@ -165,7 +161,6 @@ fn told(tick: &Tick, pool: &Pool, printer: &Printer) -> Outcome {
     Ok(exit)
 }
 
-/// Makes a session for each question that is due.
 pub(super) fn due(
     invocation: &Invocation,
     project: &OpenProject,
@@ -214,7 +209,7 @@ pub(super) fn due(
     let mut waited = Duration::ZERO;
     loop {
         match scheduler.tick(&entries, now) {
-            // Another process plans; that takes moments.
+            // Another process plans, which is quick.
             Err(SessionError::Log(LogError::Busy { .. })) if waited < PATIENCE => {
                 #[expect(
                     clippy::disallowed_methods,
@@ -257,7 +252,6 @@ fn trigger(file: &AgentFile, entry: &Schedule) -> Trigger {
     }
 }
 
-/// Lists the entries with their next moment and their last session.
 fn list(printer: &Printer, invocation: &Invocation) -> Outcome {
     let project = open_project(invocation, printer)?;
     let now = now_of(invocation);

@@ -1,4 +1,4 @@
-//! `ktx agent serve`: the sessions of a project over HTTP (KODE-70), with their schedule (KODE-66).
+//! `ktx agent serve`: sessions over HTTP (KODE-70) with schedules (KODE-66).
 
 mod background;
 
@@ -29,13 +29,12 @@ use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 
-/// How long turns may take when the server ends.
+/// Time for running turns when the server ends.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to wait for the lock of a server that is ending or being inspected.
+/// Maximum wait for the lock of a server that ends or is inspected.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// How often the server looks at the clock.
 const TICKS: Duration = Duration::from_secs(15);
 
 pub(super) fn run(args: &AgentServeArgs, invocation: &Invocation) -> Outcome {
@@ -49,7 +48,7 @@ pub(super) fn run(args: &AgentServeArgs, invocation: &Invocation) -> Outcome {
     }
     let served = serve(args, invocation);
     if let (true, Err(failure)) = (args.detached, &served) {
-        // The waiting parent receives it; after the start there is none.
+        // Fails after the start, when no parent is waiting.
         report_start(&failure.to_json().to_string()).unwrap_or_default();
     }
     served
@@ -157,7 +156,7 @@ impl Server<'_> {
             () = cancel.cancelled() => {}
             () = self.tick() => {}
         }
-        // Clients hear how their turns end.
+        // Clients see how their turns end.
         let report = self.pool.shutdown(PATIENCE).await;
         ending.cancel();
         serving
@@ -166,7 +165,7 @@ impl Server<'_> {
         Ok(report)
     }
 
-    /// Keeps where the server is for other commands, and tells it.
+    /// Records the address for other commands and prints it.
     fn announce(&self, port: u16, token: &Token) -> Outcome<()> {
         let layout = self.project.store.layout();
         let file = layout.server_token();
@@ -219,7 +218,7 @@ impl Server<'_> {
         }
     }
 
-    /// Continues the turns that a killed server had accepted.
+    /// Continues turns that a killed server had accepted.
     fn continue_promised(&self) -> Outcome<()> {
         for id in promised(self.pool.sessions(), self.project, self.printer)? {
             if let Err(error) = self.pool.resume_all(std::slice::from_ref(&id)) {
@@ -232,7 +231,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Looks at the clock until the server ends. A failure is reported; the next look may succeed.
+    /// Reports failures and continues.
     async fn tick(&self) {
         let alone = schedule::scheduler(self.invocation, self.project).alone();
         let _alone = match alone {
@@ -276,7 +275,6 @@ impl Server<'_> {
     }
 }
 
-/// What the server says about the project.
 struct ProjectCatalog {
     invocation: Invocation,
     printer: Printer,

@@ -1,4 +1,4 @@
-//! Where the sessions of a project are, and how one is named and found.
+//! Creates, finds and removes sessions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,15 +14,13 @@ use crate::cli::{AgentChangeArgs, SessionArgs};
 use crate::invocation::Invocation;
 use crate::report::{Outcome, Report as _};
 
-/// Characters of a question in the id of its session.
+/// Characters of the question in a session id.
 const SLUG: usize = 24;
 
-/// The sessions of the project in `dir`.
 pub(super) fn sessions(invocation: &Invocation, dir: &Path) -> Sessions {
     sessions_in(invocation, SessionStore::new(Layout::new(dir).sessions()))
 }
 
-/// The sessions in a folder of their own.
 pub(super) fn sessions_in(invocation: &Invocation, store: SessionStore) -> Sessions {
     let holder = Holder::this_process(&format!("ktx {}", invocation.command), Some(invocation.now));
     let telemetry = invocation.telemetry.clone();
@@ -36,7 +34,7 @@ pub(super) fn sessions_in(invocation: &Invocation, store: SessionStore) -> Sessi
         .with_failpoints(Failpoints::kill_at(invocation.environment.test_kill_at()))
 }
 
-/// Returns the session that the flags mean; none if a new one begins.
+/// `None` means a new session.
 pub(super) fn wanted(sessions: &Sessions, args: &SessionArgs) -> Outcome<Option<SessionId>> {
     match &args.session {
         Some(text) => match sessions.store().find(text) {
@@ -49,13 +47,12 @@ pub(super) fn wanted(sessions: &Sessions, args: &SessionArgs) -> Outcome<Option<
     }
 }
 
-/// Returns the agent that a session was left with, if this version understands it.
+/// `None` if this version does not understand the agent.
 pub(super) fn recorded(sessions: &Sessions, id: &SessionId) -> Outcome<Option<Agent>> {
     let report = sessions.read(id).map_err(session_failure)?;
     Ok(Agent::from_snapshot(&report.history.agent().snapshot).ok())
 }
 
-/// Begins a session, with the id of the flags or with words of its first question.
 pub(super) fn begin(
     sessions: &Sessions,
     args: &SessionArgs,
@@ -71,14 +68,14 @@ pub(super) fn begin(
     Ok(Arc::new(session))
 }
 
-/// A session that continues, with the agent that it was left with and the same agent as it is now.
+/// A continued session: its recorded agent and the current version.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Continued<'a> {
     pub(super) before: Option<&'a Agent>,
     pub(super) now: &'a Agent,
 }
 
-/// Continues a session. If its agent has changed since, the flags say which of the two answers.
+/// Continues a session. If the agent has changed, the flags choose the version.
 pub(super) fn resume(
     sessions: &Sessions,
     id: SessionId,
@@ -115,7 +112,6 @@ fn changed(id: &SessionId, before: Option<&Agent>, current: &Agent) -> Failure {
         .hint("or with `--as-recorded` to keep the agent as it was")
 }
 
-/// Returns the agent that a session continues with.
 pub(super) fn agent_of(session: &Session) -> Outcome<Agent> {
     let history = session.history();
     Agent::from_snapshot(&history.agent().snapshot).map_err(|error| {
@@ -128,12 +124,10 @@ pub(super) fn agent_of(session: &Session) -> Outcome<Agent> {
     })
 }
 
-/// Finds the session that a text means.
 pub(super) fn find(sessions: &Sessions, text: &str) -> Outcome<SessionId> {
     sessions.store().find(text).map_err(session_failure)
 }
 
-/// Finds the session that was used last.
 pub(super) fn newest(sessions: &Sessions) -> Outcome<SessionId> {
     let store = sessions.store();
     let newest = store.newest().map_err(session_failure)?;
@@ -147,7 +141,7 @@ fn parsed(text: &str) -> Outcome<SessionId> {
     SessionId::parse(text).map_err(|error| session_failure(LogError::from(error)))
 }
 
-/// Makes an id: a random beginning that is enough to name the session, such as `k3f7x2`, and words of its first
+/// A random start, which is enough to name the session, such as `k3f7x2`, and words of the
 /// question.
 pub(super) fn new_id(invocation: &Invocation, topic: &str) -> Outcome<SessionId> {
     const LETTERS: &[u8; 24] = b"abcdefghijkmnpqrstuvwxyz";
@@ -190,7 +184,6 @@ fn slug(topic: &str) -> String {
     slug
 }
 
-/// Removes a session that is not worth keeping.
 pub(super) fn discard(sessions: &Sessions, session: Arc<Session>) {
     let id = session.id().clone();
     let has_worked = session.history().turn() > 0;
@@ -203,7 +196,6 @@ pub(super) fn discard(sessions: &Sessions, session: Arc<Session>) {
     }
 }
 
-/// Removes the sessions of the agents that a session has asked.
 fn discard_asked(sessions: &Sessions, id: &SessionId) {
     for other in sessions.store().list().unwrap_or_default() {
         let report = sessions.read(&other);

@@ -1,4 +1,4 @@
-//! `ktx agent test`: asks the cases of an agent and judges its answers.
+//! `ktx agent test`.
 
 mod arms;
 mod as_of;
@@ -50,23 +50,19 @@ use runs::journal_failure;
 use selection::{Chosen, choose, runner_of};
 use wire::{Inputs, PlanRecord, Selection};
 
-/// Cases that run at the same time without a model.
+/// Concurrent cases without a model.
 const PARALLEL: usize = 4;
 
-/// What a run begins with.
 enum Start {
     New,
-    /// A run continues.
     Continued {
         run: SessionId,
         before: Box<PlanRecord>,
         finished: Finish,
     },
-    /// The answers of a run are judged again.
     Graded(RecordedAnswers),
 }
 
-/// What counts as finished in a run that continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finish {
     Everything,
@@ -101,7 +97,6 @@ pub(super) fn run(args: &AgentTestArgs, invocation: &Invocation) -> Outcome {
     .run(start)
 }
 
-/// Reads what the flags say about an earlier run.
 fn begin(args: &AgentTestArgs, place: Place<'_>) -> Outcome<(Start, Selection)> {
     let earlier = &args.earlier;
     let store = runs::store(place.project);
@@ -135,7 +130,6 @@ fn begin(args: &AgentTestArgs, place: Place<'_>) -> Outcome<(Start, Selection)> 
     Ok((Start::New, Selection::of(args, place)?))
 }
 
-/// The command with everything that it names.
 struct TestCommand<'a> {
     args: &'a AgentTestArgs,
     context: CommandContext<'a>,
@@ -144,12 +138,10 @@ struct TestCommand<'a> {
     selection: &'a Selection,
 }
 
-/// A run with its journal.
 struct Journaled {
     run: SessionId,
     journal: RunJournal,
     finished: Vec<Attempt>,
-    /// Attempts that are made again.
     lost: Vec<Attempt>,
     started: String,
 }
@@ -240,7 +232,7 @@ impl TestCommand<'_> {
         cases.map(|case| case_of(case, &defaults)).collect()
     }
 
-    /// Names cases that say nothing about an agent, whatever it answers.
+    /// Warns about cases that check nothing.
     fn warn_of_free_cases(&self, cases: &[Case]) {
         if self.runner() != TestRunner::Agent {
             return;
@@ -279,7 +271,6 @@ impl TestCommand<'_> {
         }
     }
 
-    /// The model that answers.
     fn model(&self) -> String {
         if self.runner() != TestRunner::Agent {
             return "none".to_owned();
@@ -306,7 +297,7 @@ impl TestCommand<'_> {
         let file = self.chosen.file.as_ref();
         let evaluations = file.and_then(|file| file.evaluations.as_ref());
         let mut cases = BTreeMap::new();
-        // The content of a file does not belong to its case.
+        // The content of attached files is not part of the case.
         let has_files = |case: &&WrittenCase| case.turns.iter().any(|turn| !turn.files.is_empty());
         for case in self.chosen.cases.iter().filter(|case| !has_files(case)) {
             let asked = WrittenCase {
@@ -321,7 +312,7 @@ impl TestCommand<'_> {
             cases.insert(case.name.clone(), hex(&Sha256::digest(text)));
         }
         let arms = &self.chosen.arms;
-        // Where several arms are compared, each is told its tools.
+        // With several arms, the agent's instructions list its tools.
         let are_compared = arms.len() > 1;
         let digest = |arm: &ArmPlan| hex(&Sha256::digest(format!("{arm:?} {are_compared}")));
         Ok(Inputs {
@@ -334,7 +325,6 @@ impl TestCommand<'_> {
         })
     }
 
-    /// Takes over what earlier runs have judged that this one would ask again.
     fn reused(
         &self,
         store: &SessionStore,
@@ -381,7 +371,7 @@ impl TestCommand<'_> {
                 };
                 let attempts = recorded.entries.into_iter().map(|entry| entry.attempt);
                 let (finished, mut lost): (Vec<_>, Vec<_>) = attempts.partition(is_finished);
-                // Each says what was paid in all, so that the last one of a place counts.
+                // Totals are cumulative: the last one of a place counts.
                 lost.extend(recorded.lost);
                 let journaled = Journaled {
                     run,
@@ -397,7 +387,7 @@ impl TestCommand<'_> {
         };
         let topic = format!("{run} {}", self.chosen.info.name);
         let run = new_id(invocation, &topic)?;
-        // A run that only judges is not what answers are replayed from.
+        // Runs that only judge are not replayed.
         let mut record = record.clone();
         if matches!(answers, Answers::Recorded(_)) {
             "grade".clone_into(&mut record.selection.runner);
@@ -422,7 +412,6 @@ fn planned(case: &Case) -> PlannedCase {
     }
 }
 
-/// Tells people at a terminal what has finished.
 fn progress(printer: &Printer) -> impl Fn(&Attempt) + Send + Sync + use<> {
     let printer = printer.clone();
     let is_told = printer.interactive && printer.mode != Mode::Json;

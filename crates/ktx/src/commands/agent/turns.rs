@@ -1,4 +1,4 @@
-//! Runs one turn of a session and shows it.
+//! Runs and shows one turn of a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,8 @@ use crate::invocation::{CommandContext, OpenProject};
 use crate::report::Outcome;
 use crate::totals::read_report;
 
-/// The stage for accounting the calls of a question.
 pub(super) const STAGE: &str = "research";
 
-/// Everything that the turns of one command share.
 pub(super) struct Work<'a> {
     pub(super) context: CommandContext<'a>,
     pub(super) agent: Agent,
@@ -35,11 +33,9 @@ pub(super) struct Work<'a> {
     pub(super) on_ask: OnAsk,
     pub(super) telling: Telling,
     pub(super) channels: Channels,
-    /// How the agent reaches others.
     pub(super) delegation: Option<Delegation>,
 }
 
-/// The smaller of a command's limits and its agent's.
 pub(super) fn lower_limits(flags: Limits, agent: &Agent) -> Limits {
     let spending = agent.spending;
     let cost = spending.usd.map(Money::from_dollars);
@@ -52,7 +48,6 @@ pub(super) fn lower_limits(flags: Limits, agent: &Agent) -> Limits {
     }
 }
 
-/// How the agents of a command reach others, within its limits.
 pub(super) fn delegation(
     context: CommandContext<'_>,
     sessions: &Sessions,
@@ -83,7 +78,6 @@ impl From<WhenAsked> for OnAsk {
 }
 
 impl<'a> Work<'a> {
-    /// Opens what answers every turn.
     pub(super) fn backend(
         &self,
         limits: Limits,
@@ -100,7 +94,6 @@ impl<'a> Work<'a> {
         Ok(backend)
     }
 
-    /// Opens a conversation over its recorded session.
     pub(super) fn conversation(
         &self,
         backend: &AgentBackend<'a>,
@@ -123,7 +116,7 @@ impl<'a> Work<'a> {
             .map_err(backend_failure)
     }
 
-    /// Runs a turn and shows it. A printing error does not end a run that is being billed; it is reported afterwards.
+    /// A printing error is reported after the paid turn ends.
     pub(super) async fn turn(
         &self,
         session: &AgentSession<'_>,
@@ -144,12 +137,11 @@ impl<'a> Work<'a> {
         printed.map(|()| result)
     }
 
-    /// Whether people see the answer while it is written.
     pub(super) fn is_live(&self) -> bool {
         matches!(self.telling, Telling::Live | Telling::Chat)
     }
 
-    /// What the command has cost so far, in dollars at list prices; none if that is not known.
+    /// US dollars at list prices; `None` if unknown.
     pub(super) fn cost_usd(&self) -> Option<f64> {
         let window = Window {
             run_id: Some(self.context.invocation.run_id.to_string()),
@@ -161,7 +153,6 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The model and the tools of an agent, as the project has them.
 struct ProjectEquipment<'a> {
     context: CommandContext<'a>,
     agent: Agent,
@@ -203,8 +194,7 @@ impl Equipment for ProjectEquipment<'_> {
 }
 
 impl ProjectEquipment<'_> {
-    /// Names the settings of the agent that its model does not take. A backend that takes none has been named with the
-    /// place in the file.
+    /// Warns about settings that the model ignores, unless the backend ignores all of them.
     fn warn_about_settings(&self, runtime: &dyn LlmRuntime) {
         let config = &self.context.project.config;
         let (Some(file), Some(model)) = (&self.agent.file, config.model(ModelRole::Default)) else {

@@ -50,7 +50,6 @@ pub(super) fn edit(
 }
 
 struct Change {
-    /// `added` or `edited`.
     done: &'static str,
     tests: bool,
 }

@@ -1,4 +1,4 @@
-//! `ktx connection remove`: removes a connection from `ktx.yaml` and reports what remains.
+//! `ktx connection remove`.
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use std::io::IsTerminal as _;
@@ -81,8 +81,8 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The files below `.ktx/secrets/` that only this connection refers to. ktx does not delete them,
-/// because a password stored nowhere else would be lost.
+/// Secret files used only by this connection. `ktx` keeps them, because a password can be stored
+/// nowhere else.
 fn secret_files(
     connection: &Connection,
     config: &ktx_config::Project,
@@ -103,7 +103,7 @@ fn secret_files(
         .flat_map(of)
         .collect();
     let mut files = of(connection);
-    // Other parts of the file, such as the model's key, may refer to it too.
+    // Other parts of `ktx.yaml` can refer to it.
     files.retain(|path| {
         !others.contains(path) && !remaining.contains(path) && project.dir.join(path).is_file()
     });

@@ -1,4 +1,4 @@
-//! `ktx connection rename`: changes an id in `ktx.yaml`, unless there are files under the old one.
+//! `ktx connection rename`: changes an id that no files use.
 
 use ktx_config::{Connection, edit};
 use ktx_diagnostics::{Code, Exit, Failure};
@@ -54,7 +54,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Files under the old id would lose their connection: the user must move them first.
+/// Files of the old id would lose their connection.
 fn refuse_files(old: &str, new: &str, project: &OpenProject) -> Outcome<()> {
     let folders = folders(project, old);
     if folders.is_empty() {

@@ -1,4 +1,4 @@
-//! `ktx connection show`: the configuration of a connection, without reaching it.
+//! `ktx connection show`, which does not connect.
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_diagnostics::Exit;

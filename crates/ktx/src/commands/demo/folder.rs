@@ -1,7 +1,5 @@
-//! The demo's folder: its present contents, and how a new demo replaces an earlier one.
-//!
-//! The earlier demo is moved to a sibling folder until the new one is complete. The usage of both
-//! stays in the ledger of the one that remains, and the next `ktx demo` recovers from a killed one.
+//! The demo's folder. The earlier demo moves to a sibling folder until the new one is complete; the
+//! next `ktx demo` recovers from a killed one.
 
 use ktx_diagnostics::{Code, Failure};
 use std::path::{Path, PathBuf};
@@ -14,14 +12,12 @@ use serde_json::{Value, json};
 use crate::invocation::Invocation;
 use crate::report::{Outcome, Report as _};
 
-/// The first line of the sample's `ktx.yaml`; it identifies a folder that looks like an earlier
-/// demo.
+/// The first line of the sample `ktx.yaml`.
 const MARK: &str = "# The sample project of `ktx demo`.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EarlierDemo {
     None,
-    /// This program created the contents, and they will be replaced.
     Replace,
 }
 
@@ -34,7 +30,7 @@ pub(super) enum DemoState {
 #[derive(Debug)]
 pub(super) struct DemoFolder<'a> {
     dir: PathBuf,
-    /// The sibling folder for an earlier demo until the new one is complete; it does not exist yet.
+    /// A free sibling path for the earlier demo.
     aside: PathBuf,
     invocation: &'a Invocation,
 }
@@ -42,7 +38,6 @@ pub(super) struct DemoFolder<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Record {
     state: DemoState,
-    /// The name of the sibling folder with the previous demo.
     replaces: Option<String>,
 }
 
@@ -64,14 +59,13 @@ impl<'a> DemoFolder<'a> {
         &self.dir
     }
 
-    /// Recovers from a killed `ktx demo --force` and returns notes about it. A folder with an
-    /// uncertain history is left unchanged.
+    /// Recovers from a killed `ktx demo --force`. Leaves unclear folders unchanged.
     pub(super) fn recover(&self, force: bool) -> Outcome<Vec<String>> {
         let mut notes = Vec::new();
         self.remove_gone();
         let left = self.left_aside()?;
         if is_bare(&self.dir) {
-            // If there are several, it is unclear which one was the last.
+            // With several, the last one is unclear.
             if let [only] = left.as_slice() {
                 let lock = self.locked(only)?;
                 if self.dir.exists() {
@@ -95,7 +89,7 @@ impl<'a> DemoFolder<'a> {
         let Some(replaced) = replaced else {
             return Ok(notes);
         };
-        // Held until every folder is in its place.
+        // Held until every folder is in place.
         let lock = self.locked(&replaced)?;
         match record.state {
             DemoState::Whole => {
@@ -134,9 +128,9 @@ impl<'a> DemoFolder<'a> {
         Ok(left)
     }
 
-    /// Replaces the earlier demo by the result of `build`, or restores it.
+    /// Restores the earlier demo if `build` fails.
     pub(super) fn replaced(&self, build: impl FnOnce() -> Outcome) -> Outcome {
-        // The lock moves with the folder, so no other command moves the earlier demo meanwhile.
+        // The lock moves with the folder.
         let lock = self.locked(&self.dir)?;
         if read_record(&self.dir, &self.dir).is_none() {
             return Err(Failure::new(
@@ -158,7 +152,7 @@ impl<'a> DemoFolder<'a> {
                     .because(error.to_string())
                     .hint(format!("the earlier demo is in `{}`", self.aside.display())),
             }),
-            // The paid result stays, although it could not be shown.
+            // The paid result stays, although it was not shown.
             built => {
                 carry(&self.aside, &self.dir)?;
                 if let Err(error) = self.remove(&self.aside) {
@@ -174,7 +168,6 @@ impl<'a> DemoFolder<'a> {
         ended
     }
 
-    /// Removes the unfinished demo and restores the earlier one, including the usage of both.
     fn put_back(&self, aside: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let gone = self.gone();
         if self.dir.exists() {
@@ -186,7 +179,7 @@ impl<'a> DemoFolder<'a> {
         Ok(())
     }
 
-    /// Removes a demo. If that is interrupted, the remainder has a recognizable name.
+    /// Renames first, so that an interrupted removal is recognizable.
     fn remove(&self, demo: &Path) -> Result<(), FileError> {
         let gone = self.gone();
         ktx_project_store::move_folder(demo, &gone)?;
@@ -209,7 +202,6 @@ impl<'a> DemoFolder<'a> {
         }
     }
 
-    /// Locks a demo in a sibling folder while the new one is created.
     fn locked(&self, aside: &Path) -> Outcome<ProjectLock> {
         let environment = self.invocation.environment.clone();
         let failpoints = Failpoints::kill_at(self.invocation.environment.test_kill_at());
@@ -224,7 +216,7 @@ impl<'a> DemoFolder<'a> {
             })
     }
 
-    /// Refuses every folder with contents, except one that `ktx demo` created at that path.
+    /// Refuses non-empty folders, except one that `ktx demo` created at this path.
     pub(super) fn refuse_what_is_there(&self, force: bool) -> Outcome<EarlierDemo> {
         let dir = &self.dir;
         let mut entries = match std::fs::read_dir(dir) {
@@ -265,8 +257,8 @@ impl<'a> DemoFolder<'a> {
         Ok(EarlierDemo::Replace)
     }
 
-    /// Refuses a folder that is part of the last commit of an enclosing repository: removed files
-    /// count as the user's own change, which no command undoes.
+    /// Refuses committed folders: removal would count as the user's own change, which no command
+    /// undoes.
     pub(super) fn refuse_what_is_committed(&self) -> Outcome<()> {
         let environment = &self.invocation.environment;
         let is_committed = ktx_project_store::is_committed_around(&self.dir, environment)
@@ -285,7 +277,6 @@ impl<'a> DemoFolder<'a> {
         .hint("or remove the folder, commit that, and run the same command again"))
     }
 
-    /// Records in the folder that this program creates it, at which path, and what it replaces.
     pub(super) fn record(&self, earlier: EarlierDemo, state: DemoState) -> Outcome<()> {
         let store = Store::unchecked(
             Layout::new(&self.dir),
@@ -322,8 +313,7 @@ fn gone_prefix(dir: &Path) -> String {
     format!(".{}.gone-", name(dir))
 }
 
-/// Returns whether a folder is missing, empty, or has only the empty local state of a killed
-/// command.
+/// True if missing, empty, or with only the empty state of a killed command.
 fn is_bare(dir: &Path) -> bool {
     let state = Layout::new(dir).state();
     let holds = |folder: &Path, only: Option<&str>| match std::fs::read_dir(folder) {
@@ -333,7 +323,7 @@ fn is_bare(dir: &Path) -> bool {
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };
     let is_unused = |folder: &Path| match std::fs::read_dir(folder) {
-        // A temporary file that was never renamed, and the lock.
+        // An unrenamed temporary file and the lock.
         Ok(mut entries) => entries.all(|entry| {
             entry.is_ok_and(|entry| {
                 let name = entry.file_name();
@@ -346,8 +336,8 @@ fn is_bare(dir: &Path) -> bool {
     holds(dir, Some(".ktx")) && holds(&dir.join(".ktx"), Some("state")) && is_unused(&state)
 }
 
-/// Only if it names the path `dir`: a copy, a clone, a moved folder and a link belong to the user.
-/// Earlier versions wrote the record at the end of a demo.
+/// `None` if the record has another path, because copies, clones, moved folders and links belong to
+/// the user.
 fn read_record(folder: &Path, dir: &Path) -> Option<Record> {
     let is_link = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
     let record = std::fs::read(Layout::new(folder).demo_record()).ok()?;
@@ -372,7 +362,7 @@ fn carry_over(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> 
     Ok(())
 }
 
-/// Refuses a demo whose usage could not be preserved, before any move or cost.
+/// Refuses a demo whose usage would be lost.
 fn readable(demo: &Path) -> Outcome<()> {
     let ledger = Layout::new(demo).state().join("usage.sqlite");
     if !ledger.is_file() {

@@ -1,4 +1,4 @@
-//! The second half of the demo: validation, search, and one question answered twice.
+//! Validation, search, and a question answered twice.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) struct Story {
     pub question: Value,
 }
 
-/// Amounts in cents by region; `None` where the answer is empty.
+/// Cents by region; `None` for an empty answer.
 type Answer = BTreeMap<String, Option<i64>>;
 
 pub(crate) fn tell(
@@ -190,7 +190,7 @@ fn amounts(result: &QueryResult, amount: impl Fn(&[Cell]) -> Option<i64>) -> Ans
         .collect()
 }
 
-/// Converts a cell to whole cents.
+/// Whole cents.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "amounts of the sample are far below the range"
@@ -213,7 +213,6 @@ fn money(cents: i64) -> String {
     format!("{sign}{whole}.{:02}", cents.abs() % 100)
 }
 
-/// Formats the amounts as decimal text, exact to the cent.
 fn dollars(answer: &Answer) -> Value {
     let amounts = answer.iter().map(|(region, cents)| {
         let text = cents.map(|cents| {

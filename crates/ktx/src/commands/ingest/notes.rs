@@ -1,4 +1,4 @@
-//! `ktx ingest --text` and `--file`: notes become wiki pages and semantic sources, one commit each.
+//! `ktx ingest --text` and `--file`.
 
 mod input;
 mod report;
@@ -19,7 +19,7 @@ pub(super) fn are_given(args: &IngestArgs) -> bool {
     !args.text.is_empty() || !args.file.is_empty() || !args.transcript.is_empty()
 }
 
-/// Refuses options that only apply to notes, and partial runs of a single context source.
+/// Refuses note options without notes.
 pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()> {
     let (flag, owners) = if args.fail_fast {
         ("--fail-fast", "`--text`, `--file` and `--transcript`")
@@ -37,7 +37,7 @@ pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()
     )
 }
 
-/// Each note is committed before the next one begins.
+/// Commits each note before the next one.
 pub(super) fn run(
     args: &IngestArgs,
     retry: Option<&RetryScope>,

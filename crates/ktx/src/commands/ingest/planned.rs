@@ -1,4 +1,4 @@
-//! `ktx ingest --plan`: what a run would read, what it would ask a model, and what that costs at least.
+//! `ktx ingest --plan`.
 
 use ktx_diagnostics::{Exit, counted};
 use ktx_ingest::{Plan, PlannedUnit, UnitNeed};
@@ -13,7 +13,7 @@ use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
 use crate::tables::Report;
 
-/// Prints the plan. Asks no model and changes no file of the project.
+/// Asks no model and changes no project file.
 pub(super) fn run(plan: &Plan<'_>, target: Option<&str>, context: CommandContext<'_>) -> Outcome {
     let planned = sources::read(&plan.sources, target, context).planned(context)?;
     let prices = Prices::new(context)?;
@@ -26,10 +26,9 @@ pub(super) fn run(plan: &Plan<'_>, target: Option<&str>, context: CommandContext
     Ok(if failed { Exit::Partial } else { Exit::Success })
 }
 
-/// What the tokens of units cost with the configured model.
 struct Prices {
     model: Option<String>,
-    /// US dollars of a thousand tokens; `None` if the model has no list price.
+    /// US dollars per thousand tokens; `None` without a list price.
     of_thousand: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The final output of `ktx ingest`: a table, the warnings and the next step, or JSON.
+//! The output of `ktx ingest`.
 
 use ktx_diagnostics::Exit;
 use ktx_ingest::Plan;
@@ -19,7 +19,7 @@ use crate::skipped_files::{add_left_alone, left_alone};
 use crate::tables::Report;
 use crate::totals::print_totals;
 
-/// The column that only a run with past queries has.
+/// Only in runs with past queries.
 const HISTORY: &str = "Query history";
 
 pub(super) fn finish(done: &IngestResults, work: Work<'_>, context: CommandContext<'_>) -> Outcome {
@@ -135,7 +135,7 @@ const fn stage(outcome: StageOutcome) -> &'static str {
     }
 }
 
-/// The format of KTX 0.12, with additional facts.
+/// The format of KTX 0.12 with additional facts.
 fn envelope(done: &IngestResults, plan: &Plan<'_>, project: &OpenProject) -> Value {
     let results = &done.warehouses;
     let mut targets: Vec<Value> = results
@@ -196,8 +196,7 @@ fn envelope(done: &IngestResults, plan: &Plan<'_>, project: &OpenProject) -> Val
     })
 }
 
-/// One connection; `paused` only if the model stopped midway, `skipped` only if a file was left
-/// unchanged.
+/// `paused` if the model stopped, `skipped` if a file stayed unchanged.
 fn done_item(id: &str, scanned: &ScanResult) -> Value {
     let mut steps = vec![json!({ "operation": "database-schema", "status": "done" })];
     steps.extend(history::step(&scanned.outcome.history));

@@ -1,4 +1,4 @@
-//! `ktx ingest` of context sources: reads them, and hands them to the engine.
+//! `ktx ingest` of context sources.
 
 mod progress;
 mod report;
@@ -30,7 +30,6 @@ pub(super) use report::{items, print, targets};
 
 pub(super) type Results = Vec<(ConnectionId, Outcome<SourceReport>)>;
 
-/// The units of a source as a run would treat them, or why it cannot be read.
 pub(super) type PlannedSource = (ConnectionId, Outcome<Vec<PlannedUnit>>);
 
 #[derive(Default)]
@@ -40,7 +39,7 @@ pub(super) struct ReadSources {
 
 struct ReadSource {
     source: Source,
-    /// The other connections of its kind, which write facts under the same key.
+    /// Connections of the same kind, which write facts under the same key.
     siblings: Vec<ConnectionId>,
 }
 
@@ -48,11 +47,11 @@ struct ReadSource {
 pub(super) enum StartCondition {
     Alone,
     AfterWarehouses,
-    /// The model failed for the warehouses, so the units are not tried.
+    /// The model failed, so the units are not tried.
     Stopped,
 }
 
-/// `target` is the warehouse that the user has named for them.
+/// `target` is the named warehouse.
 pub(super) fn read(
     connections: &[&Connection],
     target: Option<&str>,
@@ -105,7 +104,6 @@ impl ReadSources {
         self.entries.is_empty()
     }
 
-    /// Returns the units of each source as a run would treat them now.
     pub(super) fn planned(self, context: CommandContext<'_>) -> Outcome<Vec<PlannedSource>> {
         if self.is_empty() {
             return Ok(Vec::new());
@@ -121,8 +119,7 @@ impl ReadSources {
         Ok(planned.collect())
     }
 
-    /// Each source in its own commit. `earlier` are the results of an earlier call in the same run,
-    /// whose commits are reported.
+    /// Commits each source. Also reports commits of `earlier`, a call in the same run.
     pub(super) fn copy_facts(
         &self,
         earlier: FactsReports,
@@ -149,8 +146,8 @@ impl ReadSources {
         Ok(copy_facts(&sources, &unread, earlier, imports, &run_store))
     }
 
-    /// Returns the sources without units that a retry leaves: what has changed since the earlier run. Units that are
-    /// known already cost nothing and stay, so that their files do not count as removed.
+    /// Removes units that changed since the run to retry. Known units cost nothing and stay, so
+    /// that their files do not count as removed.
     pub(super) fn only(
         mut self,
         scope: &RetryScope,
@@ -188,7 +185,7 @@ impl ReadSources {
         Ok(self)
     }
 
-    /// Holds the project's lock. Each source has a result, even if it was not tried.
+    /// Requires the project's lock. Untried sources have results too.
     pub(super) fn ingest(
         self,
         facts: FactsReports,
@@ -241,7 +238,6 @@ impl ReadSources {
     }
 }
 
-/// Begins the run, or continues the one that has described warehouses. Returns that one.
 fn begin(
     plan: &RunPlan,
     run_store: &RunStore,

@@ -1,4 +1,4 @@
-//! The server in the background: start, status, logs and stop.
+//! The background MCP server: start, status, logs and stop.
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use std::ffi::OsString;
@@ -69,7 +69,7 @@ pub(super) fn inner(args: &McpStartArgs, invocation: &Invocation) -> Outcome {
         })
     });
     if let Err(failure) = &served {
-        // The waiting parent receives it; after the start there is none.
+        // Fails after the start, when no parent is waiting.
         ktx_mcp_server::report_start(&failure.to_json().to_string()).unwrap_or_default();
     }
     served
@@ -124,7 +124,7 @@ fn told(state: &State, how: &str, (token, project): (&Token, &OpenProject)) -> O
     Ok(())
 }
 
-/// A running server matches the request, or it has to end first.
+/// A different running server must end first.
 fn already(
     state: Option<State>,
     holder: Option<Holder>,

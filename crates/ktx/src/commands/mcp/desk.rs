@@ -1,4 +1,4 @@
-//! Notes of agents: accepted immediately, captured one after another in a separate thread.
+//! Queues notes of agents and captures them in a thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use crate::printer::{Mode, Printer};
 use crate::report::Report as _;
 use crate::run_records::RunPlan;
 
-/// More waiting notes indicate a malfunctioning agent.
+/// More indicate a malfunctioning agent.
 const MOST_WAITING: usize = 100;
 
-/// The latest runs in which a note is looked for that was captured with others.
+/// Recent runs to search for a note.
 const LATEST: u32 = 200;
 
 struct WaitingNote {
@@ -48,8 +48,7 @@ impl NoteDesk {
         }
     }
 
-    /// Accepts no more notes, and waits for the accepted ones. Each ends at once if the program was
-    /// asked to end.
+    /// Waits for accepted notes, which end at once if the program must end.
     pub(super) fn close(&self) {
         let worker = locked(&self.worker).take();
         if let Some((sender, thread)) = worker {
@@ -96,7 +95,7 @@ fn work(
             waiting.push_back(first);
         }
         waiting.extend(notes.try_iter());
-        // What waits for the same warehouse is captured in one run.
+        // Captures notes for the same warehouse in one run.
         let connection = waiting.front().and_then(|note| note.connection.clone());
         let (batch, others): (Vec<WaitingNote>, Vec<WaitingNote>) = waiting
             .into_iter()
@@ -113,7 +112,7 @@ fn work(
     }
 }
 
-/// Reads the settings each time, because a server runs for days.
+/// Reads settings each time, because servers run for days.
 fn captured(
     dir: &std::path::Path,
     batch: Vec<WaitingNote>,
@@ -139,7 +138,7 @@ fn captured(
             return failed.collect();
         }
     };
-    // Standard output belongs to the protocol; clients query the status of a note.
+    // Stdout belongs to the protocol; clients query the status.
     let printer = Printer {
         mode: Mode::Json,
         interactive: false,
@@ -152,7 +151,6 @@ fn captured(
     notes::capture_queued(&queued, connection, context)
 }
 
-/// Returns the run of a note: its own, or the one in which it was captured with others.
 fn run_of(state: &StateDatabase, id: &RunId) -> Result<Option<Run>, StateError> {
     if let Some(run) = state.run(id)? {
         return Ok(Some(run));
@@ -167,7 +165,6 @@ fn run_of(state: &StateDatabase, id: &RunId) -> Result<Option<Run>, StateError> 
         .find(has_note))
 }
 
-/// Reads the status of a note that was captured with others.
 fn status_among(run: Run, id: &RunId) -> Option<NoteStatus> {
     let items = run.detail.get("notes").and_then(Value::as_array);
     let is_own = |item: &&Value| item.get("runId").and_then(Value::as_str) == Some(id.as_str());
@@ -253,7 +250,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A desk that accepts nothing, for pages that describe the tools.
+/// Refuses notes; for reference pages.
 pub(super) struct ClosedDesk;
 
 impl NoteQueue for ClosedDesk {

@@ -1,4 +1,4 @@
-//! What a client of the server sees and uses, opened again when the settings change.
+//! Reloads a client's project when settings change.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -13,10 +13,9 @@ use crate::invocation::{Invocation, OpenProject, load};
 use crate::report::{Outcome, Report as _};
 use crate::{clients, context, custom_tools};
 
-/// Whose tools they are.
 #[derive(Clone)]
 pub(super) enum Who {
-    /// Of clients without a token of their own.
+    /// Clients without their own token.
     Default,
     Named {
         name: String,
@@ -24,7 +23,6 @@ pub(super) enum Who {
     },
 }
 
-/// Opens the project for a client.
 pub(super) fn context(
     invocation: &Invocation,
     project: &OpenProject,
@@ -39,14 +37,14 @@ pub(super) fn context(
         } else {
             BrokenTools::Refused
         };
-        // A policy is checked on a runtime of its own, which a thread of another one cannot have.
+        // The policy check needs its own runtime and therefore another thread.
         let opened = std::thread::scope(|scope| {
             let opened = scope.spawn(|| open(&invocation, &dir, (&who, tools)));
             opened.join()
         });
         let opened =
             opened.unwrap_or_else(|_| Err(Failure::internal("the settings could not be read")))?;
-        // With a list, a client gets no resources and no prompts from the start.
+        // A tool list removes resources and prompts from the start.
         let has_list = opened.only.is_some();
         if *had_list.get_or_init(|| has_list) != has_list {
             return Err(Failure::new(
@@ -59,12 +57,9 @@ pub(super) fn context(
     })
 }
 
-/// What becomes of tools of the project that cannot be used.
 #[derive(Clone, Copy)]
 enum BrokenTools {
-    /// The server does not start.
     Refused,
-    /// A server that runs leaves them out.
     Left,
 }
 
@@ -117,7 +112,6 @@ fn open(
     })
 }
 
-/// The tools of a client as they are now.
 pub(super) fn tools(
     context: &ReloadedContext,
     desk: &[ToolDescriptor],
@@ -125,7 +119,7 @@ pub(super) fn tools(
     is_for_everyone: &dyn Fn(&str) -> bool,
 ) -> RenewedTools {
     let (_, Some(offered)) = context.offered() else {
-        // Each of its tools answers that the settings cannot be used.
+        // Each tool answers that the settings are unusable.
         return RenewedTools {
             more: Vec::new(),
             profile: usual,
@@ -134,7 +128,8 @@ pub(super) fn tools(
     };
     let only = offered.only.clone();
     let mut more = desk.to_vec();
-    // Notes are captured, and proposals shown, with all that the project knows.
+    // Notes and proposals use the whole project, so a client with a policy needs them in
+    // `allowed_tools`.
     if offered.is_limited {
         more.retain(|tool| only.as_ref().is_some_and(|only| only.contains(&tool.name)));
     } else {

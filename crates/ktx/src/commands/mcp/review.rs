@@ -1,4 +1,4 @@
-//! The proposals of the project for agents over MCP.
+//! Proposals over MCP.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,21 +19,19 @@ use crate::locking::lock;
 use crate::proposals::{find, require_open, require_untouched};
 use crate::report::{Outcome, Report as _};
 
-/// The command as the lock names it.
 const COMMAND: &str = "ktx mcp";
 
-/// Reads the project again at each call, because a server runs for days.
+/// Reads the project on each call, because servers run for days.
 struct Desk {
     invocation: Invocation,
     dir: PathBuf,
 }
 
-/// The tools for pages that describe them.
+/// For reference pages.
 pub(super) fn described_tools() -> Vec<ToolDescriptor> {
     review_tools(&(Arc::new(ClosedDesk) as Arc<dyn ReviewDesk>))
 }
 
-/// Returns the tools over the proposals of a project.
 pub(super) fn tools(invocation: &Invocation, project: &OpenProject) -> Vec<ToolDescriptor> {
     let desk: Arc<dyn ReviewDesk> = Arc::new(Desk {
         invocation: invocation.clone(),
@@ -42,13 +40,11 @@ pub(super) fn tools(invocation: &Invocation, project: &OpenProject) -> Vec<ToolD
     review_tools(&desk)
 }
 
-/// Whether a client without a policy can ever have a tool.
 pub(super) fn may_be_for_everyone(name: &str) -> bool {
     name != REVIEW_DECIDE
 }
 
-/// Whether a tool is for a client without a policy: to read what waits, if something does. To decide is for clients
-/// whose `allowed_tools` names the tool.
+/// Clients without a policy can read waiting proposals. Only `allowed_tools` permits decisions.
 pub(super) fn is_for_everyone(name: &str, dir: &Path, environment: &Environment) -> bool {
     match name {
         _ if !may_be_for_everyone(name) => false,
@@ -112,7 +108,7 @@ impl ReviewDesk for Desk {
 
     fn decide(&self, id: &str, decision: Decision) -> Result<DecidedProposal, ToolError> {
         self.with_project(|project, _| {
-            // Read again under the lock, so that no run changes what waits before the decision.
+            // Read again under the lock: a run can change them.
             let _held = lock(project, COMMAND)?;
             let waiting = waiting(project)?;
             let proposal = find(&waiting, id)?;
@@ -140,7 +136,6 @@ impl ReviewDesk for Desk {
     }
 }
 
-/// A desk without a project.
 struct ClosedDesk;
 
 impl ReviewDesk for ClosedDesk {

@@ -1,4 +1,4 @@
-//! The server over HTTP: its settings and its life cycle.
+//! The HTTP server.
 
 use std::path::PathBuf;
 
@@ -22,10 +22,10 @@ use crate::printer::stderr_line;
 use crate::report::{Outcome, Report as _};
 use crate::{clients, compose};
 
-/// How long to wait for the lock of a server that is ending or being inspected.
+/// Maximum wait for the lock of a server that ends or is inspected.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Serves until it is asked to end. Calls `announce` with its address once it is reachable.
+/// Calls `announce` once the server is reachable.
 pub(super) fn serve(
     args: &McpStartArgs,
     (invocation, project): (&Invocation, &OpenProject),
@@ -93,9 +93,8 @@ fn serve_locked(
     })
 }
 
-/// The clients of a server with what each of them sees.
 struct OpenClients {
-    /// The clients without a token of their own.
+    /// Clients without their own token.
     others: ReloadedContext,
     named: Vec<NamedClient>,
 }
@@ -127,7 +126,6 @@ impl OpenClients {
         })
     }
 
-    /// The tools of everyone else, and those of each named client.
     fn offer(
         &self,
         desk: &[ToolDescriptor],
@@ -146,7 +144,7 @@ impl OpenClients {
     }
 }
 
-/// The path of the socket, whatever folder a second process works in.
+/// Absolute, for a process in another folder.
 pub(super) fn socket(args: &McpStartArgs) -> Option<PathBuf> {
     let path = args.socket.as_ref()?;
     Some(std::path::absolute(path).unwrap_or_else(|_| path.clone()))

@@ -1,4 +1,4 @@
-//! What the measures of a proposal compute before and after.
+//! Measures of a proposal, before and after.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,8 @@ use crate::context;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// Maximum measures of a proposal that are computed.
 const MOST: usize = 20;
 
-/// A measure with both numbers, or why there is none.
 #[derive(Debug, Serialize)]
 pub(super) struct MeasureNumbers {
     pub(super) measure: String,
@@ -27,8 +25,7 @@ pub(super) struct MeasureNumbers {
     pub(super) after: String,
 }
 
-/// Computes the measures that a proposal changes, over all rows. A warehouse that does not answer is a note, not an
-/// error.
+/// Computes measures over all rows. An unreachable warehouse is a note, not an error.
 pub(super) fn numbers(
     proposal: &WaitingProposal,
     invocation: &Invocation,
@@ -65,7 +62,6 @@ pub(super) fn numbers(
     Ok(all)
 }
 
-/// Returns the measures whose formulas a proposal changes, or what they are computed from, by warehouse.
 fn changed(proposal: &WaitingProposal) -> BTreeMap<String, BTreeSet<String>> {
     let mut changed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, file) in &proposal.files {
@@ -103,7 +99,6 @@ fn changed(proposal: &WaitingProposal) -> BTreeMap<String, BTreeSet<String>> {
     changed
 }
 
-/// Returns the committed semantic sources of a warehouse.
 fn committed(warehouse: &str, project: &OpenProject) -> Outcome<BTreeMap<ProjectPath, Vec<u8>>> {
     let history = project.store.history()?;
     let head = history.commit("HEAD")?;
@@ -129,7 +124,6 @@ fn catalog(
     Catalog::load(files.collect(), dialect)
 }
 
-/// Returns the number of a measure over all rows, or why there is none.
 fn number(
     catalog: &Catalog,
     measure: &str,

@@ -1,4 +1,4 @@
-//! The prompts, tool calls and answers of a run.
+//! Prompts, tool calls and answers of a run.
 
 use ktx_diagnostics::{counted, excerpt};
 use ktx_memory::one_line;
@@ -10,14 +10,11 @@ use crate::printer::Printer;
 use crate::report::Outcome;
 use crate::run_records::transcript;
 
-/// What is on this machine of the conversations of a run.
 pub(super) enum Conversation {
     Kept(Vec<ModelCall>),
-    /// Nothing, for this reason.
     Absent(String),
 }
 
-/// One call of a model with the lines that followed.
 pub(super) struct ModelCall {
     number: u64,
     asked: Value,
@@ -25,7 +22,7 @@ pub(super) struct ModelCall {
 }
 
 impl Conversation {
-    /// `facts` is the number of usage facts of the run.
+    /// `facts` counts usage facts of the run.
     pub(super) fn of(run: &Run, facts: u64, project: &OpenProject) -> Outcome<Self> {
         let Some(lines) = transcript(&run.id, project)? else {
             return Ok(Self::Absent(reason(run, facts)));
@@ -57,7 +54,6 @@ impl Conversation {
         }
     }
 
-    /// One line for each call, and what it was refused.
     pub(super) fn print_overview(&self, printer: &Printer) -> Outcome<()> {
         if let Self::Kept(calls) = self {
             for call in calls.iter().filter(|call| call.number > 0) {

@@ -1,4 +1,4 @@
-//! `ktx runs retry`: what failed or was stopped in a run, as the arguments of the command that began it.
+//! `ktx runs retry`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,14 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::run_records::{OpenNotes, RetryScope, RunPlan, SourceScope, UnitScope};
 
-/// A retry by the command that began the earlier run.
 pub(crate) enum Retry {
     Ingest(IngestArgs, RetryScope),
     Scan(ScanArgs, RetryScope),
 }
 
-/// The states of parts that are over: they are done, or a person has to decide.
+/// Parts that are done or need a decision.
 const ENDED: [&str; 4] = ["done", "unchanged", "skipped", "kept-back"];
 
-/// What is left of a run, and what is not.
 #[derive(Default)]
 struct Remainder {
     scope: RetryScope,
@@ -38,7 +36,7 @@ pub(super) fn plan(
     invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome<Rest> {
-    // The command that does the work opens the project again, and waits for its lock.
+    // The retried command opens the project again and waits for its lock.
     let dir = invocation.project_dir()?;
     let project = load(&dir, &invocation.environment)?;
     let run = find(args.id.as_deref(), &project)?;
@@ -94,7 +92,7 @@ fn ingest_args(
     again
 }
 
-/// A killed run still counts as running in the journal; the lock says that it is over.
+/// A killed run is still `running` in the journal; a free lock shows that it ended.
 fn require_ended(run: &Run, project: &OpenProject) -> Outcome<()> {
     if run.status != RunStatus::Running {
         return Ok(());
@@ -238,7 +236,7 @@ impl Remainder {
     }
 }
 
-/// The planned sources, and those that an older plan does not name.
+/// Includes sources missing from older plans.
 fn names(planned: &[String], parts: &BTreeMap<String, Value>) -> Vec<String> {
     let others = parts.keys().filter(|id| !planned.contains(id));
     planned.iter().chain(others).cloned().collect()

@@ -1,4 +1,4 @@
-//! `ktx runs show`: the plan, the results, the cost and the conversations of one run.
+//! `ktx runs show`.
 
 use jiff::Timestamp;
 use ktx_diagnostics::Exit;
@@ -14,7 +14,6 @@ use crate::report::Outcome;
 use crate::run_records::RunPlan;
 use crate::totals::{cost, read_report};
 
-/// How much is printed of the conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
     Overview,
@@ -123,7 +122,6 @@ fn names(value: &Value, key: &str) -> String {
     names.join(", ")
 }
 
-/// The parts of a run by outcome: written, waiting, failed.
 fn detail_lines(detail: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     for warehouse in list(detail, "warehouses") {
@@ -142,7 +140,7 @@ fn detail_lines(detail: &Value) -> Vec<String> {
 
 fn source_lines(source: &Value) -> Vec<String> {
     let mut lines = vec![format!("{}:", text(source, "connectionId"))];
-    // A source that was not read at all has only its steps.
+    // An unread source has only steps.
     for step in list(source, "steps") {
         let reason = text(&step, "detail");
         if source.get("units").is_none() && !reason.is_empty() {

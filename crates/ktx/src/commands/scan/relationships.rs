@@ -1,4 +1,4 @@
-//! `ktx scan relationships`: the joins of the last scan, with their evidence.
+//! `ktx scan relationships`.
 
 use ktx_diagnostics::Exit;
 use ktx_scan::{Found, FoundLink, STATUSES};

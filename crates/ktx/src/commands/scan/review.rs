@@ -1,4 +1,4 @@
-//! `ktx scan review`: the user's decisions about joins, one commit each in the project.
+//! `ktx scan review`: one commit per decision.
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
@@ -132,7 +132,7 @@ fn decision(
     })
 }
 
-/// Returns `None` if the decision exists already.
+/// `None` if the decision exists.
 fn publish(
     case: &JoinDecision<'_>,
     publisher: &Publisher,
@@ -148,7 +148,7 @@ fn publish(
     if is_known(&decisions, case) {
         return Ok(None);
     }
-    // The same columns in the other direction are the same question.
+    // The reverse direction is the same question.
     let other_way =
         |known: &Decision| !(known.from == case.decision.to && known.to == case.decision.from);
     decisions.accepted.retain(other_way);
@@ -200,7 +200,7 @@ fn is_known(decisions: &Decisions, case: &JoinDecision<'_>) -> bool {
     })
 }
 
-/// Changes to the file by the user are neither committed nor lost.
+/// The user's own changes are neither committed nor lost.
 fn require_committed(
     base: &Base,
     path: &ProjectPath,

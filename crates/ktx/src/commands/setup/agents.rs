@@ -1,5 +1,4 @@
-//! Coding agents: their settings name the command that serves this project, or the URL of its
-//! server with the required token. No variable and no key of the user is ever copied into them.
+//! Configures coding agents. Never copies variables or keys of the user.
 
 mod remote;
 
@@ -109,7 +108,7 @@ impl Server {
         json!({ "command": self.program, "args": self.arguments() })
     }
 
-    /// JSON strings are valid TOML basic strings, too.
+    /// JSON strings are valid TOML basic strings.
     fn toml(&self) -> String {
         format!(
             "[mcp_servers.ktx]\ncommand = {}\nargs = {}",
@@ -127,13 +126,11 @@ fn by_hand(what: &str, text: &str) -> Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileSecrecy {
     NoSecret,
-    /// Only the user may read the file.
     Secret,
 }
 
 const SERVERS: &str = "mcpServers";
 
-/// Adds the server to a settings file and preserves the rest.
 fn merged(file: &Path, server: Value, holds: FileSecrecy) -> Outcome<Step> {
     let failed = |what: String| {
         Failure::new(Code::AgentSettings, what)

@@ -1,4 +1,4 @@
-//! The connection of a step: added once, and tested every time.
+//! Adds a connection and tests it.
 
 use ktx_config::Connection;
 
@@ -51,8 +51,8 @@ pub(super) fn reach(
     })
 }
 
-/// An existing configuration is tested, and `ktx.yaml` stays unchanged. Another explicit id means
-/// another connection.
+/// Tests an existing connection without changing `ktx.yaml`. An explicit other id means another
+/// connection.
 pub(super) fn known<'a>(
     name: &'static str,
     entry: &ConnectionAddArgs,
@@ -67,7 +67,7 @@ pub(super) fn known<'a>(
     Ok(Some((known, reached.step(name, State::Ready))))
 }
 
-/// No data was read through it, and it cannot be reached now: most likely its address was mistyped.
+/// Unread and unreachable: most likely a mistyped address.
 pub(super) fn never_worked(
     id: &str,
     invocation: &Invocation,
@@ -83,7 +83,7 @@ pub(super) fn never_worked(
     Ok(tested.iter().any(|tested| tested.result.is_err()))
 }
 
-/// The connection stays in `ktx.yaml` if its test fails, and replaces one that never worked.
+/// Stays in `ktx.yaml` if its test fails; replaces one that never worked.
 pub(super) fn added(
     name: &'static str,
     entry: &ConnectionAddArgs,

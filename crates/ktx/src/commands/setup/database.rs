@@ -1,4 +1,4 @@
-//! The warehouse: added with its secrets outside `ktx.yaml`, and tested once.
+//! Adds a warehouse with secrets outside `ktx.yaml`.
 
 use ktx_config::Driver;
 use ktx_diagnostics::{Code, Failure};
@@ -92,8 +92,7 @@ fn added(
     )))
 }
 
-/// `sqlite-local` or `postgres-warehouse`, with a number if a connection that works or has worked
-/// uses it.
+/// `sqlite-local` or `postgres-warehouse`, with a number if taken by a connection that has worked.
 fn usual_id(driver: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<String> {
     let place = if driver == "sqlite" || driver == "duckdb" {
         "local"
@@ -105,7 +104,7 @@ fn usual_id(driver: &str, invocation: &Invocation, project: &OpenProject) -> Out
     if is_free(&first) || connect::never_worked(&first, invocation, project)? {
         return Ok(first);
     }
-    // At least one of these names is free.
+    // One of these names is free.
     Ok((2..project.config.connections.len() + 3)
         .map(|number| format!("{first}-{number}"))
         .find(is_free)

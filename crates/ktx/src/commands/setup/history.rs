@@ -1,4 +1,4 @@
-//! Past queries of a warehouse: whether scans read them.
+//! Enables and disables past queries.
 
 use ktx_config::{Connection, edit};
 use ktx_diagnostics::{Code, Failure};
@@ -46,7 +46,7 @@ pub(super) fn step(
     tried(id, invocation, &project).map(Some)
 }
 
-/// Disables past queries of the named warehouse, or of all. If they are disabled already, there is nothing to report.
+/// Affects the named warehouse or all; `None` if nothing changes.
 fn turned_off(args: &SetupArgs, project: &OpenProject) -> Outcome<Option<Step>> {
     let mut reading: Vec<&Connection> = match (&args.database, &args.database_connection_id) {
         (None, None) => project.config.warehouses().collect(),
@@ -128,7 +128,7 @@ fn change(project: &OpenProject, id: &str, keys: &[(&[&str], Value)]) -> Outcome
     Ok(())
 }
 
-/// An unreadable record is not a failure, because scans skip it and report that.
+/// Unreadable history is not a failure: scans skip and report it.
 fn tried(id: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<Step> {
     let connection = connections::find(&project.config, id)?;
     let tested = check_all(&[connection], invocation, project)?;

@@ -1,4 +1,4 @@
-//! The model: a backend is written only after one isolated turn has proven that it can be used.
+//! Writes a backend after an isolated test turn.
 
 use ktx_diagnostics::{Code, Failure};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) fn step(
     Ok(described(State::Ready, project, report.as_ref()))
 }
 
-/// Refuses flags of different backends, which must not be ignored.
+/// Flags of other backends must not be ignored.
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     let groups = [
         (

@@ -1,4 +1,4 @@
-//! A context source: added with references to its secrets, and tested once.
+//! Adds a context source with references to its secrets.
 
 use ktx_config::{Driver, DriverKind};
 use ktx_diagnostics::{Code, Failure};
@@ -39,7 +39,7 @@ pub(super) fn step(
     ))
 }
 
-/// Refuses flags of different kinds, which must not be ignored.
+/// Flags of other kinds must not be ignored.
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     if let Some(driver) = driver(&args.source)? {
         fields(&args.source, driver)?;
@@ -63,7 +63,7 @@ fn driver(args: &SetupSourceArgs) -> Outcome<Option<Driver>> {
     })
 }
 
-/// The fields have the format of `ktx connection add --field`.
+/// The format of `ktx connection add --field`.
 fn fields(args: &SetupSourceArgs, driver: Driver) -> Outcome<Vec<String>> {
     let mut fields = Vec::new();
     let mut foreign = Vec::new();

@@ -1,4 +1,4 @@
-//! `ktx sl diff`: semantic changes between two states of the sources.
+//! `ktx sl diff`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +29,6 @@ struct SourceState {
 struct ConnectionDifferences {
     connection: ConnectionId,
     differences: Vec<Difference>,
-    /// The sources of these files are in neither state.
     unread: Vec<String>,
 }
 
@@ -88,7 +87,7 @@ fn is_about(difference: &Difference, source: &str) -> bool {
     difference.source == source || was
 }
 
-/// Reads the sources in the dialects of the current connections.
+/// Uses the dialects of the current connections.
 fn committed(history: &History, revision: &str, project: &OpenProject) -> Outcome<SourceState> {
     let commit = history.commit(revision)?;
     let folder = ProjectPath::parse("semantic-layer")
@@ -99,7 +98,7 @@ fn committed(history: &History, revision: &str, project: &OpenProject) -> Outcom
             .as_str()
             .strip_prefix("semantic-layer/")
             .and_then(|rest| rest.split_once('/'));
-        // The same files as in the working tree: no review decisions, no hidden files.
+        // Excludes review decisions and hidden files.
         let Some((connection, name)) = parts else {
             continue;
         };
@@ -149,8 +148,7 @@ fn compare(
     (after, new): (&str, &Catalog),
 ) -> ConnectionDifferences {
     let mut differences = diff(old, new);
-    // A source whose file cannot be read in one state is neither added nor removed, nor are joins
-    // to it.
+    // Sources unreadable in one state, and joins to them, are neither added nor removed.
     let broken: [BTreeSet<String>; 2] = [broken_files(old), broken_files(new)];
     let is_unread = |name: &str| {
         let lost = |catalog: &Catalog, elsewhere: &BTreeSet<String>| {
@@ -184,7 +182,6 @@ fn compare(
     }
 }
 
-/// A join with an alias is shown by its alias.
 fn target(catalog: &Catalog, difference: &Difference) -> String {
     let source = catalog.source(&difference.source);
     let mut joins = source.into_iter().flat_map(|source| &source.joins);
@@ -249,7 +246,7 @@ fn join_renamed(differences: &mut Vec<Difference>, old: &Catalog, new: &Catalog)
     });
 }
 
-/// Formats a source under another name, without its display text.
+/// Without display text.
 fn meaning(source: &Source, name: &str) -> String {
     let mut other = source.clone();
     other.name = String::new();

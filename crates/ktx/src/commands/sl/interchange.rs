@@ -1,4 +1,4 @@
-//! `ktx sl export|import`: sources in the open interchange format, with a report of losses.
+//! `ktx sl export` and `import`.
 
 mod existing;
 
@@ -80,7 +80,7 @@ pub(crate) fn export(
             ))?;
         }
     }
-    // stdout may carry the file itself, so the report goes to stderr.
+    // The file can go to stdout, so the report goes to stderr.
     report(&exported.losses, printer);
     Ok(Exit::Success)
 }
@@ -100,7 +100,7 @@ fn report(losses: &[Loss], printer: &Printer) {
     }
 }
 
-/// Creates all sources, or none if one is not valid.
+/// Creates all sources, or none if one is invalid.
 pub(crate) fn import(
     args: &SlImportArgs,
     exchange: &ExchangeContext<'_>,
@@ -109,7 +109,7 @@ pub(crate) fn import(
 ) -> Outcome {
     let InterchangeFormat::Osi = args.format;
     let text = read(args, exchange.invocation)?;
-    // Locked, so that the checked files are still the same when written.
+    // Checked files must not change before writing.
     let held = if args.dry_run {
         None
     } else {

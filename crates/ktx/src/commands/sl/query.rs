@@ -1,4 +1,4 @@
-//! `ktx sl query`: compile a semantic query, and run it.
+//! `ktx sl query`.
 
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query, with_waiting_joins};
 use ktx_diagnostics::{Code, Exit, Failure};
@@ -68,7 +68,7 @@ fn with_commands(mut failure: Failure, parent: &SlArgs, args: &SlQueryArgs) -> F
     failure
 }
 
-/// A query with named measures goes through standard input.
+/// Queries with named measures use stdin.
 fn command_line(query: &Query, parent: &SlArgs, args: &SlQueryArgs) -> String {
     let mut words = vec!["ktx".to_owned(), "sl".to_owned(), "query".to_owned()];
     let mut add = |flag: &str, value: &str| words.extend([flag.to_owned(), quoted(value)]);
@@ -269,7 +269,7 @@ fn table(answer: &QueryAnswer, printer: &Printer) -> Outcome<()> {
     printer.out(&aligned(&answer.headers(), &rows(answer)))
 }
 
-/// The format of KTX 0.12, with notes and the truncation flag.
+/// The format of KTX 0.12 with notes and truncation flag.
 fn to_json(answer: &QueryAnswer) -> Value {
     let rows: Vec<Vec<Value>> = answer
         .result

@@ -1,4 +1,4 @@
-//! `ktx sl suggest`: measures, time dimensions and hidden columns, suggested without a model.
+//! `ktx sl suggest`.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
-    // Locked, so that the files are still the same when written.
+    // Files must not change before writing.
     let held = if args.accept.is_empty() {
         None
     } else {

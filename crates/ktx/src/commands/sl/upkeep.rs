@@ -1,4 +1,4 @@
-//! `ktx sl graph|fmt|test`: draw, format and check sources.
+//! `ktx sl graph`, `fmt` and `test`.
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub(crate) enum FormatMode {
     Check,
 }
 
-/// Shards and review decisions are not hand-written and stay unchanged.
+/// Ignores shards and review decisions, which are not hand-written.
 pub(crate) fn fmt(
     tidying: FormatMode,
     connection: Option<&str>,
@@ -55,7 +55,7 @@ pub(crate) fn fmt(
     printer: &Printer,
 ) -> Outcome {
     let warehouse = compose::block_on(|_| async { warehouse_of(context, connection).await })?;
-    // Locked, so that the files are still the same when written.
+    // Files must not change before writing.
     let held = match tidying {
         FormatMode::Write => Some(lock(project, "ktx sl fmt")?),
         FormatMode::Check => None,
@@ -110,7 +110,7 @@ pub(crate) fn fmt(
     Ok(if clean { Exit::Success } else { Exit::Config })
 }
 
-/// Windows line ends and a byte order mark stay: the editor and the repository decide about them.
+/// Keeps Windows line endings and a byte order mark.
 fn in_its_line_ends<E>(
     text: &str,
     format: impl FnOnce(&str) -> Result<String, E>,
@@ -264,7 +264,7 @@ async fn run(
     };
     match collect(connector.as_ref(), &statement, &Caps::default(), cancel).await {
         Ok(result) => Ok(judge(test, &result.rows)),
-        // The warehouse answers, but this check can never pass there.
+        // This check can never pass on this warehouse.
         Err(error)
             if matches!(
                 error.kind,

@@ -1,5 +1,4 @@
-//! `ktx sl validate`: every source and every expression in it; with `--live`, also against the
-//! warehouse.
+//! `ktx sl validate`.
 
 mod report;
 
@@ -26,7 +25,7 @@ struct ConnectionFindings {
     sources: usize,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
-    /// The warehouse's answers; `None` if it was not asked.
+    /// `None` without `--live`.
     live: Option<LiveReport>,
 }
 
@@ -135,7 +134,7 @@ impl StatementLog for AuditedStatements<'_> {
     }
 }
 
-/// Errors outrank questions that could not be answered.
+/// Errors outrank unanswered questions.
 fn exit(checked: &[ConnectionFindings]) -> Exit {
     let lives = || checked.iter().filter_map(|checked| checked.live.as_ref());
     if checked.iter().any(|checked| !checked.errors.is_empty())
@@ -164,7 +163,7 @@ fn check(
             continue;
         }
         let report = validate(catalog, &[]);
-        // A finding about the whole folder concerns each of its sources.
+        // A finding about the folder concerns each source.
         let concerns = |finding: &&Finding| {
             name.is_none_or(|name| {
                 finding

@@ -1,4 +1,4 @@
-//! Tests of the note about a truncated answer.
+//! Tests of truncation notes.
 
 use ktx_warehouse::Caps;
 

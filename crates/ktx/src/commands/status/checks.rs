@@ -1,4 +1,4 @@
-//! The checks of `ktx status` beyond `ktx.yaml`, and the skipped ones.
+//! Checks of `ktx status` beyond `ktx.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,22 +22,20 @@ use crate::report::{Outcome, Report as _};
 use crate::scanning::state_failure;
 
 pub(crate) struct Checks {
-    /// `None` if it was not checked; the same holds below.
+    /// `None` if not checked, here and below.
     pub git: Option<Result<(), Failure>>,
     pub state: Option<Result<(), Failure>>,
-    /// Files that are rebuilt, and what is lost until then.
+    /// Damaged files and what is lost until they are rebuilt.
     made_anew: Vec<(PathBuf, &'static str)>,
     sources: Option<Vec<Diagnostic>>,
     pub proposals: Vec<ProposalReport>,
     scopes: BTreeMap<ConnectionId, Scope>,
-    /// The model that compares meanings, or why there is none.
     pub vectors: Option<Result<String, String>>,
-    /// Each has the command that performs it.
     pub skipped: Vec<SkippedCheck>,
 }
 
 impl Checks {
-    /// With `--fast`: starts no program and reads no source.
+    /// For `--fast`: starts no program and reads no source.
     pub(crate) fn none(project: &OpenProject) -> Self {
         let model = (project.config.llm.backend != Backend::None).then_some("model");
         let rest = ["git", "local state", "semantic sources"];
@@ -67,7 +65,7 @@ impl Checks {
         }
     }
 
-    /// Asks git for its version, checks the local state and reads the sources. Reaches no server.
+    /// Contacts no server.
     pub(crate) fn take(invocation: &Invocation, project: &OpenProject) -> Outcome<Self> {
         let git = project.store.check_git().map_err(|error| Failure {
             hints: error.hints(),
@@ -86,7 +84,6 @@ impl Checks {
             for warehouse in project.config.warehouses() {
                 let listed = context.listing(&warehouse.id).await?;
                 found.extend(listed.diagnostics);
-                // An unreadable scan is reported where it is used.
                 if let Ok(Some(snapshot)) = context.snapshot(&warehouse.id).await {
                     scopes.extend(scope(&snapshot).map(|scope| (warehouse.id.clone(), scope)));
                 }
@@ -161,7 +158,7 @@ fn has_provider(project: &OpenProject) -> bool {
     project.config.ingest.embeddings.backend != EmbeddingsBackend::None
 }
 
-/// Reads the table of vectors, or prepares a client. Reaches no server.
+/// Contacts no server.
 fn vectors(invocation: &Invocation, project: &OpenProject) -> Result<String, String> {
     let embeddings = &project.config.ingest.embeddings;
     let vectors = compose::usable_vectors(embeddings, &invocation.environment, &project.dir)?;
@@ -228,7 +225,7 @@ pub(crate) fn source_errors(errors: usize) -> String {
     )
 }
 
-/// Warehouses on a server are never reached here.
+/// Checks never contact warehouse servers.
 fn servers(project: &OpenProject) -> Option<SkippedCheck> {
     let is_server = |driver: Driver| {
         driver.kind() == DriverKind::Warehouse && !matches!(driver, Driver::Sqlite | Driver::DuckDb)

@@ -1,4 +1,4 @@
-//! The connections of `ktx status`, judged by their settings alone.
+//! Judges connections by their settings.
 
 use ktx_config::{Connection, Driver};
 use ktx_secrets::SecretRef;
@@ -25,7 +25,6 @@ pub(super) fn connections(
         .collect()
 }
 
-/// Judges a connection by its settings, without connecting.
 fn connection_status(
     invocation: &Invocation,
     project: &OpenProject,
@@ -36,7 +35,7 @@ fn connection_status(
         let reference = value.as_str().map(SecretRef::parse)?;
         match reference {
             SecretRef::Literal(_) => None,
-            // `file:` is also the beginning of SQLite URLs.
+            // SQLite URLs also start with `file:`.
             SecretRef::File(_) if connection.driver == Driver::Sqlite => None,
             SecretRef::Env(_) | SecretRef::File(_) => reference
                 .resolve(&secrets)
@@ -92,7 +91,6 @@ fn connection_status(
     }
 }
 
-/// Judges the connections by their settings alone.
 pub(super) fn query_history(project: &OpenProject) -> Vec<HistoryStatus> {
     let mut connections: Vec<&Connection> = project.config.warehouses().collect();
     connections.retain(|connection| reads_history(connection));

@@ -1,4 +1,4 @@
-//! The facts of `ktx status`, put together from the settings, the checks and the probe.
+//! Collects the facts of `ktx status`.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ pub(super) fn status(
     }
 }
 
-/// `None` if this machine has never synced the project.
+/// `None` if this machine has never synced.
 fn sync(invocation: &Invocation, project: &OpenProject) -> Option<SyncStatus> {
     let SyncState { last, next } = project.store.sync_state();
     let repeats = project.store.repeats_syncs();
@@ -236,7 +236,7 @@ fn warnings(
         .collect()
 }
 
-/// KTX-81: the caching fields that the backend ignores, by name.
+/// KTX-81.
 fn caching_warning(project: &OpenProject) -> Option<Warning> {
     compose::ignored_caching_text(&project.config).map(|message| Warning {
         message,
@@ -294,7 +294,7 @@ fn local_stats(project: &OpenProject) -> LocalStats {
     }
 }
 
-/// A missing folder has none.
+/// Zero for a missing folder.
 fn count(project: &OpenProject, folder: &Path, extensions: &[&str]) -> FileCount {
     let is_counted = |path: &Path| {
         let extension = path.extension().and_then(|text| text.to_str());

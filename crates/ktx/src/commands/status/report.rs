@@ -1,5 +1,4 @@
-//! What `ktx status` reports. Serde makes the JSON form from these types; the text form is rendered
-//! from them.
+//! The report of `ktx status`, with its JSON form.
 
 use indexmap::IndexMap;
 use ktx_diagnostics::{Code, Diagnostic, Failure, Hint};
@@ -10,7 +9,7 @@ use serde_json::Value;
 use crate::compose::BudgetReport;
 use crate::proposals::ProposalReport;
 
-/// All facts, in the order of the JSON form.
+/// In the order of the JSON form.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StatusReport {
@@ -56,12 +55,10 @@ pub(super) struct ConfigStatus {
     pub issues: Vec<Issue>,
 }
 
-/// The syncs of this machine.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SyncStatus {
     pub last: Option<SyncRound>,
-    /// The time of the next one, if a process repeats them.
     pub next: Option<String>,
     pub detail: String,
 }
@@ -85,7 +82,7 @@ impl From<&Diagnostic> for Issue {
     }
 }
 
-/// Only a usable backend has facts and warnings, only an unusable one trouble.
+/// `facts` and `warnings` only if usable, `trouble` only if not.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ModelStatus {
@@ -116,7 +113,7 @@ pub(super) struct ModelTrouble {
 pub(super) struct RateLimit {
     pub window: String,
     pub standing: &'static str,
-    /// The used share of the window, from 0 to 1.
+    /// The used share of the window, 0 to 1.
     pub utilization: Option<f64>,
     pub resets_at: Option<String>,
     pub observed_at: String,
@@ -267,7 +264,7 @@ pub(super) struct SourceFiles {
     pub shard_count: FileCount,
 }
 
-/// Null in JSON if the folder cannot be read.
+/// Null in JSON if unreadable.
 #[derive(Debug)]
 pub(super) enum FileCount {
     Files(usize),

@@ -1,4 +1,4 @@
-//! What the project can do now, and the verdict on it.
+//! Abilities of the project and the verdict.
 
 use ktx_config::DriverKind;
 use ktx_diagnostics::{Code, Diagnostic};
@@ -40,7 +40,7 @@ pub(super) fn capabilities(
     } else {
         Capability::new(Availability::No, "no warehouse connection can be used")
     };
-    // A scan stores its results in commits.
+    // A scan commits its results.
     let scan = match checks.git_problem().or_else(|| checks.state_problem()) {
         Some(problem) if query.able == Availability::Yes => {
             Capability::new(Availability::No, problem.message.as_str())

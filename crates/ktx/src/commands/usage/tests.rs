@@ -1,4 +1,4 @@
-//! Value tests of times, and of what a cost does not include.
+//! Tests of times and costs.
 
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::{Money, ReportRow, Reported};
@@ -6,7 +6,7 @@ use ktx_usage_ledger::{Money, ReportRow, Reported};
 use super::{moment, reported_difference, row_json};
 use crate::totals::{cost, left_out};
 
-/// The values of `--since`: days and times of day without an offset are UTC.
+/// UTC unless the text has an offset.
 #[test]
 fn moments_are_utc_whatever_they_are_written_with() {
     let now: jiff::Timestamp = "2026-11-22T12:00:00.5Z".parse().unwrap();
@@ -60,7 +60,7 @@ fn row(messages: u64, unpriced: u64) -> ReportRow {
     }
 }
 
-/// COG-16: a cost that does not include all messages says so.
+/// COG-16.
 #[test]
 fn a_cost_says_what_it_is_without() {
     let words = |row: &ReportRow| format!("{}{}", cost(row), left_out(row));
@@ -74,8 +74,7 @@ fn a_cost_says_what_it_is_without() {
     );
 }
 
-/// COG-14, C-18: a backend's cost figure is shown next to ours; a difference is significant from a
-/// cent and a hundredth of our cost on.
+/// COG-14, C-18: a difference matters from one cent and 1 % of the computed cost.
 #[test]
 fn a_difference_to_what_is_reported_is_told() {
     let told = |cost: f64, compared: f64, computed: f64| {

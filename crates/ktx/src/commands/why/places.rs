@@ -1,4 +1,4 @@
-//! Finds the lines of a page, a source or a part of a source.
+//! Finds lines of pages, sources and their parts.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::report::{Outcome, Report as _};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileRange {
     pub(super) file: ProjectPath,
-    /// The numbers of its lines, from 1; the end is excluded.
+    /// 1-based, end excluded.
     pub(super) lines: Range<usize>,
     pub(super) length: usize,
 }
@@ -28,7 +28,7 @@ impl<'a> Subject<'a> {
         self.name.split_once('.').filter(|_| !self.is_file())
     }
 
-    /// Paths of pages count as keys, too.
+    /// Accepts page paths.
     pub(super) fn page(self) -> &'a str {
         let name = self.name.strip_suffix(".md").unwrap_or(self.name);
         let name = name.strip_prefix("wiki/").unwrap_or(name);
@@ -57,7 +57,6 @@ pub(super) fn page(subject: Subject<'_>, layout: &Layout) -> Outcome<Option<File
     }))
 }
 
-/// Also returns all names, for suggestions.
 pub(super) fn source(
     subject: Subject<'_>,
     warehouse: &ConnectionId,
@@ -101,7 +100,7 @@ pub(super) fn source(
     Ok(places)
 }
 
-/// The source that the file is about, or the tables of a manifest shard.
+/// A source or the tables of a shard.
 fn sources<'n>(text: &str, root: &'n Node) -> Vec<(String, &'n Node)> {
     if let Some(name) = child(root, "name").and_then(|name| scalar_text(text, name)) {
         return vec![(name, root)];
@@ -116,7 +115,6 @@ fn sources<'n>(text: &str, root: &'n Node) -> Vec<(String, &'n Node)> {
         .collect()
 }
 
-/// Entries of the source's lists whose name, alias or target is this name.
 fn parts(
     text: &str,
     source: &Node,

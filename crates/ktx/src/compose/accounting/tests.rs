@@ -1,10 +1,9 @@
-//! Value tests of the messages about waits.
+//! Tests of wait messages.
 
 use std::time::Duration;
 
 use super::waiting;
 
-/// `ingest.rateLimit`: a message names the end of a wait, or its length if it is short.
 #[test]
 fn a_wait_says_until_when() {
     let now: jiff::Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();

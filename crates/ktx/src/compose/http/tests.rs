@@ -1,4 +1,4 @@
-//! The effect of `llm.promptCaching` on an HTTP backend.
+//! Tests of `llm.promptCaching`.
 
 use super::*;
 
@@ -27,8 +27,7 @@ fn plan(
     }
 }
 
-/// KTX-80: on by default, one hour, one hour, five minutes; every switch and lifetime affects only
-/// its part.
+/// KTX-80.
 #[test]
 fn every_field_reaches_its_part() {
     let usual = plan(HOUR, HOUR, SHORT);
@@ -55,8 +54,7 @@ fn every_field_reaches_its_part() {
     }
 }
 
-/// KTX-80: `vertexFallbackTo5m` is for Vertex; the provider's own lifetime applies to parts without
-/// one.
+/// KTX-80.
 #[test]
 fn vertex_falls_back_and_the_providers_time_comes_last() {
     let fallback = "vertexFallbackTo5m: true, cacheTools: false";

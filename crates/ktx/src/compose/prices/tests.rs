@@ -1,4 +1,4 @@
-//! Value tests of prices.
+//! Tests of prices.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::list_price;
 
 const AT: &str = "2026-11-22T12:00:00Z";
 
-/// The price in thousandths of a dollar.
+/// In thousandths of a dollar.
 fn million(
     table: &PriceTable,
     backend: Backend,
@@ -76,7 +76,6 @@ fn a_backends_models_have_the_prices_of_its_ledger() {
     }
 }
 
-/// `llm.pricing` overrides the table, also for a server that no table knows.
 #[test]
 fn prices_of_the_project_win() {
     let source = PriceSource {

@@ -1,4 +1,4 @@
-//! The fields of a new connection, from the command line.
+//! Fields from the command line.
 
 use std::io::{IsTerminal as _, Read as _};
 
@@ -39,7 +39,6 @@ pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<S
 }
 
 impl Draft {
-    /// `name` returns the file for a secret of this kind.
     pub(super) fn of(
         args: &ConnectionSettings,
         driver: Driver,
@@ -146,7 +145,7 @@ impl Draft {
 
     fn field(&mut self, driver: Driver, text: &str) -> Outcome<()> {
         let Some((key, text)) = text.split_once('=') else {
-            // The argument may be a secret, so it is not repeated.
+            // Not repeated: can be a secret.
             return Err(usage("a `--field` has no `=`").hint("write `--field key=value`"));
         };
         let path: Vec<&str> = key.split('.').collect();
@@ -228,7 +227,7 @@ const fn schema_key(driver: Driver) -> Option<&'static str> {
     }
 }
 
-/// Objects key by key.
+/// Merges objects by key.
 fn merge(fields: &mut Map<String, Value>, settings: &Map<String, Value>) {
     for (key, value) in settings {
         match (fields.get_mut(key), value) {
@@ -247,7 +246,7 @@ fn plain(key: &str, text: &str) -> Value {
     }
 }
 
-/// Strings stay unchanged; everything else is JSON if it is valid.
+/// Strings stay; other kinds are JSON if valid.
 fn value(kind: FieldKind, text: &str) -> Value {
     let json = match kind {
         FieldKind::Text | FieldKind::Secret => None,
@@ -270,7 +269,7 @@ fn environment(variable: &str) -> Outcome<String> {
     if good {
         return Ok(format!("env:{variable}"));
     }
-    // The argument may be the password itself, so it is not repeated.
+    // Not repeated: can be the password.
     Err(
         usage("`--password-env` takes the name of an environment variable")
             .hint("give the variable's name, not its value"),

@@ -1,4 +1,4 @@
-//! Checks with the connector itself whether a new connection has the settings that it needs.
+//! Checks new connections with the connector.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::connections::references::look_up;
 use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
 use crate::report::Outcome;
 
-/// Valid as a name, a port and a password.
+/// Valid as a name, port and password.
 const STAND_IN: &str = "1";
 
 struct PendingSecrets<'a> {
@@ -59,7 +59,7 @@ impl SecretSource for PendingSecrets<'_> {
     }
 }
 
-/// Missing values are accepted; if one of them could affect the others, the check passes.
+/// Accepts missing values. Passes if a missing value could affect the others.
 pub(super) fn settings(
     connection: &Connection,
     secrets: &[StoredSecret],
@@ -94,7 +94,7 @@ pub(super) fn settings(
         })
 }
 
-/// Returns whether Google's own tools provide the login, perhaps only later.
+/// True if Google's tools provide the login, perhaps later.
 fn has_outside_login(connection: &Connection) -> bool {
     let said = connection.text(&["credentials"]);
     connection.driver == Driver::BigQuery

@@ -1,4 +1,4 @@
-//! Value tests of masked fields.
+//! Tests of masking.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Notes whose pages only one user sees: `wiki/user/<id>/`.
+//! Captures notes into `wiki/user/<id>/`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{publish_failure, usable};
 
-/// The captures of one run.
 pub(super) struct Captures<'a> {
     pub(super) submission: &'a Submission<'a>,
     pub(super) user: &'a UserId,
@@ -31,7 +30,6 @@ pub(super) struct Captures<'a> {
     pub(super) cancel: CancellationToken,
 }
 
-/// The git of the project during a run.
 struct Repository {
     publisher: Publisher,
     history: History,
@@ -39,7 +37,7 @@ struct Repository {
 }
 
 impl Captures<'_> {
-    /// Each note is committed before the next one begins. Notes after the last result were not tried.
+    /// Commits each note before the next one. Notes after the last result were not tried.
     pub(super) async fn all(&self) -> Outcome<Vec<Outcome<Committed>>> {
         let CommandContext {
             invocation,
@@ -80,7 +78,7 @@ impl Captures<'_> {
         Ok(results)
     }
 
-    /// The line of a commit message by which a clone knows the note of this user.
+    /// The commit line by which a clone knows the user's note.
     fn mark(&self, note: &Note) -> String {
         let text = format!("{}\0{}", self.user, note.text);
         format!("ktx-note: {}", digest(&text))

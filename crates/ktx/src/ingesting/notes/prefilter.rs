@@ -1,4 +1,4 @@
-//! Notes that cannot teach anything: no model is asked about them.
+//! Filters notes without content before a model.
 
 use ktx_ingest::{Committed, Note, Origin};
 use ktx_memory::{Written, worthless};
@@ -6,8 +6,7 @@ use ktx_memory::{Written, worthless};
 use super::Submission;
 use crate::report::Outcome;
 
-/// Hands the notes that may teach something to `capture`, if there are any. The results are those of all notes, in
-/// order, up to the first that was not tried.
+/// Passes useful notes to `capture`. Returns results in order, up to the first untried note.
 pub(super) fn prefiltered(
     submission: &Submission<'_>,
     capture: impl FnOnce(&Submission<'_>) -> Outcome<Vec<Outcome<Committed>>>,
@@ -43,7 +42,6 @@ pub(super) fn prefiltered(
     Ok(all.collect())
 }
 
-/// The result of a note without content.
 fn nothing() -> Committed {
     Committed {
         written: Written::default(),
@@ -55,7 +53,6 @@ fn nothing() -> Committed {
     }
 }
 
-/// Says why no model was asked about a note.
 pub(super) fn warning(note: &Note) -> Option<String> {
     let why = worthless(&note.text)?;
     Some(format!(

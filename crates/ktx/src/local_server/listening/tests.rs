@@ -1,4 +1,4 @@
-//! One socket has one server.
+//! Tests of shared sockets.
 
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -7,7 +7,6 @@ use std::thread;
 
 use super::{bind_socket, remove_socket};
 
-/// Servers that begin at once; how each of them ends.
 fn begin(path: &Path, servers: usize) -> Vec<Result<(), String>> {
     let (start, end) = (Barrier::new(servers), Barrier::new(servers));
     let serve = || {
@@ -30,7 +29,6 @@ fn begin(path: &Path, servers: usize) -> Vec<Result<(), String>> {
     })
 }
 
-/// The socket was left by a server that was killed.
 #[test]
 fn of_servers_that_begin_at_once_one_listens() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -47,7 +45,6 @@ fn of_servers_that_begin_at_once_one_listens() {
     }
 }
 
-/// A server that ends leaves the socket of the next one.
 #[test]
 fn a_socket_in_use_is_not_removed() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! The agents of a project that other agents ask.
+//! Agents that other agents ask.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,15 +19,12 @@ use crate::invocation::{CommandContext, Invocation, OpenProject, load};
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
-/// Opens the agents that a command's agent asks, within the rest of the command's budget.
+/// Stays within the remaining budget of the command.
 pub(in crate::commands::agent) struct Colleagues {
     pub(in crate::commands::agent) invocation: Invocation,
-    /// The project's folder.
     pub(in crate::commands::agent) dir: PathBuf,
     pub(in crate::commands::agent) printer: Printer,
-    /// The limits of the command.
     pub(in crate::commands::agent) limits: Limits,
-    /// Counts what the asking agent uses.
     pub(in crate::commands::agent) sink: Arc<dyn RecordingSink>,
 }
 
@@ -40,7 +37,6 @@ impl Delegates for Colleagues {
     }
 }
 
-/// The model and the tools of an agent.
 pub(in crate::commands::agent) struct Equipped {
     pub(in crate::commands::agent) runtime: Arc<dyn LlmRuntime>,
     pub(in crate::commands::agent) tools: ToolSet,
@@ -48,7 +44,6 @@ pub(in crate::commands::agent) struct Equipped {
     toolbox: Toolbox,
 }
 
-/// Opens the model and the tools of an agent; starts its servers.
 pub(in crate::commands::agent) async fn equipped<S: RecordingSink + 'static>(
     agent: &Agent,
     context: CommandContext<'_>,
@@ -88,7 +83,6 @@ pub(in crate::commands::agent) async fn equipped<S: RecordingSink + 'static>(
 }
 
 impl Equipped {
-    /// Waits for reports of usage, and ends the servers.
     pub(in crate::commands::agent) async fn release(self) {
         self.runtime.settle().await;
         self.toolbox.close().await;

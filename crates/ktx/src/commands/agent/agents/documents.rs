@@ -1,4 +1,4 @@
-//! Searches over files of the project, as tools of an agent.
+//! File searches as tools of an agent.
 
 use ktx_agent_file::{DocumentSearch, Model, SearchMode, Tool};
 use ktx_agent_workspace::Exclusion as _;
@@ -14,10 +14,8 @@ use super::workspace::IgnoredByGit;
 use crate::compose::{self, WrittenIn};
 use crate::invocation::{Invocation, OpenProject};
 
-/// The file with the vectors of documents, in the folder of the state.
 const VECTORS: &str = "document-vectors.sqlite";
 
-/// A search with how it divides files.
 pub(super) struct Search<'a> {
     settings: &'a DocumentSearch,
     division: Division,
@@ -39,7 +37,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The tool for a search.
 pub(super) fn tool(
     tool: &Tool,
     search: &Search<'_>,
@@ -82,7 +79,7 @@ pub(super) fn tool(
     )
 }
 
-/// Who computes the vectors of a search: what its agent's file says, else what the project says.
+/// The agent file overrides the project.
 fn vectors(
     settings: &DocumentSearch,
     invocation: &Invocation,
@@ -105,7 +102,6 @@ fn vectors(
     })
 }
 
-/// The settings of an `embedding_provider`.
 fn embeddings_of(named: &Model) -> Embeddings {
     let server = Endpoint {
         api_key: named.api_key.as_deref().map(SecretRef::parse),

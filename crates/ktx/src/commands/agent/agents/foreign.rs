@@ -1,4 +1,4 @@
-//! The MCP servers of an agent: what its file says of them, as the client takes it.
+//! The MCP servers of an agent.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,30 +9,24 @@ use ktx_mcp_client::{Annotations, McpFault, ServerSettings, Transport};
 
 use crate::report::Outcome;
 
-/// A server of an agent.
 #[derive(Debug)]
 pub(super) struct ForeignServer {
     pub(super) settings: ServerSettings,
     pub(super) need: Need,
 }
 
-/// What happens when a server is not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// The turn fails.
     Required,
-    /// The agent works without it.
     Optional,
 }
 
-/// Reads what the client needs to know of a server.
 pub(super) fn server(
     name: &str,
     server: McpServer,
     most: u64,
     project: &Path,
 ) -> Outcome<ForeignServer> {
-    // The shorter one of both limits counts.
     let seconds = server.request_timeout.min(most);
     Ok(ForeignServer {
         need: if server.optional {
@@ -83,7 +77,6 @@ fn transport(server: &McpServer, name: &str, project: &Path) -> Outcome<Transpor
     })
 }
 
-/// A fault as the command reports it.
 pub(super) fn unavailable(fault: &McpFault) -> Failure {
     Failure::new(Code::McpUnavailable, fault.to_string()).hint(fault.hint.clone())
 }

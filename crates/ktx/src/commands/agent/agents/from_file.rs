@@ -1,4 +1,4 @@
-//! Agents of `agents/<name>.yaml`, as sessions run them.
+//! Agents from `agents/<name>.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,6 @@ use crate::commands::agent::files;
 use crate::invocation::{self, CommandContext, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// Loads the agent of a name or a file, and prints its warnings.
 pub(in crate::commands::agent) fn load(name: &str, place: Place<'_>) -> Outcome<Agent> {
     let Place {
         invocation,
@@ -40,7 +39,6 @@ pub(in crate::commands::agent) fn load(name: &str, place: Place<'_>) -> Outcome<
     agent_of(&file)
 }
 
-/// Returns the agent of a checked file.
 pub(in crate::commands::agent) fn agent_of(file: &AgentFile) -> Outcome<Agent> {
     let mut permissions = permissions(file);
     let mut tools = Vec::new();
@@ -51,7 +49,7 @@ pub(in crate::commands::agent) fn agent_of(file: &AgentFile) -> Outcome<Agent> {
         match tool.permission {
             Some(ToolPermission::Deny) => permissions.deny.push(rule()),
             Some(ToolPermission::Allow) => permissions.allow.push(rule()),
-            // A rule for one tool goes before the groups of the file.
+            // The rule of one tool overrides the groups of the file.
             Some(ToolPermission::Ask) => {
                 permissions.allow.retain(|known| !is_group(known));
                 permissions.ask.push(rule());
@@ -136,7 +134,6 @@ fn settings(file: &AgentFile) -> AgentSettings {
     }
 }
 
-/// The tools that an entry is about.
 fn tool_pattern(tool: &Tool) -> String {
     match tool.kind {
         ToolKind::Mcp(_) => format!("@mcp:{}", tool.name),
@@ -156,7 +153,6 @@ fn source(tool: &Tool, file: &AgentFile) -> Outcome<ToolSource> {
     })
 }
 
-/// How the names of a tool's calls begin.
 fn first_part(tool: &Tool) -> String {
     match tool.kind {
         ToolKind::Mcp(_) => format!("mcp__{}__", tool.name),
@@ -216,7 +212,6 @@ fn model(model: &Model) -> Option<AgentModel> {
     (named != AgentModel::default()).then_some(named)
 }
 
-/// Returns the project with this model as the one that its settings reach.
 pub(in crate::commands::agent) fn with_model(
     named: &Model,
     context: CommandContext<'_>,
@@ -233,7 +228,6 @@ pub(in crate::commands::agent) fn with_model(
     Ok(project)
 }
 
-/// Makes the model of an agent the one that the project's settings reach.
 pub(in crate::commands::agent) fn use_model(project: &mut OpenProject, agent: &Agent) {
     if let Some(named) = &agent.model {
         use_named(project, named);
@@ -249,7 +243,7 @@ fn use_named(project: &mut OpenProject, named: &AgentModel) {
     };
     let backend = block.backend(llm.backend);
     if backend != llm.backend {
-        // Ids of one provider's models mean nothing to another.
+        // Another provider does not know these model ids.
         llm.models.clear();
         llm.backend = backend;
     }

@@ -1,4 +1,4 @@
-//! Tools that change the layer: the checked writes of an ingest, each published as one commit once it is allowed.
+//! Tools that write to the layer, one commit per allowed change.
 
 pub(super) mod notes;
 mod numbers;
@@ -30,7 +30,6 @@ use crate::locking::lock;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::publish_failure;
 
-/// The tools.
 pub(in crate::commands::agent) const WRITES: [&str; 5] = [
     notes::NAME,
     "sl_edit_source",
@@ -39,23 +38,17 @@ pub(in crate::commands::agent) const WRITES: [&str; 5] = [
     "wiki_write",
 ];
 
-/// The argument that names the warehouse of a source.
 const CONNECTION: &str = "connectionId";
 
-/// The holder's name in the project's lock.
 const HOLDER: &str = "ktx agent";
 
-/// Writes to the layer of a project in the name of an agent.
 #[derive(Clone)]
 pub(super) struct Layer(Arc<Place>);
 
 struct Place {
     invocation: Invocation,
-    /// The project's folder.
     dir: PathBuf,
-    /// The agent's name.
     agent: String,
-    /// The model of the turn, within its budget.
     model: Mutex<Option<Arc<dyn LlmRuntime>>>,
 }
 
@@ -67,13 +60,11 @@ impl std::fmt::Debug for Layer {
     }
 }
 
-/// A change that is not published.
 struct Drafted {
     workspace: DraftWorkspace,
     context: Arc<dyn ProjectContext>,
     publisher: Publisher,
     base: Base,
-    /// The committed files.
     files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     warehouse: Option<ConnectionId>,
     output: ToolOutput,
@@ -89,7 +80,7 @@ impl Layer {
         }))
     }
 
-    /// Lets notes be captured with the model of a turn.
+    /// Enables notes, which need the model of the turn.
     pub(super) fn use_model(&self, runtime: &Arc<dyn LlmRuntime>) {
         let model = self.0.model.lock();
         *model.unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(runtime));
@@ -100,7 +91,6 @@ impl Layer {
         model.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The tools, as ktx names them.
     pub(super) fn tools(&self) -> impl Iterator<Item = ToolDescriptor> {
         WRITES.into_iter().map(|name| {
             if name == notes::NAME {
@@ -122,10 +112,9 @@ impl Layer {
         })
     }
 
-    /// What the agent's calls of these tools would change; none if it has none of them.
     pub(super) fn previews(&self, agent: &Agent) -> Option<Arc<dyn Previews>> {
         let tools = agent.tools.iter().filter_map(|tool| {
-            // What a note changes is known when a model has read it; the person sees the note.
+            // The change of a note is unknown before a model reads it, so the user sees the note.
             let mut previewed = WRITES.into_iter().filter(|name| *name != notes::NAME);
             let name = previewed.find(|name| *name == tool.tool)?;
             Some((tool.name.clone(), (name, tool.arguments.clone())))
@@ -139,7 +128,6 @@ impl Layer {
         })
     }
 
-    /// Makes a change in a draft of the committed files.
     async fn draft(&self, tool: &str, input: &Value) -> Result<Drafted, ToolError> {
         let prepared = self.prepared(input).await;
         let (workspace, rest) = prepared.map_err(|failure| ToolError::new(failure.message))?;
@@ -193,7 +181,6 @@ impl Layer {
         Ok((workspace, prepared))
     }
 
-    /// Publishes a change as one commit with the user's identity.
     fn publish(&self, drafted: &Drafted, made: &Changeset) -> Outcome<Option<String>> {
         let place = &self.0;
         let project = load(&place.dir, &place.invocation.environment)?;
@@ -220,7 +207,6 @@ impl Layer {
     }
 }
 
-/// What a draft is made from.
 struct Prepared {
     context: Arc<dyn ProjectContext>,
     publisher: Publisher,
@@ -229,7 +215,7 @@ struct Prepared {
     warehouse: Option<ConnectionId>,
 }
 
-/// The warehouse that a call names, or the only one; none if the project has several and the call names none.
+/// Returns the named warehouse or the only one; `None` if the choice is open.
 fn warehouse_of(input: &Value, project: &OpenProject) -> Outcome<Option<(ConnectionId, Dialect)>> {
     if let Some(id) = input.get(CONNECTION).and_then(Value::as_str) {
         return warehouse_with_dialect(&project.config, id).map(Some);
@@ -244,7 +230,6 @@ fn warehouse_of(input: &Value, project: &OpenProject) -> Outcome<Option<(Connect
         .transpose()
 }
 
-/// The committed pages and sources.
 fn committed(
     project: &OpenProject,
     base: &Base,
@@ -277,7 +262,6 @@ fn message(changes: &[Change], agent: &str) -> String {
 }
 
 impl Drafted {
-    /// The changes as a diff.
     fn diff(&self, made: &Changeset) -> String {
         let mut text = String::new();
         for change in &made.changes {
@@ -334,11 +318,10 @@ impl ToolHandler for LayerWrite {
     }
 }
 
-/// What calls of an agent's tools would change.
 #[derive(Debug)]
 struct LayerPreviews {
     layer: Layer,
-    /// By the agent's names: the tools of ktx, and the arguments that the agent's file fixes.
+    /// By the agent's tool name: the tool of `ktx` and the fixed arguments.
     tools: BTreeMap<String, (&'static str, Map<String, Value>)>,
 }
 
@@ -371,7 +354,6 @@ impl Previews for LayerPreviews {
     }
 }
 
-/// What the model learns of a tool.
 fn words(name: &str) -> (&'static str, &'static str, Value) {
     let (title, description) = match name {
         "sl_write_source" => (

@@ -1,4 +1,4 @@
-//! What an agent uses that another one asks: its own limits count that, and nothing else of the command.
+//! Limits of an agent that another agent asks.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use ktx_usage_ledger::{Ceiling, Limits, Share, UsageRecorder};
 use crate::commands::agent::turns::lower_limits;
 use crate::compose::RecordingSink;
 
-/// Counts what one agent uses, and those that it asks, beside what the command counts.
+/// Counts the use of one agent and its delegates, and reports it to the command.
 pub(in crate::commands::agent) struct AgentSink {
     outer: Arc<dyn RecordingSink>,
     share: Share,
@@ -24,7 +24,7 @@ impl std::fmt::Debug for AgentSink {
 }
 
 impl AgentSink {
-    /// For an agent that is about to be asked; `outer` counts for the agent that asks.
+    /// `outer` counts for the asking agent.
     pub(in crate::commands::agent) fn new(
         agent: &Agent,
         outer: Arc<dyn RecordingSink>,
@@ -63,7 +63,7 @@ impl EventSink for AgentSink {
     }
 }
 
-/// The limits of a command for an agent that another one asks, which has its own time.
+/// Returns the limits for a delegate, which has its own time.
 pub(in crate::commands::agent) fn limits_beside(command: Limits, agent: &Agent) -> Limits {
     let own = lower_limits(Limits::default(), agent);
     Limits {

@@ -1,5 +1,4 @@
-//! Everything that an agent may call: tools of ktx, prompts, searches, and the tools of its MCP servers, which start with
-//! the first turn.
+//! The tools of an agent. MCP servers start with the first turn.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,21 +19,19 @@ use super::workspace;
 use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// The tools of an agent. Dropping it ends the servers that it has started.
+/// Ends its servers when dropped.
 pub(in crate::commands::agent) struct Toolbox {
     own: Vec<ToolDescriptor>,
     prompts: Vec<Prompt>,
     previews: Option<Arc<dyn Previews>>,
-    /// Gets the model of each turn; absent if the tools of ktx are given.
+    /// Needs the model of each turn. `None` if the caller passes the tools of `ktx`.
     layer: Option<Layer>,
     servers: Mutex<Vec<Slot>>,
 }
 
-/// A server, started or not.
 struct Slot {
     foreign: ForeignServer,
     running: Option<Running>,
-    /// Whether its warnings have been printed.
     is_announced: bool,
 }
 
@@ -44,7 +41,7 @@ struct Running {
 }
 
 impl Toolbox {
-    /// Opens the tools of ktx and reads what the agent says about servers. Starts nothing.
+    /// Starts no servers.
     pub(in crate::commands::agent) fn open(
         agent: &Agent,
         invocation: &Invocation,
@@ -57,7 +54,6 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// As [`Self::open`], with these tools of ktx.
     pub(in crate::commands::agent) fn over(
         own: &ToolSet,
         agent: &Agent,
@@ -124,7 +120,6 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Opens the models that prompts name.
     pub(in crate::commands::agent) fn open_models(&self, open: OpenModel<'_>) -> Outcome<()> {
         for prompt in &self.prompts {
             prompt.open(open)?;
@@ -132,12 +127,11 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Knows what calls of the tools would change.
     pub(in crate::commands::agent) fn previews(&self) -> Option<Arc<dyn Previews>> {
         self.previews.clone()
     }
 
-    /// The tools of a turn. Starts the servers that do not run, and reads lists that have changed.
+    /// Starts missing servers and reads changed tool lists.
     pub(in crate::commands::agent) async fn offered(
         &self,
         context: CommandContext<'_>,
@@ -157,7 +151,6 @@ impl Toolbox {
         checked(tools)
     }
 
-    /// The names of the tools that are offered.
     pub(in crate::commands::agent) async fn names(
         &self,
         context: CommandContext<'_>,
@@ -184,7 +177,6 @@ impl Toolbox {
         Ok(tools)
     }
 
-    /// The tools for display, one line each. A server that has not started is one line.
     pub(in crate::commands::agent) async fn lines(&self) -> Vec<String> {
         let line = |tool: &ToolDescriptor| format!("  {}  {}", tool.name, tool.title);
         let mut lines: Vec<String> = self.own.iter().map(line).collect();
@@ -202,7 +194,6 @@ impl Toolbox {
         lines
     }
 
-    /// Ends every server.
     pub(in crate::commands::agent) async fn close(&self) {
         for slot in self.servers.lock().await.iter_mut() {
             if let Some(running) = slot.running.take() {
@@ -212,7 +203,6 @@ impl Toolbox {
     }
 }
 
-/// Reads what a session keeps of a tool.
 fn tool_of(source: &ToolSource) -> Outcome<Tool> {
     Tool::deserialize(&source.settings).map_err(|_| another_form(&source.name))
 }
@@ -279,7 +269,7 @@ impl Slot {
         Ok(tools)
     }
 
-    /// Says once that the agent works without a server.
+    /// Warns once that the agent works without a server.
     fn announce(&mut self, context: CommandContext<'_>, failure: &Failure) {
         if !self.is_announced {
             let note = format!("warning: {failure}; the agent works without it");

@@ -1,4 +1,4 @@
-//! The tools of ktx as the model of an agent sees them.
+//! Tools of `ktx` as an agent's model sees them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 use crate::{context, custom_tools};
 
-/// Returns the tools of ktx that an agent names.
 pub(super) fn context_tools(
     agent: &Agent,
     layer: &Layer,
@@ -32,7 +31,6 @@ pub(super) fn context_tools(
     )
 }
 
-/// Returns the tools of ktx and those of `tools/*.yaml`.
 pub(in crate::commands::agent) fn project_tools(
     context: &Arc<dyn ProjectContext>,
     project: &OpenProject,
@@ -43,7 +41,6 @@ pub(in crate::commands::agent) fn project_tools(
     ToolSet::new(all.iter().cloned().chain(own).collect()).map_err(internal)
 }
 
-/// Returns the tools of ktx that an agent names, taken from these.
 pub(in crate::commands::agent) fn tools_among(agent: &Agent, all: &ToolSet) -> Outcome<ToolSet> {
     let chosen = agent
         .tools
@@ -72,7 +69,6 @@ fn unknown(tool: &AgentTool, agent: &Agent, all: &ToolSet) -> Failure {
     }
 }
 
-/// The tool under the agent's name for it, without the arguments that the agent fixes.
 fn adapted(known: &ToolDescriptor, tool: &AgentTool) -> ToolDescriptor {
     let mut adapted = known.clone();
     adapted.name.clone_from(&tool.name);
@@ -89,7 +85,6 @@ fn adapted(known: &ToolDescriptor, tool: &AgentTool) -> ToolDescriptor {
     adapted
 }
 
-/// The schema without the properties that are fixed.
 fn without(schema: &Value, fixed: &Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -101,7 +96,6 @@ fn without(schema: &Value, fixed: &Map<String, Value>) -> Value {
     schema
 }
 
-/// Adds the fixed arguments to every call.
 struct Fixed {
     handler: Arc<dyn ToolHandler>,
     arguments: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! The workspace of an agent: a folder of the project, as its file says it.
+//! Workspaces of agents.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,10 +16,9 @@ use serde_json::json;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// The key of the agent file, which no tool can have as its name together with this kind of settings.
+/// No tool combines this name with a workspace's settings.
 const NAME: &str = "workspace";
 
-/// What a session keeps of a workspace.
 pub(super) fn source(file: &AgentFile) -> Outcome<Option<ToolSource>> {
     let Some(workspace) = &file.workspace else {
         return Ok(None);
@@ -32,7 +31,6 @@ pub(super) fn source(file: &AgentFile) -> Outcome<Option<ToolSource>> {
     }))
 }
 
-/// The tools of a workspace; none if the source is something else.
 pub(super) fn tools(
     source: &ToolSource,
     invocation: &Invocation,
@@ -70,7 +68,7 @@ pub(super) fn tools(
     Ok(Some(workspace_tools(folder, Box::new(exclusion), access)))
 }
 
-/// Refuses tools for files of the layer in an arm that must not see all of it: what they read passes no filter.
+/// Refuses file tools in arms that hide parts of the layer: no filter covers what they read.
 pub(in crate::commands::agent) fn check_hides_layer(
     agent: &Agent,
     arm: &str,
@@ -106,12 +104,11 @@ pub(in crate::commands::agent) fn check_hides_layer(
     Ok(())
 }
 
-/// The path without links, as far as it exists.
+/// Resolves links of the existing part of a path.
 fn real(path: PathBuf) -> PathBuf {
     std::fs::canonicalize(&path).unwrap_or(path)
 }
 
-/// The folder or file that a source reads, relative to the project; none if it reads none.
 fn place_of(source: &ToolSource) -> Option<PathBuf> {
     if let Some(settings) = source.settings.get(NAME) {
         let workspace = Workspace::deserialize(settings).ok()?;
@@ -125,7 +122,6 @@ fn place_of(source: &ToolSource) -> Option<PathBuf> {
     }
 }
 
-/// Asks git.
 pub(super) struct IgnoredByGit {
     pub(super) root: PathBuf,
     pub(super) environment: Environment,

@@ -1,4 +1,4 @@
-//! Asks the person at the terminal about tool calls.
+//! Asks the user at the terminal about tool calls.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -10,14 +10,12 @@ use tokio::sync::Mutex;
 use super::input::{Input, Line};
 use crate::printer::Printer;
 
-/// Who decided, for the record.
 const PERSON: &str = "the person at the terminal";
 
-/// Asks at the terminal, one call after the other.
 pub(super) struct AtTerminal {
     input: Arc<Mutex<Input>>,
     printer: Printer,
-    /// Tools that are allowed for the rest of the chat.
+    /// Tools allowed for the rest of the chat.
     trusted: std::sync::Mutex<BTreeSet<String>>,
 }
 

@@ -1,8 +1,7 @@
-//! Lines of a chat that begin with `/`.
+//! The `/` commands of a chat.
 
 use ktx_diagnostics::nearest;
 
-/// What a line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
     Nothing,
@@ -12,20 +11,18 @@ pub(super) enum Asked {
     Usage,
     Model,
     Sessions,
-    /// Another session, or the one used last before this one.
+    /// `None` resumes the previous session.
     Resume(Option<String>),
-    /// A copy that ends after this turn, or after the last.
+    /// The last copied turn.
     Fork(Option<u32>),
-    /// The last question again, without its answer.
+    /// Repeats the last question without its answer.
     Retry,
     Name(String),
     Export(String),
     Exit,
-    /// The line cannot be understood; with the reason.
     Wrong(String),
 }
 
-/// Every command: its name, what follows it, what it does.
 const COMMANDS: [[&str; 3]; 11] = [
     ["help", "", "lists these commands"],
     ["tools", "", "lists the agent's tools"],
@@ -40,7 +37,6 @@ const COMMANDS: [[&str; 3]; 11] = [
     ["exit", "", "leaves; the session stays"],
 ];
 
-/// The page of `/help`.
 pub(super) fn help() -> String {
     let lines = COMMANDS.iter().map(|[name, follows, does]| {
         let call = format!("/{name} {follows}");
@@ -51,7 +47,6 @@ pub(super) fn help() -> String {
     page
 }
 
-/// Reads a line.
 pub(super) fn asked(line: &str) -> Asked {
     let line = line.trim();
     if line.is_empty() {

@@ -22,30 +22,24 @@ use crate::compose;
 use crate::report::{Outcome, Report as _};
 use crate::totals::print_totals;
 
-/// A chat: its session, and who speaks.
 pub(super) struct Conversation<'a> {
     pub(super) work: Work<'a>,
     pub(super) sessions: Sessions,
-    /// None before the first question of a new session.
     pub(super) session: Option<Arc<AgentSession<'a>>>,
-    /// The name that a new session gets.
     pub(super) name: Option<String>,
     pub(super) backend: AgentBackend<'a>,
     pub(super) input: Arc<Mutex<Input>>,
-    /// Fires when the program is asked to end.
     pub(super) cancel: CancellationToken,
-    /// How the last question that has no answer ended.
+    /// The exit of the last unanswered question.
     pub(super) failed: Option<Exit>,
 }
 
-/// Whether the chat continues.
 enum Next {
     Ask,
     Leave,
 }
 
 impl<'a> Conversation<'a> {
-    /// Asks until the person leaves.
     pub(super) async fn talk(&mut self) -> Outcome {
         self.greet().await?;
         let mut was_interrupted = false;
@@ -60,7 +54,7 @@ impl<'a> Conversation<'a> {
             match line {
                 Line::End => {
                     if self.input.lock().await.is_terminal() {
-                        // After Ctrl-D the cursor is still on the line of the prompt.
+                        // After Ctrl-D the cursor is on the prompt's line.
                         self.note("");
                     }
                     break;
@@ -109,7 +103,6 @@ impl<'a> Conversation<'a> {
         self.work.context.printer.note(text);
     }
 
-    /// Prints why a line failed; the chat continues.
     fn tell(&mut self, failure: &Failure) {
         self.failed = Some(failure.exit);
         self.work
@@ -157,7 +150,7 @@ impl<'a> Conversation<'a> {
         Ok(Next::Ask)
     }
 
-    /// The session, which begins with its first question.
+    /// Returns the session; the first question creates it.
     pub(super) fn session_for(&mut self, question: &str) -> Outcome<Arc<AgentSession<'a>>> {
         if let Some(session) = &self.session {
             return Ok(Arc::clone(session));
@@ -174,7 +167,6 @@ impl<'a> Conversation<'a> {
         self.converse(Arc::new(session))
     }
 
-    /// Makes a recorded session the conversation of the chat.
     fn converse(&mut self, kept: Arc<Session>) -> Outcome<Arc<AgentSession<'a>>> {
         let session = Arc::new(self.work.conversation(&self.backend, kept)?);
         self.session = Some(Arc::clone(&session));
@@ -186,7 +178,7 @@ impl<'a> Conversation<'a> {
         self.turn(&session, TurnStart::from(question)).await
     }
 
-    /// Runs a turn that Ctrl-C ends, and only it.
+    /// Ctrl-C ends only this turn.
     async fn turn(&mut self, session: &AgentSession<'_>, start: TurnStart<'_>) -> Outcome<()> {
         let stop = self.cancel.child_token();
         let result = {
@@ -235,7 +227,7 @@ impl<'a> Conversation<'a> {
                 self.note("this session is open already");
                 return Ok(());
             }
-            // The process of the model has ended; the session keeps every message.
+            // The model's process has ended; the session has every message.
             Some(open) => Arc::clone(open.kept()),
             None => self.reopened(id)?,
         };
@@ -248,9 +240,8 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Opens an earlier session in the place of this one.
     fn reopened(&mut self, id: SessionId) -> Outcome<Arc<Session>> {
-        // Its lock is free before another is taken.
+        // Releases the lock before another is taken.
         let before = self.session.take();
         let as_recorded = AgentChangeArgs {
             adopt: false,
@@ -272,7 +263,6 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Continues in a copy of the session.
     fn fork(&mut self, point: &ForkPoint) -> Outcome<()> {
         let Some(session) = &self.session else {
             self.note("there is nothing to copy yet");

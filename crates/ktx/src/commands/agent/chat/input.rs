@@ -1,4 +1,4 @@
-//! Lines that a person or a program writes.
+//! Input lines of a chat.
 
 use std::io::BufRead as _;
 use std::path::PathBuf;
@@ -7,26 +7,23 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use tokio::sync::mpsc;
 
-/// One thing that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
     Text(String),
-    /// Ctrl-C at the prompt.
     Interrupted,
-    /// Ctrl-D, or the end of the file.
+    /// Ctrl-D or end of file.
     End,
 }
 
-/// Reads lines in a thread of its own, so that nothing else waits for a person.
+/// Reads in its own thread, so that waiting blocks nothing else.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// Asks for a line with a prompt; a pipe is read without being asked.
+    /// Requests a line with a prompt; `None` for a pipe.
     asked: Option<mpsc::UnboundedSender<String>>,
     lines: mpsc::UnboundedReceiver<Line>,
 }
 
 impl Input {
-    /// Reads a terminal, with a line editor and the history in the file at `history`.
     pub(super) fn terminal(history: PathBuf) -> std::io::Result<Self> {
         let (asked, prompts) = mpsc::unbounded_channel();
         let (sender, lines) = mpsc::unbounded_channel();
@@ -38,7 +35,6 @@ impl Input {
         })
     }
 
-    /// Reads stdin as it is.
     pub(super) fn pipe() -> std::io::Result<Self> {
         let (sender, lines) = mpsc::unbounded_channel();
         let thread = std::thread::Builder::new().name("lines".to_owned());
@@ -46,12 +42,10 @@ impl Input {
         Ok(Self { asked: None, lines })
     }
 
-    /// Whether a person sees prompts.
     pub(super) const fn is_terminal(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Returns the next line.
     pub(super) async fn next(&mut self, prompt: &str) -> Line {
         if let Some(asked) = &self.asked
             && asked.send(prompt.to_owned()).is_err()
@@ -70,7 +64,7 @@ fn edit(
     let Ok(mut editor) = DefaultEditor::new() else {
         return;
     };
-    // Without its history, the editor begins with an empty one.
+    // Without the file, the history is empty.
     drop(editor.load_history(history));
     while let Some(prompt) = prompts.blocking_recv() {
         let line = match editor.readline(&prompt) {
@@ -105,6 +99,6 @@ fn read(lines: &mpsc::UnboundedSender<Line>) {
             }
         }
     }
-    // Whoever listened has left if this fails.
+    // Fails if the receiver is gone.
     drop(lines.send(Line::End));
 }

@@ -1,4 +1,4 @@
-//! A chat with a program: JSON in both directions, one object a line.
+//! Chats with a program in JSON lines.
 
 use std::sync::Arc;
 
@@ -16,27 +16,23 @@ use super::input::Line;
 use crate::commands::agent::failures::{ask_failure, session_failure};
 use crate::report::{Outcome, Report as _};
 
-/// What a program may say.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 enum Request {
-    /// Asks a question.
-    Message { text: String },
-    /// Decides about a call that waits.
+    Message {
+        text: String,
+    },
     Decide {
         call: String,
         decision: Decision,
         note: Option<String>,
-        /// The session of the sub-agent whose call it is; this session if absent.
+        /// The session of the sub-agent that made the call; this session if absent.
         session: Option<SessionId>,
     },
-    /// Ends the turn.
     Interrupt,
-    /// Ends the chat.
     Close,
 }
 
-/// Waits for a `decide` line.
 pub(super) struct ByMessage;
 
 #[async_trait]
@@ -46,7 +42,7 @@ impl Approver for ByMessage {
     }
 }
 
-/// Answers lines until the program closes the chat or its end of the pipe.
+/// Ends when the program closes the chat or its end of the pipe.
 pub(super) async fn speak(chat: &mut Conversation<'_>) -> Outcome {
     loop {
         let line = {
@@ -83,14 +79,13 @@ pub(super) async fn speak(chat: &mut Conversation<'_>) -> Outcome {
     }
 }
 
-/// Whether the program still listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heard {
     Open,
     Closed,
 }
 
-/// Runs a turn; meanwhile the program may decide and interrupt.
+/// Meanwhile the program can decide and interrupt.
 async fn turn(chat: &Conversation<'_>, session: &AgentSession<'_>, text: &str) -> Outcome<Heard> {
     let stop = chat.cancel.child_token();
     let asked = chat.work.turn(session, TurnStart::from(text), &stop);
@@ -111,7 +106,7 @@ async fn turn(chat: &Conversation<'_>, session: &AgentSession<'_>, text: &str) -
                     }
                     Err(failure) => complain(chat, &failure)?,
                 },
-                // What was asked is answered; nothing further can be.
+                // The current turn continues; no further input is possible.
                 Line::End | Line::Interrupted => heard = Heard::Closed,
             },
         }

@@ -1,4 +1,4 @@
-//! The server of the agents in the background: start, status and stop.
+//! Starts and stops the background server and shows its status.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,10 +18,9 @@ use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 
-/// How long turns may take to end, and the server after them.
+/// Time for turns and server to end.
 const GRACE: Duration = Duration::from_secs(45);
 
-/// Starts the server and returns when it listens.
 pub(super) fn start(
     args: &AgentServeArgs,
     invocation: &Invocation,

@@ -1,4 +1,4 @@
-//! A session as a test case.
+//! Exports a session as a test case.
 
 use ktx_agent_session::{CallState, Event, Origin, SessionReport};
 use ktx_llm_runtime::{ContentBlock, Message};
@@ -8,17 +8,15 @@ use super::summary::title_of;
 use crate::commands::agent::cases::{case_file, name_of};
 use crate::report::Outcome;
 
-/// One question with what the agent did.
 #[derive(Default)]
 struct Turn {
     question: String,
     answer: String,
-    /// Calls that succeeded: names and arguments.
     calls: Vec<(String, Value)>,
 }
 
-/// Returns a file with one case: the questions, the tools that were used, and as the truth the last query of each turn,
-/// else its answer. What the agent did may be wrong: the case is skipped until someone has looked at it.
+/// Returns a case with the questions, the tools and the last query of each turn, else its answer.
+/// Skips the case until the user checks it, because the agent can be wrong.
 pub(super) fn case_text(report: &SessionReport) -> Outcome<String> {
     let turns = turns(report);
     let title = title_of(&report.history.messages());
@@ -99,7 +97,6 @@ fn turn_of(turn: &Turn) -> Value {
     written
 }
 
-/// The last query, else the answer.
 fn truth_of(turn: &Turn) -> Option<Value> {
     let query = turn.calls.iter().rev().find_map(|(name, input)| {
         let connection = input.get("connectionId").cloned();

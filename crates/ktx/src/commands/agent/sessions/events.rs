@@ -1,4 +1,4 @@
-//! `ktx agent sessions events`: the events of a session for other programs (KODE-44).
+//! `ktx agent sessions events` (KODE-44).
 
 use std::time::Duration;
 
@@ -16,7 +16,6 @@ use crate::opening::open_project;
 use crate::printer::Printer;
 use crate::report::Outcome;
 
-/// How often a log is looked at for more.
 const LOOKS: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &SessionEventsArgs, invocation: &Invocation) -> Outcome {

@@ -45,7 +45,6 @@ pub(super) fn run(args: &SessionExportArgs, invocation: &Invocation) -> Outcome 
     Ok(Exit::Success)
 }
 
-/// Writes the conversation as a document.
 pub(in crate::commands::agent) fn write_markdown(
     report: &SessionReport,
     sessions: &Sessions,
@@ -67,7 +66,6 @@ fn pretty(shown: &Shown) -> Outcome<String> {
         .map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
-/// The conversation as a document.
 fn markdown(report: &SessionReport, shown: &Shown) -> String {
     let title = title_of(&report.history.messages());
     let title = shown.name.as_deref().unwrap_or(&title);
@@ -101,7 +99,7 @@ fn section(said: &ShownMessage) -> String {
     text
 }
 
-/// A code block whose fence is longer than any inside.
+/// The fence is longer than any in the text.
 fn fenced(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {

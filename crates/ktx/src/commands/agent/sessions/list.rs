@@ -35,7 +35,6 @@ pub(super) fn list(args: &SessionListArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Prints all sessions of the project.
 pub(in crate::commands::agent) fn print_all(
     sessions: &Sessions,
     project: &OpenProject,
@@ -46,7 +45,6 @@ pub(in crate::commands::agent) fn print_all(
     print(&summaries, "agent sessions list", printer)
 }
 
-/// The rows of all sessions, as JSON has them.
 pub(in crate::commands::agent) fn listed(
     sessions: &Sessions,
     project: &OpenProject,
@@ -78,7 +76,6 @@ pub(super) fn search(args: &SessionSearchArgs, invocation: &Invocation) -> Outco
     Ok(Exit::Success)
 }
 
-/// Reads all sessions; warns about those that cannot be read.
 fn read_all(
     sessions: &Sessions,
     project: &OpenProject,
@@ -98,7 +95,6 @@ fn read_all(
     Ok(reports)
 }
 
-/// The rows of the sessions, the one used last first.
 fn summaries(
     listed: impl Iterator<Item = Listed>,
     sessions: &Sessions,

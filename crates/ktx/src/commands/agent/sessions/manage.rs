@@ -22,7 +22,6 @@ use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-/// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
 pub(super) fn fork(args: &SessionForkArgs, invocation: &Invocation) -> Outcome {
@@ -43,7 +42,6 @@ pub(super) fn fork(args: &SessionForkArgs, invocation: &Invocation) -> Outcome {
     )
 }
 
-/// What `--at` means.
 fn point_of(text: Option<&str>) -> ForkPoint {
     let Some(text) = text else {
         return ForkPoint::Last;

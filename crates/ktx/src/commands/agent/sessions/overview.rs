@@ -1,4 +1,4 @@
-//! What lists need to know of each session, kept in the index of the sessions.
+//! Indexed facts about sessions, for lists.
 
 use std::collections::BTreeSet;
 
@@ -17,50 +17,43 @@ use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
-/// The version of the rows of the index. Another one makes every row again.
+/// The version of index rows; a new one rebuilds them.
 const VERSION: u32 = 5;
 
-/// One session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::commands::agent) struct Overview {
     pub(super) name: Option<String>,
     pub(super) agent: String,
-    /// The beginning of the first question.
     pub(super) title: String,
     pub(super) turns: u32,
-    /// Tokens of all messages, in and out.
+    /// Input and output.
     pub(super) tokens: u64,
-    /// The runs that the usage ledger accounts them to.
+    /// Runs in the usage ledger.
     pub(super) runs: BTreeSet<String>,
     pub(super) updated: Timestamp,
-    /// The session that it comes from.
     pub(super) parent: Option<SessionId>,
-    /// Whether the last turn has no answer.
     unfinished: bool,
-    /// Whether an agent that it has asked waits for a decision.
+    /// True if an asked agent waits for a decision.
     waits_elsewhere: bool,
-    /// Whether a server has taken a message that has no answer.
+    /// True if a server accepted a message without answering it.
     promised: bool,
     pub(in crate::commands::agent) waiting: Vec<WaitingCall>,
 }
 
-/// A call that waits for a decision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::commands::agent) struct WaitingCall {
     pub(in crate::commands::agent) call: CallView,
-    /// When the model asked for it.
     pub(in crate::commands::agent) asked: Option<Timestamp>,
-    /// Until when a decision counts; without end if absent.
+    /// `None` means no time limit.
     pub(in crate::commands::agent) expires: Option<Timestamp>,
 }
 
-/// A session with its overview.
 pub(in crate::commands::agent) struct Listed {
     pub(in crate::commands::agent) id: SessionId,
     pub(in crate::commands::agent) overview: Overview,
 }
 
-/// Returns all sessions in the order of their ids; warns about those that cannot be read.
+/// Sorted by id. Skips unreadable sessions with a warning.
 pub(in crate::commands::agent) fn overviews(
     sessions: &Sessions,
     project: &OpenProject,
@@ -138,7 +131,7 @@ impl Overview {
     }
 }
 
-/// The sessions with a message that a server has taken and not answered. No process works on them.
+/// Sessions with an accepted but unanswered message, on which no process works.
 pub(in crate::commands::agent) fn promised(
     sessions: &Sessions,
     project: &OpenProject,
@@ -153,7 +146,7 @@ pub(in crate::commands::agent) fn promised(
     Ok(left.map(|it| it.id.clone()).collect())
 }
 
-/// Whether an agent that the session's agent has asked, in `levels` levels, waits for a decision.
+/// Searches asked agents up to `levels` deep.
 fn waits_for_person(session: &Listed, listed: &[Listed], levels: u32) -> bool {
     let is_asked = |other: &&Listed| other.overview.parent.as_ref() == Some(&session.id);
     let waits = |other: &Listed| {

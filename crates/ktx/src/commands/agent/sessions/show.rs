@@ -22,7 +22,6 @@ use crate::report::Outcome;
 /// Characters of arguments and results without `--full`.
 const SHOWN: usize = 100;
 
-/// What `--json` prints.
 #[derive(Debug, Serialize)]
 pub(in crate::commands::agent) struct Shown {
     pub(super) session: SessionId,
@@ -31,26 +30,21 @@ pub(in crate::commands::agent) struct Shown {
     pub(super) agent: String,
     pub(super) state: &'static str,
     pub(super) messages: Vec<ShownMessage>,
-    /// The calls as they are now, in call flags.
     pub(super) calls: Vec<Call>,
-    /// The sessions that this one was forked from, the nearest first.
     pub(super) lineage: Vec<Parent>,
-    /// The cursors behind which a copy can begin.
+    /// Cursors after which a copy can begin.
     pub(super) fork_points: Vec<u64>,
     pub(super) labels: Vec<Label>,
 }
 
-/// One message of the conversation.
 #[derive(Debug, Serialize)]
 pub(super) struct ShownMessage {
     pub(super) cursor: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) turn: Option<u32>,
     pub(super) origin: Origin,
-    /// The room that it was said in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) room: Option<RoomOrigin>,
-    /// Whether the model was stopped within it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) interrupted: bool,
     pub(super) message: Message,
@@ -115,7 +109,6 @@ impl Shown {
         }
     }
 
-    /// The conversation as text. Arguments and results have at most `longest` characters.
     fn page(&self, longest: usize) -> String {
         let turns = self.messages.iter().filter_map(|said| said.turn).max();
         let turns = turns.unwrap_or_default();
@@ -179,7 +172,7 @@ fn beginning(text: &str, longest: usize) -> String {
     }
 }
 
-/// The ancestors that still exist, and the first one that does not.
+/// Ends with the first ancestor that no longer exists.
 fn lineage(report: &SessionReport, sessions: &Sessions) -> Vec<Parent> {
     let mut lineage = Vec::new();
     let mut next = report.history.agent().parent.clone();

@@ -1,4 +1,4 @@
-//! A session in one row.
+//! One row of a session list.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,9 @@ use crate::cli::SessionState;
 use crate::invocation::OpenProject;
 use crate::totals::read_report;
 
-/// Characters of a session's first question.
+/// Characters of the first question.
 const TITLE: usize = 60;
 
-/// What `sessions list` says of a session.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
     pub(super) session: SessionId,
@@ -25,26 +24,21 @@ pub(super) struct Summary {
     pub(super) name: Option<String>,
     pub(super) agent: String,
     pub(super) state: &'static str,
-    /// The beginning of the first question.
     pub(super) title: String,
     pub(super) turns: u32,
-    /// Tokens of all messages, in and out.
+    /// Input and output.
     pub(super) tokens: u64,
-    /// At list prices; none if it is not known.
+    /// At list prices; `None` if unknown.
     pub(super) cost_usd: Option<f64>,
     pub(super) updated: Timestamp,
-    /// The session that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) parent: Option<SessionId>,
-    /// The calls that wait for a decision.
     pub(super) pending: Vec<String>,
 }
 
-/// What each run of a project has cost.
 pub(super) struct Costs(BTreeMap<String, f64>);
 
 impl Costs {
-    /// Reads the ledger once. Without a ledger, no cost is known.
     pub(super) fn read(project: &OpenProject) -> Self {
         let window = Window {
             run_id: None,
@@ -93,7 +87,6 @@ pub(super) const fn name_of(state: SessionState) -> &'static str {
     }
 }
 
-/// The beginning of the first question.
 pub(super) fn title_of(messages: &[Message]) -> String {
     let first = messages
         .iter()
@@ -106,7 +99,6 @@ pub(super) fn title_of(messages: &[Message]) -> String {
     }
 }
 
-/// The words of a message.
 pub(super) fn text_of(message: &Message) -> String {
     let texts = message.content.iter().filter_map(|block| match block {
         ContentBlock::Text { text } => Some(text.as_str()),

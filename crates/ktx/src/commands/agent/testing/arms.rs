@@ -1,4 +1,4 @@
-//! The variants of an agent that are compared.
+//! Arms: compared variants of an agent.
 
 use std::sync::Arc;
 
@@ -20,19 +20,17 @@ use crate::context;
 use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 
-/// The arm with everything.
 pub(super) const FULL: &str = "full";
 
-/// The arm with the names of tables and columns, and SQL.
+/// Only names of tables and columns, and SQL.
 pub(super) const BARE: &str = "bare";
 
 const BARE_TOOLS: [&str; 3] = ["connection_list", "entity_details", "sql_execution"];
 
-/// What an arm has.
 #[derive(Debug, Clone)]
 pub(super) struct ArmPlan {
     pub(super) name: String,
-    /// The names of its tools; the agent's when absent.
+    /// Tool names; `None` means the agent's.
     tools: Option<Vec<String>>,
     withheld: WithheldParts,
 }
@@ -54,7 +52,6 @@ impl ArmPlan {
         }
     }
 
-    /// The arms that every run can have.
     fn usual() -> Vec<Self> {
         let bare = Self {
             name: BARE.to_owned(),
@@ -72,7 +69,7 @@ impl ArmPlan {
         ]
     }
 
-    /// The same for the agents that the tested agent asks; none if it may ask no agent in this arm.
+    /// The arm for asked agents; `None` if this arm allows none.
     pub(super) fn for_colleagues(&self, agent: &Agent) -> Option<Self> {
         let may_ask = match &self.tools {
             None => true,
@@ -94,7 +91,7 @@ impl ArmPlan {
     }
 }
 
-/// Returns the arms of these names, in their order. An arm of the file goes before one of ktx with its name.
+/// Returns the named arms in order. Arms of the file override those of `ktx`.
 pub(super) fn chosen(names: &[String], of_file: &[file::Arm]) -> Outcome<Vec<ArmPlan>> {
     let mut known: Vec<ArmPlan> = of_file.iter().map(ArmPlan::of_file).collect();
     known.extend(ArmPlan::usual());
@@ -120,14 +117,12 @@ fn unknown(name: &str, known: &[ArmPlan]) -> Failure {
     }
 }
 
-/// An arm that can be asked.
 pub(super) struct Arm {
     pub(super) agent: Agent,
     pub(super) toolbox: Toolbox,
     pub(super) results: Arc<QueryResults>,
 }
 
-/// The project as an arm sees it.
 pub(super) fn context_of(
     plan: &ArmPlan,
     invocation: &Invocation,
@@ -141,7 +136,7 @@ pub(super) fn context_of(
 }
 
 impl Arm {
-    /// Prepares an arm. Its tools find nothing that is withheld, and those that would find nothing at all are left out.
+    /// Withholds parts of the layer and leaves out tools that could find nothing.
     pub(super) fn open(
         plan: &ArmPlan,
         agent: &Agent,
@@ -169,16 +164,13 @@ impl Arm {
     }
 }
 
-/// What an arm is asked with.
 pub(super) struct ArmEquipment<'a> {
     pub(super) arm: Arc<Arm>,
     pub(super) runtime: Arc<dyn LlmRuntime>,
     pub(super) context: CommandContext<'a>,
-    /// Opens the models that prompts of the agent name.
     pub(super) open: &'a OpenModel<'a>,
 }
 
-/// Opens a model in the place of the project's own.
 pub(super) type OpenModel<'a> =
     dyn Fn(&OpenProject) -> Outcome<Arc<dyn LlmRuntime>> + Send + Sync + 'a;
 
@@ -212,7 +204,7 @@ fn agent_of(plan: &ArmPlan, agent: &Agent) -> Agent {
         for name in names.iter().filter(|name| *name != ASK_AGENT) {
             let own = before.iter().find(|tool| tool.name == *name);
             if own.is_none() {
-                // The agent's permissions say nothing about a tool that only the arm has.
+                // The agent's permissions do not cover tools that only the arm has.
                 agent.permissions.allow.push(Rule::Tool(name.clone()));
             }
             agent
@@ -229,7 +221,7 @@ fn agent_of(plan: &ArmPlan, agent: &Agent) -> Agent {
     agent
 }
 
-/// Puts the session in front of a call's id, which is unique in its session only.
+/// Prefixes call ids with the session, because they are only unique in it.
 struct OfSession {
     session: SessionId,
     handler: Arc<dyn ToolHandler>,

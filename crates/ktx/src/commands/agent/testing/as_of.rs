@@ -1,9 +1,9 @@
-//! Relative dates of a semantic query as if a case's date were today.
+//! Replaces relative dates in semantic queries.
 
 use ktx_sql::Dialect;
 use serde_json::Value;
 
-/// Functions and words that are the time of day or the day itself.
+/// Functions and words for the current time or day.
 const NOW: [&str; 5] = [
     "current_date",
     "current_timestamp",
@@ -12,10 +12,9 @@ const NOW: [&str; 5] = [
     "getdate",
 ];
 
-/// Functions of these names are that only when they are called without arguments.
+/// These count only when called without arguments.
 const CALLED: [&str; 3] = ["now", "sysdate", "today"];
 
-/// Puts a date in the place of today, in every text of the query's measures and filters.
 pub(super) fn dated(query: &Value, day: &str, dialect: Dialect) -> Value {
     match query {
         Value::String(text) => Value::String(expression(text, day, dialect)),
@@ -70,7 +69,6 @@ const fn is_word(sign: char) -> bool {
     sign.is_ascii_alphanumeric() || sign == '_' || !sign.is_ascii()
 }
 
-/// Splits after the closing quote.
 fn quoted(text: &str, quote: char) -> (&str, &str) {
     let inside = text.get(quote.len_utf8()..).unwrap_or_default();
     let end = inside
@@ -93,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// HOLO-51: today is the date of the case, wherever a query says today; names and texts stay.
+    /// HOLO-51: names and text values stay.
     #[test]
     fn today_is_the_date_of_the_case() {
         let query = json!({

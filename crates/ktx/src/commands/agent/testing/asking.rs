@@ -1,4 +1,4 @@
-//! Asks the agent: one session for each attempt, through the same engine as `ktx agent run`.
+//! Asks the agent, with one session per attempt.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,13 +29,11 @@ use crate::commands::agent::session_store;
 use crate::compose::RecordingSink;
 use crate::invocation::{CommandContext, Invocation};
 
-/// The stage for accounting the calls of cases.
 const STAGE: &str = "test";
 
-/// Asked of every arm alike where a value or a text is compared.
+/// Added in every arm if a value or text is compared.
 const ANSWER_LINE: &str = "End with a line `Answer: …` that holds nothing but the value.";
 
-/// An arm and what answers in it.
 pub(super) struct AskedArm<'a> {
     pub(super) arm: Arc<Arm>,
     pub(super) backend: AgentBackend<'a>,
@@ -45,15 +43,11 @@ pub(super) struct AskedArm<'a> {
 pub(super) struct SessionRunner<'a> {
     pub(super) context: CommandContext<'a>,
     pub(super) sessions: Sessions,
-    /// By their names.
     pub(super) arms: BTreeMap<String, AskedArm<'a>>,
-    /// The cases of the file, by their names.
     pub(super) cases: BTreeMap<&'a str, &'a file::Case>,
     pub(super) usage: Arc<TestSink>,
-    /// The limits of the run.
     pub(super) limits: Limits,
     pub(super) cancel: CancellationToken,
-    /// The first failure of the model.
     pub(super) failure: Mutex<Option<Failure>>,
 }
 
@@ -104,7 +98,6 @@ fn without_answer(message: String, effect: AskEffect) -> AskError {
 }
 
 impl SessionRunner<'_> {
-    /// The first failure of the model, if there was one.
     pub(super) fn first_failure(&self) -> Option<Failure> {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take()
@@ -115,14 +108,12 @@ impl SessionRunner<'_> {
         failure.get_or_insert_with(|| error.into());
     }
 
-    /// Ends what the arms have started.
     pub(super) async fn close(&self) {
         for asked in self.arms.values() {
             asked.backend.teardown().await;
         }
     }
 
-    /// How the agent of an attempt reaches others.
     fn delegation(&self, asked: &AskedArm<'_>, invocation: Invocation) -> Option<Delegation> {
         let plan = asked.plan.for_colleagues(&asked.arm.agent)?;
         Some(Delegation {
@@ -166,7 +157,7 @@ impl SessionRunner<'_> {
         Ok(agent)
     }
 
-    /// The model or a tool cannot be had; so it is for every case.
+    /// The model or a tool is unavailable for all cases.
     fn unavailable(&self, failure: Failure) -> AskError {
         let message = told(&failure);
         self.note(failure);
@@ -178,7 +169,6 @@ impl SessionRunner<'_> {
     }
 }
 
-/// One conversation.
 struct CaseSession<'a> {
     runner: &'a SessionRunner<'a>,
     asked: &'a AskedArm<'a>,
@@ -242,7 +232,7 @@ impl CaseSession<'_> {
 }
 
 impl SessionRunner<'_> {
-    /// Waits for an answer, and stops it when the time of the case is over.
+    /// Stops the turn at the time limit of the case.
     async fn in_time(
         &self,
         asked: impl Future<Output = Result<ExecutionResult, AgentSessionError>> + Send,

@@ -1,4 +1,4 @@
-//! The files that a question of a case comes with.
+//! Files attached to questions of cases.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,7 +9,6 @@ use ktx_agent_file as file;
 use ktx_agent_session::Question;
 use ktx_llm_runtime::{ContentBlock, MediaSource};
 
-/// A question with the files that it comes with.
 pub(super) struct CaseMessage {
     text: String,
     images: Vec<ContentBlock>,
@@ -24,7 +23,7 @@ impl<'a> From<&'a CaseMessage> for Question<'a> {
     }
 }
 
-/// Reads the files of a question. Texts become part of it, images go beside it.
+/// Text files become part of the question; images are attached.
 pub(super) fn message_of(
     input: &str,
     turn: Option<&file::Turn>,
@@ -65,7 +64,6 @@ pub(super) fn message_of(
     Ok(message)
 }
 
-/// The media type of an image, by the ending of its name.
 fn image_type(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
@@ -89,7 +87,6 @@ fn image_of(bytes: &[u8], kind: &str, path: &Path) -> ContentBlock {
     }
 }
 
-/// The longest row of backticks.
 fn longest_fence(text: &str) -> usize {
     let runs = text.split(|sign| sign != '`').map(str::len);
     runs.max().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Cases of files as cases of a run.
+//! Converts cases of files to cases of a run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,21 +14,16 @@ use super::metrics::{evaluation, judge_name};
 use super::rows;
 use crate::report::Outcome;
 
-/// What a case has when it says nothing.
 pub(super) struct CaseDefaults<'a> {
-    /// Seconds of one attempt.
+    /// Seconds per attempt.
     pub(super) timeout_s: u64,
-    /// The seconds that a flag sets for all cases.
+    /// Overrides the timeout of every case, in seconds.
     pub(super) all_timeouts_s: Option<u64>,
-    /// How often all cases are asked, by a flag.
     pub(super) all_repeats: Option<u32>,
-    /// What one run of the agent may use.
     pub(super) spending: Spending,
-    /// The metrics of the agent.
     pub(super) metrics: &'a [file::MetricEntry],
 }
 
-/// Returns a case of a file as a run asks it.
 pub(super) fn case_of(case: &file::Case, defaults: &CaseDefaults<'_>) -> Outcome<Case> {
     let as_of = case.as_of.as_deref();
     let turns = case.turns.iter().map(|turn| turn_of(turn, as_of, defaults));
@@ -143,7 +138,6 @@ fn limits_of(limits: Option<file::CaseLimits>, spending: Spending) -> Limits {
     }
 }
 
-/// Whether judging the cases needs a model.
 pub(super) fn need_judge(cases: &[Case]) -> bool {
     let is_judged = |it: &Evaluation| {
         matches!(
@@ -158,7 +152,7 @@ pub(super) fn need_judge(cases: &[Case]) -> bool {
     })
 }
 
-/// The models that metrics name, under the names of [`judge_name`].
+/// Models of metrics, by [`judge_name`].
 pub(super) fn own_judges<'a>(
     cases: impl Iterator<Item = &'a file::Case>,
     of_agent: &'a [file::MetricEntry],

@@ -1,4 +1,4 @@
-//! The agents that the tested agent asks: each sees what the arm sees, and counts for the budget of the test run.
+//! Agents that the tested agent asks, with the arm's view and the test's budget.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,18 +17,12 @@ use crate::invocation::{CommandContext, Invocation, OpenProject, load};
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
-/// Opens the agents that the agent of one attempt asks.
 pub(super) struct TestColleagues {
-    /// The run of the attempt.
     pub(super) invocation: Invocation,
-    /// The project's folder.
     pub(super) dir: PathBuf,
     pub(super) printer: Printer,
-    /// The limits of the test run.
     pub(super) limits: Limits,
-    /// Counts what the asking agent uses.
     pub(super) sink: Arc<dyn RecordingSink>,
-    /// What the arm withholds.
     pub(super) plan: ArmPlan,
 }
 

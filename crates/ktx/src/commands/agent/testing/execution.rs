@@ -1,4 +1,4 @@
-//! Runs the attempts of a prepared test run.
+//! Runs the attempts of a test run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,15 +32,11 @@ use crate::context;
 use crate::invocation::{CommandContext, Invocation, OpenProject, load};
 use crate::report::Outcome;
 
-/// Whose answers are judged.
 pub(super) enum Answers {
-    /// Those of a runner.
     Of(TestRunner),
-    /// Those of an earlier run, with a judge where one is needed.
     Recorded(ktx_agent_eval::RecordedAnswers),
 }
 
-/// A test run that is ready to begin.
 pub(super) struct Execution<'a> {
     pub(super) context: CommandContext<'a>,
     pub(super) chosen: &'a Chosen,
@@ -51,21 +47,16 @@ pub(super) struct Execution<'a> {
     pub(super) notify: &'a (dyn Fn(&Attempt) + Send + Sync),
 }
 
-/// What came of it.
 pub(super) struct Executed {
     pub(super) outcome: RunOutcome,
-    /// The cases as they were judged.
     pub(super) cases: Vec<Case>,
-    /// The first failure of the model.
     pub(super) failure: Option<Failure>,
 }
 
-/// The models of a run.
 #[derive(Default)]
 struct Models {
     agent: Option<Arc<dyn LlmRuntime>>,
     judge: Option<Arc<dyn LlmRuntime>>,
-    /// The models that metrics name.
     others: BTreeMap<String, Arc<dyn LlmRuntime>>,
 }
 
@@ -88,7 +79,7 @@ impl Execution<'_> {
                 runtimes.extend(models.judge.clone());
                 let done = self.answered(models, sink, cancel).await;
                 for runtime in runtimes {
-                    // After Ctrl-C, do not wait any more.
+                    // After Ctrl-C, does not wait any longer.
                     runtime.settle().with_cancellation_token(&settled).await;
                 }
                 done
@@ -230,7 +221,6 @@ impl Execution<'_> {
                 };
                 let outcome = asked(&runner, &plan).await;
                 failure = runner.first_failure();
-                // After Ctrl-C, do not wait any more.
                 runner.close().with_cancellation_token(&stopped).await;
                 outcome?
             }
@@ -280,7 +270,6 @@ fn open_arms<'a>(
 }
 
 impl Executed {
-    /// The failure of a run in which no answer could be judged because the model could not be used.
     pub(super) fn nothing_asked(&mut self) -> Option<Failure> {
         let attempts = &self.outcome.attempts;
         let is_judged =
@@ -291,20 +280,17 @@ impl Executed {
         self.failure.take()
     }
 
-    /// Why the run ended before all cases were asked.
     pub(super) fn stopped_by(&self) -> Option<AskEffect> {
         self.outcome.stopped.as_ref().map(|stop| stop.effect)
     }
 }
 
-/// The failure of a run that someone stopped.
 pub(super) fn cancelled(run: &str) -> Failure {
     Failure::new(Code::Cancelled, "cancelled").hint(format!(
         "run `ktx agent test --resume {run}` to continue where it ended"
     ))
 }
 
-/// The folder of a journal is where its report goes.
 pub(super) fn journal_path(project: &OpenProject, run: &ktx_session_log::SessionId) -> Box<Path> {
     runs::store(project).path(run).into_boxed_path()
 }

@@ -1,4 +1,4 @@
-//! The right rows of cases, read from the warehouse.
+//! Expected rows, read from the warehouse.
 
 use std::sync::Arc;
 
@@ -18,10 +18,9 @@ use super::as_of::dated;
 use super::rows;
 use crate::compose;
 
-/// The most rows of a reference.
 const MOST_ROWS: usize = 10_000;
 
-/// Runs references through the same gate as every other query.
+/// Runs references through the usual gate.
 pub(super) struct Warehouse {
     pub(super) context: Arc<dyn ProjectContext>,
     pub(super) cancel: CancellationToken,
@@ -45,7 +44,6 @@ impl Oracle for Warehouse {
     }
 }
 
-/// A failure in one line.
 pub(super) fn told(failure: &Failure) -> String {
     let mut text = failure.message.clone();
     for cause in &failure.causes {
@@ -76,7 +74,6 @@ impl Warehouse {
         Ok(GoldRows { table, order })
     }
 
-    /// The rows of a semantic query.
     pub(super) async fn semantic(
         &self,
         written: &Value,
@@ -126,7 +123,7 @@ const fn extent(is_truncated: bool) -> Extent {
     }
 }
 
-/// The column that a sort key of a semantic query names: `orders.revenue:desc` is `revenue`.
+/// `orders.revenue:desc` becomes `revenue`.
 fn key_of(key: &OrderInput) -> SortKey {
     let field = match key {
         OrderInput::Text(text) => text.split(':').next().unwrap_or(text),
@@ -136,7 +133,7 @@ fn key_of(key: &OrderInput) -> SortKey {
     SortKey::Column(name.trim().to_owned())
 }
 
-/// Rows with equal keys may change places where the keys are columns of the result.
+/// Rows with equal keys can swap if the result has the key columns.
 fn order_of(keys: &[SortKey], table: &Table) -> RowOrder {
     if keys.is_empty() {
         return RowOrder::Any;

@@ -1,4 +1,4 @@
-//! A model that judges answers. It never learns the arm.
+//! A model that judges answers without knowing the arm.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,13 +14,11 @@ use super::gold::told;
 use super::usage::TestSink;
 use crate::invocation::Invocation;
 
-/// The stage for accounting the questions to a judge.
 const STAGE: &str = "judge";
 
 pub(super) struct ModelJudge<'a> {
     pub(super) invocation: &'a Invocation,
     pub(super) runtime: Arc<dyn LlmRuntime>,
-    /// The models that evaluators name.
     pub(super) others: BTreeMap<String, Arc<dyn LlmRuntime>>,
     pub(super) usage: Arc<TestSink>,
     pub(super) cancel: CancellationToken,

@@ -1,4 +1,4 @@
-//! Which state of the context layer a run has seen.
+//! The state of the context layer in a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +12,8 @@ use crate::audit::hex;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-/// The folders of the layer.
 const FOLDERS: [&str; 2] = ["semantic-layer", "wiki"];
 
-/// Reads the files of the layer, and compares them with the last commit.
 pub(super) fn layer_info(project: &OpenProject) -> Outcome<LayerInfo> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for folder in FOLDERS {
@@ -40,7 +38,7 @@ pub(super) fn layer_info(project: &OpenProject) -> Outcome<LayerInfo> {
     })
 }
 
-/// The last commit with its files of the layer; none outside of git and before the first commit.
+/// `None` without git or commits.
 fn committed(project: &OpenProject) -> Option<(String, BTreeMap<String, Vec<u8>>)> {
     let history = project.store.history().ok()?;
     let commit = history.commit("HEAD").ok()?;

@@ -1,4 +1,4 @@
-//! Metrics of files as evaluators.
+//! Converts metrics to evaluators.
 
 use std::error::Error;
 
@@ -14,7 +14,7 @@ use regex::Regex;
 use super::cases::mode_of;
 use crate::report::{Outcome, Report as _};
 
-/// What the check of the file should have found.
+/// An error that the file check should have found.
 pub(super) fn not_checked(error: &(dyn Error + 'static)) -> Failure {
     Failure::from_error(Code::Internal, error)
 }
@@ -29,7 +29,6 @@ pub(super) fn evaluation(entry: &file::MetricEntry) -> Outcome<Evaluation> {
     })
 }
 
-/// The name under which the judge of a run knows the model that a metric names.
 pub(super) fn judge_name(entry: &file::MetricEntry) -> Outcome<Option<String>> {
     let name = entry.model.as_ref().map(serde_json::to_string).transpose();
     name.map_err(|error| not_checked(&error))
@@ -102,7 +101,6 @@ fn metric(metric: &file::Metric) -> Outcome<Metric> {
     })
 }
 
-/// Metrics over numbers and rows.
 fn data_metric(metric: &file::Metric) -> Metric {
     match metric {
         file::Metric::Numeric {

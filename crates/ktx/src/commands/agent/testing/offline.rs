@@ -1,4 +1,4 @@
-//! Runners that ask no model: the semantic layer and the search answer.
+//! Runners without a model: semantic layer and search.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,8 @@ use ktx_diagnostics::Failure;
 
 use super::gold::{Warehouse, told};
 
-/// References that a search gives.
 const FIRST: usize = 10;
 
-/// A case without everything that only an agent can do.
 fn alone(case: Case, turns: Vec<CaseTurn>) -> Case {
     Case {
         turns,
@@ -37,7 +35,6 @@ fn skipped(case: Case, reason: &str) -> Case {
     }
 }
 
-/// The semantic queries of a turn.
 fn semantic(turn: &CaseTurn) -> Option<&Gold> {
     turn.truths.iter().find_map(|truth| match truth {
         Truth::Gold(gold @ Gold::Semantic { .. }) => Some(gold),
@@ -45,15 +42,13 @@ fn semantic(turn: &CaseTurn) -> Option<&Gold> {
     })
 }
 
-/// Answers with the semantic query of a case.
 pub(super) struct Planner<'a> {
     warehouse: &'a Warehouse,
     queries: BTreeMap<String, Vec<Gold>>,
 }
 
 impl<'a> Planner<'a> {
-    /// Takes the semantic queries out of the cases: they are the answers, and SQL and rows the references. A case that
-    /// does not have both is skipped.
+    /// Uses the semantic queries as answers, SQL and rows as references. Skips cases without both.
     pub(super) fn new(warehouse: &'a Warehouse, cases: Vec<Case>) -> (Self, Vec<Case>) {
         let mut queries = BTreeMap::new();
         let mut compared = Vec::with_capacity(cases.len());
@@ -132,14 +127,12 @@ impl AgentRunner for Planner<'_> {
     }
 }
 
-/// Answers with what a search for the question finds.
 pub(super) struct Retrieval {
-    /// The project as each arm sees it.
     pub(super) contexts: BTreeMap<String, Arc<dyn ProjectContext>>,
 }
 
 impl Retrieval {
-    /// Makes the expected sources what is right. A case without them is skipped.
+    /// Expects the sources of each case. Skips cases without them.
     pub(super) fn cases(cases: Vec<Case>, of_file: &[file::Case]) -> Vec<Case> {
         let wanted = |name: &str| {
             let case = of_file.iter().find(|case| case.name == name);

@@ -1,4 +1,4 @@
-//! What a run prints and writes, and how the command ends.
+//! The output and exit code of a test run.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +16,11 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::Report as Table;
 
-/// A report with what it is compared with.
 pub(super) struct Finished {
     pub(super) report: Report,
     pub(super) changes: Option<Changes>,
 }
 
-/// The form that the ending of a file asks for.
 fn form_of(path: &Path) -> Outcome<TestReportFormat> {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {
@@ -38,14 +36,13 @@ fn form_of(path: &Path) -> Outcome<TestReportFormat> {
     }
 }
 
-/// Refuses before anything is paid for what could not be written afterwards.
+/// Checks report files before any cost.
 pub(super) fn check(args: &TestReportArgs) -> Outcome<()> {
     args.report
         .iter()
         .try_for_each(|path| form_of(path).map(drop))
 }
 
-/// Reads the report that a run is compared with.
 pub(super) fn earlier(path: Option<&Path>, current: &Path) -> Outcome<Option<Report>> {
     let Some(path) = path else {
         return Ok(None);
@@ -90,7 +87,6 @@ impl Finished {
         })
     }
 
-    /// Writes the report beside the journal, and where the flags say.
     pub(super) fn write(
         &self,
         journal: &Path,
@@ -127,7 +123,6 @@ impl Finished {
         Ok(())
     }
 
-    /// The cases of the only arm.
     fn print_cases(&self, printer: &Printer) -> Outcome<()> {
         let mut table = Table::new(["case", "verdict", "passes", "reason", "session"]);
         for case in &self.report.cases {
@@ -143,7 +138,6 @@ impl Finished {
         self.without_sessions(table).print(printer)
     }
 
-    /// The arms side by side: each case in all of them, why the first one failed, what each came to, and what that says.
     fn print_arms(&self, printer: &Printer) -> Outcome<()> {
         Table::of_grid(side_by_side(&self.report)).print(printer)?;
         let base = self.report.arms.first().map(|arm| arm.name.as_str());
@@ -224,7 +218,7 @@ impl Finished {
         }
     }
 
-    /// How the command ends. The first arm is what is tested; the others are what it is compared with.
+    /// Only the first arm is tested; the others are for comparison.
     pub(super) fn exit(&self, args: &TestReportArgs) -> Exit {
         let Some(base) = self.report.arms.first() else {
             return Exit::Success;
@@ -233,7 +227,7 @@ impl Finished {
             .changes
             .as_ref()
             .is_some_and(|changes| !changes.regressions.is_empty());
-        // An error is not a score: ktx compares no threshold with a case that it could not judge.
+        // An unjudged case has no score for the threshold.
         let below = args.fail_under.map(|least| match base.accuracy {
             Some(accuracy) => accuracy < least - f64::EPSILON,
             None => base.errors == 0,
@@ -259,7 +253,6 @@ fn write(path: &Path, text: &str) -> Outcome<()> {
         .map_err(|error| Failure::from_error(Code::File, &error))
 }
 
-/// The verdict with the kind of a failure.
 fn verdict(case: &CaseReport) -> String {
     let class = case.class.map(|class| format!(": {}", class.as_str()));
     let flaky = if case.flaky { ", flaky" } else { "" };
@@ -270,7 +263,6 @@ fn verdict(case: &CaseReport) -> String {
     )
 }
 
-/// An arm in one line.
 fn summary(arm: &ArmReport) -> String {
     let mut parts = vec![format!("{} passed", arm.passed)];
     let counts = [
@@ -298,13 +290,11 @@ fn summary(arm: &ArmReport) -> String {
     line
 }
 
-/// What a dry run would ask.
 pub(super) struct Preview<'a> {
     pub(super) case: &'a ktx_agent_eval::Case,
     pub(super) tags: &'a [String],
 }
 
-/// Lists cases without asking anything.
 pub(super) fn print_preview(
     cases: &[Preview<'_>],
     arms: &[String],

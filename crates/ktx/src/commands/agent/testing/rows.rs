@@ -1,4 +1,4 @@
-//! Results of queries as tables that can be compared.
+//! Converts query results to comparable tables.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,6 @@ use ktx_agent_eval::{Cell, Extent, Table};
 use ktx_context_tools::{ResultWatcher, WatchedCall};
 use serde_json::Value;
 
-/// A table of JSON cells.
 pub(super) fn table(columns: Vec<String>, rows: &[Vec<Value>], extent: Extent) -> Table {
     let rows = rows.iter();
     Table {
@@ -17,7 +16,7 @@ pub(super) fn table(columns: Vec<String>, rows: &[Vec<Value>], extent: Extent) -
     }
 }
 
-/// A decimal is a number, though JSON spells it as a text.
+/// Decimals are JSON strings but count as numbers.
 pub(super) fn cell(value: &Value) -> Cell {
     match value {
         Value::String(text) if is_decimal(text) => match (text.parse(), text.parse()) {
@@ -29,7 +28,7 @@ pub(super) fn cell(value: &Value) -> Cell {
     }
 }
 
-/// Whether a text is how a warehouse spells a number. `007` is a text.
+/// `007` is text.
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = match digits.split_once('.') {
@@ -42,14 +41,13 @@ fn is_decimal(text: &str) -> bool {
         && fraction.is_none_or(all_digits)
 }
 
-/// The rows of the last query that succeeded in each session. A call is named `<session>/<call>`.
+/// The rows of each session's last successful query. Calls are named `<session>/<call>`.
 #[derive(Default)]
 pub(super) struct QueryResults {
     by_session: Mutex<BTreeMap<String, Table>>,
 }
 
 impl QueryResults {
-    /// Takes the rows of a session, so that the next turn begins without any.
     pub(super) fn take(&self, session: &str) -> Option<Table> {
         let mut by_session = self
             .by_session
@@ -76,7 +74,7 @@ impl ResultWatcher for QueryResults {
     }
 }
 
-/// The rows of a result. A query that asks for its first rows has them all.
+/// An answer of `sl_query` with `limit` rows is complete.
 fn answer(call: WatchedCall<'_>, whole: &Value) -> Option<Table> {
     let columns: Vec<String> = serde_json::from_value(whole.get("headers")?.clone()).ok()?;
     let rows: Vec<Vec<Value>> = serde_json::from_value(whole.get("rows")?.clone()).ok()?;

@@ -1,4 +1,4 @@
-//! The journals of runs: `.ktx/state/agents/tests/<run>/`.
+//! Run journals in `.ktx/state/agents/tests/<run>/`.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,6 @@ fn holder(invocation: &Invocation) -> Holder {
     Holder::this_process(&format!("ktx {}", invocation.command), Some(invocation.now))
 }
 
-/// Finds the run that a text means.
 pub(super) fn find(store: &SessionStore, text: &str) -> Outcome<SessionId> {
     store.find(text).map_err(|error| match error {
         LogError::NotFound { nearest, .. } => {
@@ -75,7 +74,6 @@ pub(super) fn read(store: &SessionStore, run: &SessionId) -> Outcome<RecordedRun
     RunJournal::read(store, run).map_err(|error| journal_failure(&error))
 }
 
-/// What a run was begun with.
 pub(super) fn plan_of(run: &SessionId, plan: &Value) -> Outcome<PlanRecord> {
     serde_json::from_value(plan.clone()).map_err(|error| {
         Failure::from_error(Code::TestRunChanged, &error)
@@ -112,14 +110,13 @@ pub(super) fn check_unchanged(
     )))
 }
 
-/// The newest verdicts of earlier runs that a run with this plan need not ask for again. Errors are none.
+/// The newest verdicts that a run with this plan can reuse, without errors.
 pub(super) fn reusable(store: &SessionStore, now: &PlanRecord) -> Outcome<Vec<JournalEntry>> {
     let ids = store
         .list()
         .map_err(|error| journal_failure(&error.into()))?;
     let mut found: BTreeMap<(String, String, u32), (String, JournalEntry)> = BTreeMap::new();
     for id in ids {
-        // A run that cannot be read has no verdicts.
         let Ok(run) = RunJournal::read(store, &id) else {
             continue;
         };
@@ -143,7 +140,6 @@ pub(super) fn reusable(store: &SessionStore, now: &PlanRecord) -> Outcome<Vec<Jo
     Ok(found.into_values().map(|(_, entry)| entry).collect())
 }
 
-/// The newest recorded answers of an agent, of all its runs.
 pub(super) fn recorded_answers(store: &SessionStore, agent: &str) -> Outcome<RecordedAnswers> {
     let mut runs: Vec<(String, RecordedRun)> = Vec::new();
     let ids = store
@@ -151,7 +147,6 @@ pub(super) fn recorded_answers(store: &SessionStore, agent: &str) -> Outcome<Rec
         .map_err(|error| journal_failure(&error.into()))?;
     let mut unread = 0;
     for id in ids {
-        // A run that cannot be read has no answers; the others have theirs.
         let run = RunJournal::read(store, &id).ok();
         let plan = run.as_ref().and_then(|run| plan_of(&id, &run.plan).ok());
         match run.zip(plan) {

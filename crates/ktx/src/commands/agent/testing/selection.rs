@@ -1,4 +1,4 @@
-//! Which cases a run asks, of which agent, in which arms.
+//! Selects the agent, cases and arms of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,6 @@ use crate::commands::agent::agents::{self, Place};
 use crate::commands::agent::files;
 use crate::report::{Outcome, Report as _};
 
-/// The name of a runner in a plan.
 pub(super) const fn runner_name(runner: TestRunner) -> &'static str {
     match runner {
         TestRunner::Agent => "agent",
@@ -27,7 +26,6 @@ pub(super) const fn runner_name(runner: TestRunner) -> &'static str {
     }
 }
 
-/// The runner of a plan.
 pub(super) fn runner_of(name: &str) -> TestRunner {
     match name {
         "planner" => TestRunner::Planner,
@@ -38,7 +36,7 @@ pub(super) fn runner_of(name: &str) -> TestRunner {
 }
 
 impl Selection {
-    /// What the flags select. A file is named from the project, so that a later process finds it from any folder.
+    /// Paths start at the project, so that any later process finds them.
     pub(super) fn of(args: &AgentTestArgs, place: Place<'_>) -> Outcome<Self> {
         let chosen = &args.selection;
         let file = args.file.as_deref();
@@ -72,18 +70,16 @@ impl Selection {
     }
 }
 
-/// Everything that a selection names.
 pub(super) struct Chosen {
     pub(super) agent: Agent,
-    /// Absent for the agent of ktx itself.
+    /// `None` for the built-in agent.
     pub(super) file: Option<AgentFile>,
     pub(super) info: AgentInfo,
-    /// Those of the file that are selected, in its order.
     pub(super) cases: Vec<Case>,
     pub(super) arms: Vec<ArmPlan>,
 }
 
-/// Finds the agent and its cases; reports every fault of both at once.
+/// Reports all faults of agent and cases at once.
 pub(super) fn choose(selection: &Selection, place: Place<'_>) -> Outcome<Chosen> {
     let around = files::surroundings(place.invocation, place.project, Capabilities::Refused)?;
     let dir = &place.project.dir;
@@ -104,7 +100,7 @@ pub(super) fn choose(selection: &Selection, place: Place<'_>) -> Outcome<Chosen>
                     )
                     .hint("leave one of them out"));
                 }
-                // Not an agent: what is wrong with it as a file of cases.
+                // Not an agent: reports its faults as a case file.
                 (named, None) => {
                     let agent = named_agent(named, place, &around)?;
                     (agent, Some(CaseFile::check(&path, dir, &around)))
@@ -165,7 +161,7 @@ fn chosen(
     })
 }
 
-/// The semantic layer alone has one arm: it answers the same in each.
+/// The planner has one arm, because it answers the same in each.
 fn arms_of(names: &[String], of_file: &[Arm], selection: &Selection) -> Outcome<Vec<ArmPlan>> {
     if runner_of(&selection.runner) == TestRunner::Planner {
         return Ok(vec![ArmPlan::full()]);
@@ -185,7 +181,6 @@ fn named_agent(
     Ok(Some(AgentFile::check(&path, &place.project.dir, around)))
 }
 
-/// The only agent of the project that has cases.
 fn only_agent(place: Place<'_>, around: &Surroundings) -> Outcome<Checked<AgentFile>> {
     let dir = &place.project.dir;
     let paths =
@@ -196,7 +191,7 @@ fn only_agent(place: Place<'_>, around: &Surroundings) -> Outcome<Checked<AgentF
     let mut with_cases: Vec<(&PathBuf, Checked<AgentFile>)> = checked
         .filter(|(_, checked)| match &checked.value {
             Some(agent) => agent.cases.is_some(),
-            // What is wrong with it may be its cases.
+            // Its faults can be in its cases.
             None => true,
         })
         .collect();
@@ -228,7 +223,6 @@ fn stem(path: &Path) -> Option<String> {
     Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// The values, if they have no errors. Warnings are printed.
 fn sound(
     agent: Option<Checked<AgentFile>>,
     cases: Option<Checked<CaseFile>>,

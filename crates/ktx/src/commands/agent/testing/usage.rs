@@ -1,4 +1,4 @@
-//! What each attempt of a test run costs, while it runs.
+//! Costs of attempts during a test run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use ktx_vocabulary::RunId;
 
 use crate::compose::{LedgerSink, RecordingSink};
 
-/// Writes usage to the ledger and adds it up by run. Each attempt and each question to a judge is a run.
+/// Sums usage by run. Each attempt and each judgment is a run.
 pub(super) struct TestSink {
     ledger: LedgerSink,
-    /// Absent when the table cannot be read, which the ledger reports.
+    /// `None` if the price table is unreadable, which the ledger reports.
     prices: Option<PriceTable>,
     by_run: Mutex<BTreeMap<RunId, Usage>>,
 }
@@ -28,13 +28,11 @@ impl TestSink {
         })
     }
 
-    /// What a run has cost so far.
     pub(super) fn spent(&self, run: &RunId) -> Usage {
         let by_run = self.by_run.lock().unwrap_or_else(PoisonError::into_inner);
         by_run.get(run).copied().unwrap_or(Usage::NOTHING)
     }
 
-    /// Writes waiting facts, and reports lost ones.
     pub(super) fn finish(&self) {
         self.ledger.finish();
     }

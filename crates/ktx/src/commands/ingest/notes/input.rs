@@ -1,5 +1,4 @@
-//! Notes from the command line, from files and from standard input; all are read before any is
-//! captured.
+//! Reads all notes before any is captured.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -37,14 +36,12 @@ pub(super) fn notes(args: &IngestArgs, invocation: &Invocation) -> Outcome<Vec<N
     Ok(notes)
 }
 
-/// Maximum bytes of a conversation.
+/// In bytes.
 const LONGEST_CONVERSATION: u64 = 64 << 20;
 
-/// The note for a model above a piece of a conversation.
 const ABOUT_PIECES: &str = "This is a conversation of a user with an assistant. Only what the user states or confirms \
                             is knowledge; what the assistant assumes, proposes or has found out is not.";
 
-/// Reads a conversation as one note, or as several if it is long.
 fn conversation(path: &Path, invocation: &Invocation) -> Outcome<Vec<Note>> {
     let Note { label, text } = read(path, LONGEST_CONVERSATION, invocation)?;
     if text.len() as u64 > LONGEST_CONVERSATION {
@@ -71,7 +68,7 @@ fn conversation(path: &Path, invocation: &Invocation) -> Outcome<Vec<Note>> {
     Ok(notes.collect())
 }
 
-/// Reads a text; one byte more than `most` of a longer one.
+/// Reads at most `most + 1` bytes.
 fn read(path: &Path, most: u64, invocation: &Invocation) -> Outcome<Note> {
     let is_input = path.as_os_str() == "-";
     let label = if is_input {
@@ -96,7 +93,7 @@ fn read(path: &Path, most: u64, invocation: &Invocation) -> Outcome<Note> {
             .ending(exit)
             .context(format!("`{}` cannot be read", path.display()))
     })?;
-    // A truncated text may end inside a character; it is too long in any case.
+    // Truncation can split a character; the text is too long anyway.
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) if error.as_bytes().len() as u64 > most => {

@@ -1,4 +1,4 @@
-//! Output about captured notes, as text and as JSON.
+//! Output about captured notes.
 
 use crate::totals::print_totals;
 use ktx_diagnostics::Exit;
@@ -87,7 +87,6 @@ fn list(names: &[String]) -> String {
     names.join(", ")
 }
 
-/// The exit code of the failure, if nothing was captured.
 fn exit(results: &[Outcome<Committed>]) -> Exit {
     let failures: Vec<Exit> = results
         .iter()

@@ -1,4 +1,4 @@
-//! Prints the progress of a run as it happens, and lists its turns (KTX-70).
+//! Run progress and turns (KTX-70).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Output about ingested context sources, as text and as JSON.
+//! Output about context sources.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::proposals::{ProposalReport, changed_files};
 use crate::report::{Outcome, Report as _};
 use crate::tables::Report;
 
-/// Formats the plan like KTX 0.12.
+/// The format of KTX 0.12.
 pub(in crate::commands::ingest) fn targets(
     ids: &[&ConnectionId],
     project: &OpenProject,
@@ -41,7 +41,7 @@ pub(in crate::commands::ingest) fn targets(
     ids.iter().map(target).collect()
 }
 
-/// Formats the results like KTX 0.12, with additional facts.
+/// The format of KTX 0.12 with additional facts.
 pub(in crate::commands::ingest) fn items(results: &Results, project: &OpenProject) -> Vec<Value> {
     let item = |(id, result): &(ConnectionId, Outcome<SourceReport>)| {
         let connection = project.config.connection(id.as_str());
@@ -229,7 +229,7 @@ fn rows(id: &ConnectionId, done: &SourceReport, table: &mut Report) {
         let status = format!("{} imported", imports.all() - imports.left.len());
         table.row([id, &what, &status, "", "", ""]);
     }
-    // `--facts` does not ask for units.
+    // `--facts` plans no units.
     let units = done
         .units
         .iter()

@@ -1,5 +1,4 @@
-//! Agents that use the server of `ktx mcp start`. In settings that others may see, they name the
-//! variable with the token instead of the token.
+//! Configures agents for `ktx mcp start`. Shared settings name a variable, not the token.
 
 use std::path::Path;
 
@@ -98,7 +97,6 @@ fn shell(text: &str) -> String {
     crate::shell::quoted(text)
 }
 
-/// Returns the entry of a settings file; in a shared repository, `variable` replaces the token.
 fn entry(server: &ServerAddress, file: &Path, variable: &str) -> Value {
     let mut entry = json!({ "url": server.url });
     if let (Some(entry), Some(token)) = (entry.as_object_mut(), &server.token) {
@@ -132,7 +130,7 @@ fn named(server: &ServerAddress, step: Step) -> Step {
     ))
 }
 
-/// A file in a repository is or may be committed.
+/// A file in a repository can be committed.
 fn holds(file: &Path) -> FileSecrecy {
     let in_repository = file.ancestors().any(|folder| folder.join(".git").exists());
     if in_repository {

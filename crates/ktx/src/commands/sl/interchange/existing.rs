@@ -1,7 +1,5 @@
-//! The files in a connection's folder before an import, and the source of each.
-//!
-//! A source is identified by the name in its file, not by the file name: a path with another
-//! source, or with content that cannot be identified as this source, is occupied.
+//! Files before an import. The name in a file identifies its source; a path with another source is
+//! occupied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -19,13 +17,11 @@ pub(super) struct ExistingSources {
     pub(super) id: ConnectionId,
     folder: PathBuf,
     files: Vec<SourceFile>,
-    /// The files of each source that has a separate file.
     by_name: BTreeMap<String, Vec<String>>,
 }
 
 pub(super) struct ImportPlan {
     pub(super) fresh: Vec<Fresh>,
-    /// The names of existing sources that stay.
     pub(super) there: Vec<String>,
     pub(super) losses: Vec<Loss>,
 }
@@ -90,7 +86,7 @@ impl ExistingSources {
                     continue;
                 }
             };
-            // On a case-insensitive file system both spellings are one file.
+            // Case-insensitive file systems have one file for both spellings.
             claimed.insert(path.to_lowercase());
             let text = match self.text(&path) {
                 Some(old) => {
@@ -160,7 +156,7 @@ impl ExistingSources {
     }
 }
 
-/// For an unreadable file, the listing may know only the file name.
+/// The listing of an unreadable file can contain only its file name.
 fn says_its_name(summary: &SourceSummary, catalog: &Catalog) -> bool {
     if summary.path.contains('#') {
         return false;

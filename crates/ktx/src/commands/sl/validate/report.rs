@@ -1,4 +1,4 @@
-//! The output of a validation.
+//! The output of `ktx sl validate`.
 
 use ktx_diagnostics::counted;
 use ktx_semantic_layer::Finding;

@@ -1,4 +1,4 @@
-//! Value tests of new connections.
+//! Tests of drafts.
 
 use clap::{Args as _, FromArgMatches as _};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Notes: what a person has taught the agent is captured as an ingest does it, with the agent's model and budget.
+//! Captures notes as an ingest does, with the agent's model and budget.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::invocation::{CommandContext, load};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
-/// The tool, as MCP clients know it.
+/// The MCP name of the tool.
 pub(in crate::commands::agent) const NAME: &str = "memory_ingest";
 
-/// How long a capture may take, in seconds: a model reads the note and what is there already.
+/// In seconds: a model reads the note and existing pages.
 pub(in crate::commands::agent) const LONGEST: u64 = 600;
 
 pub(super) fn tool(layer: &Layer) -> ToolDescriptor {
@@ -72,7 +72,7 @@ impl ToolHandler for NoteWrite {
             return Err(ToolError::new("a note can only be captured with a model"));
         };
         let (layer, cancel, handle) = (self.0.clone(), context.cancel, Handle::current());
-        // A capture holds the project's lock and its state, which stay in one thread.
+        // A capture holds the project's lock and state, which stay in one thread.
         let work =
             tokio::task::spawn_blocking(move || captured(&layer, &input, runtime, cancel, &handle));
         match work.await {
@@ -93,7 +93,7 @@ fn captured(
     let place = &layer.0;
     let project = load(&place.dir, &place.invocation.environment)?;
     let invocation = place.invocation.next_run()?;
-    // The answer says what was written.
+    // Suppresses output: the answer reports what was written.
     let printer = Printer {
         mode: Mode::Json,
         interactive: false,

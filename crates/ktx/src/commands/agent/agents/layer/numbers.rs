@@ -1,4 +1,4 @@
-//! The numbers that change with a measure: asked through the same tool, gate and limits as every number.
+//! Previews the effect of a change on measures.
 
 use std::sync::Arc;
 
@@ -15,10 +15,9 @@ use serde_json::{Value, json};
 
 use super::Drafted;
 
-/// Measures whose numbers are asked.
 const MOST: usize = 5;
 
-/// A line for each measure that the change adds, takes away or makes another one.
+/// Returns a line for each added, removed or changed measure.
 pub(super) async fn changed(drafted: &Drafted) -> Vec<String> {
     let (Some(warehouse), Some(new)) = (&drafted.warehouse, drafted.workspace.catalog()) else {
         return Vec::new();
@@ -47,7 +46,7 @@ pub(super) async fn changed(drafted: &Drafted) -> Vec<String> {
     lines
 }
 
-/// The measures that are not the same in both, as `source.measure`.
+/// Returns `source.measure` of each difference.
 fn differing(old: &Catalog, new: &Catalog) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let (before, after) = (measures(old), measures(new));
@@ -76,7 +75,6 @@ fn measures(catalog: &Catalog) -> Vec<(String, String)> {
     measures.collect()
 }
 
-/// The number of a measure over everything, or why there is none.
 async fn number(
     context: &Arc<dyn ProjectContext>,
     warehouse: &ConnectionId,
@@ -107,7 +105,6 @@ async fn number(
     }
 }
 
-/// The first value of a row.
 fn first(row: &Value) -> Option<String> {
     let value = match row {
         Value::Array(values) => values.first()?,
@@ -120,7 +117,6 @@ fn first(row: &Value) -> Option<String> {
     })
 }
 
-/// The project with other sources of one connection.
 struct WithCatalog {
     context: Arc<dyn ProjectContext>,
     connection: ConnectionId,
