@@ -1,4 +1,4 @@
-//! Checks a value against the table and reports every problem.
+//! Checks a value against the table.
 
 mod clients;
 mod connections;
@@ -16,19 +16,16 @@ use crate::yaml::Places;
 pub(crate) use say::expected;
 use say::{found, listed};
 
-/// The section whose errors only affect commands that call a model.
 const MODEL_SECTION: &str = "llm";
 
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// All problems; errors of the model section are warnings here.
     pub(crate) all: Vec<Diagnostic>,
-    /// The errors of the model section, as errors.
     pub(crate) model: Vec<Diagnostic>,
 }
 
 impl Findings {
-    /// Errors of the model section count as errors, because the file is refused as a whole.
+    /// Includes errors of the model section, because the whole file is refused.
     pub(crate) fn into_errors(self) -> Vec<Diagnostic> {
         let Self { all, model } = self;
         let refused = |found: &Diagnostic| {
@@ -69,7 +66,6 @@ pub(crate) fn check(value: &Value, places: &Places) -> Findings {
     check.found
 }
 
-/// What happens to keys that the table does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnknownKeys {
     Warn,
@@ -240,7 +236,7 @@ impl Checker<'_> {
         self.report(diagnostic.at(self.value_place()));
     }
 
-    /// Warns about a literal secret, because the file is committed.
+    /// Warns about a literal secret, because `ktx.yaml` is committed.
     fn secret(&mut self, text: &str) {
         let holds_one = if text.contains("://") {
             redact_url(text) != text
@@ -288,7 +284,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Only Responses stores answers; it is the protocol of `openai` unless the file says otherwise.
+    /// Only the Responses protocol stores answers. `openai` uses it by default.
     fn stored(&mut self, provider: Option<&Value>) {
         for name in [
             Provider::OpenAi,
@@ -428,8 +424,6 @@ fn fits(value: &Value, shape: &Shape) -> bool {
     }
 }
 
-/// Whether a text is one to three identifiers separated by dots. BigQuery's projects contain
-/// hyphens.
 fn is_function_name(text: &str) -> bool {
     let is_identifier = |part: &str| {
         let begins = |letter: char| letter.is_alphabetic() || letter == '_';

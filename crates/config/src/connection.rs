@@ -106,17 +106,17 @@ impl std::fmt::Display for Driver {
     }
 }
 
-/// Unknown fields are kept, and each connector reads the fields that it knows.
+/// Keeps unknown fields; each connector reads the fields that it knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
     pub id: ConnectionId,
     pub driver: Driver,
-    /// Every field of the entry except `driver`, as written (references unresolved).
+    /// Every field except `driver`, with unresolved references.
     pub fields: Map<String, Value>,
 }
 
 impl Connection {
-    /// Includes numbers and booleans.
+    /// Accepts numbers and booleans.
     pub fn text(&self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| match self.fields.get(*key) {
             Some(Value::String(text)) => Some(text.clone()),
@@ -126,7 +126,7 @@ impl Connection {
         })
     }
 
-    /// A single text is a list of one.
+    /// Accepts a single text.
     pub fn texts(&self, keys: &[&str]) -> Vec<String> {
         let found = keys.iter().find_map(|key| self.fields.get(*key));
         match found {

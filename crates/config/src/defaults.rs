@@ -1,4 +1,4 @@
-//! A value with the defaults of the table filled in.
+//! Values with defaults.
 
 use std::sync::LazyLock;
 
@@ -8,21 +8,19 @@ use crate::spec::{AbsentKey, Field, Shape};
 
 static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-/// One object of `ktx.yaml` with the defaults of absent keys.
 #[derive(Debug, Clone)]
 pub(crate) struct EffectiveObject {
     object: Map<String, Value>,
 }
 
 impl EffectiveObject {
-    /// Adds the defaults to an object. Anything except an object counts as an empty one.
+    /// Treats anything except an object as an empty object.
     pub(crate) fn new(written: &Value, fields: &[Field]) -> Self {
         Self {
             object: complete(written.as_object().unwrap_or(&EMPTY), fields),
         }
     }
 
-    /// An empty object if there is none.
     pub(crate) fn at(&self, key: &str) -> Self {
         self.optional(key).unwrap_or(Self { object: Map::new() })
     }
@@ -79,7 +77,7 @@ pub(crate) fn whole(value: &Value) -> Option<u64> {
 
 pub(crate) fn default_of(field: &Field) -> Option<Value> {
     match field.absent {
-        // A test parses all defaults, so an invalid one fails there.
+        // A test parses every default.
         AbsentKey::Default(json) => serde_json::from_str(json).ok(),
         AbsentKey::Nothing | AbsentKey::Descend | AbsentKey::Refused => None,
     }

@@ -1,5 +1,5 @@
-//! Edits of `ktx.yaml` in place. Comments, order, unknown keys, line ends and a byte order mark
-//! stay. Every edit is read back and compared with the intended value before it is returned.
+//! Edits `ktx.yaml` in place. Comments, order, unknown keys, line endings and a byte order mark
+//! stay.
 
 mod brackets;
 
@@ -10,7 +10,6 @@ use crate::{Connection, FILE_NAME, yaml};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The text is not valid YAML before the edit.
     #[error("`{FILE_NAME}` cannot be edited")]
     Unreadable {
         #[source]
@@ -22,7 +21,7 @@ pub enum EditError {
     NotAnObject { path: String },
     #[error("`{path}` already exists")]
     Taken { path: String },
-    /// The edited text would have a different value than intended.
+    /// The edited text would not have the intended value.
     #[error("`{path}` cannot be changed safely in this file")]
     Unsafe { path: String },
 }
@@ -39,7 +38,6 @@ impl Hints for EditError {
     }
 }
 
-/// Creates missing objects on the path.
 pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, EditError> {
     let before = read(text)?;
     let after = with(&before, path, value)?;
@@ -52,7 +50,6 @@ pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, EditError
     compare(edited, &after, path)
 }
 
-/// A text without the key stays unchanged.
 pub fn remove(text: &str, path: &[&str]) -> Result<String, EditError> {
     let before = read(text)?;
     let Some(after) = without(&before, path) else {
@@ -64,7 +61,6 @@ pub fn remove(text: &str, path: &[&str]) -> Result<String, EditError> {
     compare(edited, &after, path)
 }
 
-/// Adds a connection, or replaces the one with its id.
 pub fn set_connection(text: &str, connection: &Connection) -> Result<String, EditError> {
     let driver = ("driver".to_owned(), Value::from(connection.driver.as_str()));
     let fields = connection
@@ -83,8 +79,7 @@ pub fn remove_connection(text: &str, id: &str) -> Result<String, EditError> {
     remove(text, &["connections", id])
 }
 
-/// Changes the id of a connection. Its position, its comments and its content stay, and other
-/// mentions of the old id are not updated. A text without the old id stays unchanged.
+/// Renames a connection in place. Does not update other mentions of the old id.
 pub fn rename_connection(text: &str, old: &str, new: &str) -> Result<String, EditError> {
     let before = read(text)?;
     let path = ["connections", old];

@@ -1,4 +1,4 @@
-//! The process environment, read only here, and the table of every variable that ktx uses.
+//! The process environment, read only here, and the table of all variables.
 
 mod variables;
 
@@ -14,7 +14,7 @@ pub struct Environment {
     home: Option<PathBuf>,
 }
 
-/// Shows the names only, because values may be secrets.
+/// Shows only names, because values can be secrets.
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.values.keys()).finish()
@@ -45,7 +45,6 @@ pub enum EnvironmentError {
     #[error("environment variable `{name}` must be one of {allowed}, not `{value}`")]
     NotOneOf {
         name: &'static str,
-        /// The allowed values, formatted as code, separated by commas.
         allowed: String,
         value: String,
     },
@@ -63,7 +62,6 @@ impl Environment {
         }
     }
 
-    /// `HOME` is the home folder.
     pub fn from_pairs<N: Into<OsString>, V: Into<OsString>>(
         pairs: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
@@ -75,21 +73,19 @@ impl Environment {
         Self { values, home }
     }
 
-    /// `None` if it is not set or not Unicode.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values
             .get(OsStr::new(name))
             .and_then(|value| value.to_str())
     }
 
-    /// Returns the trimmed value; `None` if it is blank.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)
             .map(str::trim)
             .filter(|value| !value.is_empty())
     }
 
-    /// The adapter that starts children needs all variables.
+    /// Returns all variables, for the adapter that starts child processes.
     pub const fn all(&self) -> &BTreeMap<OsString, OsString> {
         &self.values
     }
@@ -98,13 +94,11 @@ impl Environment {
         self.home.as_deref()
     }
 
-    /// Returns `KTX_PROJECT_DIR` unchanged, even if it is blank, because the resolution refuses a
-    /// blank value.
+    /// Returns `KTX_PROJECT_DIR` unchanged: project resolution refuses a blank value.
     pub fn project_dir(&self) -> Option<&str> {
         self.get("KTX_PROJECT_DIR")
     }
 
-    /// A blank value counts as not set.
     pub fn output(&self) -> Result<Option<Output>, EnvironmentError> {
         let Some(value) = self.text("KTX_OUTPUT") else {
             return Ok(None);
@@ -129,17 +123,15 @@ impl Environment {
         self.text("KTX_LOG")
     }
 
-    /// The step at which the process kills itself.
     pub fn test_kill_at(&self) -> Option<&str> {
         self.text("KTX_TEST_KILL_AT")
     }
 
-    /// Returns `KTX_TEST_NOW`: the time that schedules see.
     pub fn test_now(&self) -> Option<&str> {
         self.text("KTX_TEST_NOW")
     }
 
-    /// True if the variable is set, and neither `0` nor `false` nor blank.
+    /// True if the variable is set and not blank, `0` or `false`.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name)
             .is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))

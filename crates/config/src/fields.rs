@@ -1,25 +1,23 @@
-//! The fields of connections, for code that writes and displays them.
+//! Field names and kinds of connections.
 
 use crate::Driver;
 use crate::spec::{Field, Shape, driver_fields};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
-    /// A text, even if it looks like a number or a boolean.
+    /// Can look like a number or boolean.
     Text,
-    /// A text that the file must not contain itself, only a reference to it.
+    /// A reference, never the secret itself.
     Secret,
     Texts,
     Other,
 }
 
-/// The driver's own fields first.
 pub fn field_names(driver: Driver) -> impl Iterator<Item = &'static str> {
     driver_fields(driver).iter().map(|field| field.name)
 }
 
-/// Returns the kind of the field at `path`, under any accepted spelling; `None` for a field that
-/// the driver does not know.
+/// Accepts every spelling of a field; `None` if the driver does not know it.
 pub fn field_kind(driver: Driver, path: &[&str]) -> Option<FieldKind> {
     let (first, below) = path.split_first()?;
     let field = driver_fields(driver)

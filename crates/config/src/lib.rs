@@ -1,6 +1,6 @@
-//! The `ktx.yaml` model: parsed with positions, edited in place, documented from its types.
+//! The `ktx.yaml` model: parsing with positions, in-place edits and the reference page.
 //!
-//! Text in, values and diagnostics out. This crate must not know how anything is run.
+//! This crate must not know how anything runs.
 
 mod check;
 mod connection;

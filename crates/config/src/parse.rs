@@ -6,15 +6,15 @@ use crate::{Project, check, project, yaml};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    /// The project; `None` if a diagnostic is an error. Problems below `llm` are warnings, listed
-    /// in [`Llm::problems`](crate::Llm::problems): only commands that call a model fail then.
+    /// `None` if a diagnostic is an error. Problems below `llm` are warnings, listed in
+    /// [`Llm::problems`](crate::Llm::problems).
     pub project: Option<Project>,
-    /// Errors and warnings, in the order of the file.
+    /// In file order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads the bytes of `ktx.yaml`. `file` is the file's name in messages. Reports every problem with
-/// its place, but syntax errors and duplicate keys hide the others.
+/// Parses `ktx.yaml`; `file` is its name in messages. Syntax errors and duplicate keys hide other
+/// problems.
 pub fn parse_bytes(bytes: &[u8], file: &str) -> Parsed {
     let loaded = match yaml::load(bytes, file) {
         Ok(loaded) => loaded,
@@ -41,7 +41,6 @@ pub fn parse_bytes(bytes: &[u8], file: &str) -> Parsed {
     }
 }
 
-/// Like [`parse_bytes`], for a text.
 pub fn parse(text: &str, file: &str) -> Parsed {
     parse_bytes(text.as_bytes(), file)
 }

@@ -1,4 +1,4 @@
-//! The reference page of `ktx.yaml`, in Markdown, from the same table as the checks.
+//! The Markdown reference page of `ktx.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,6 @@ const OPEN: &str = "\nUnknown fields of a connection are kept unchanged.\n";
 
 const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n";
 
-/// Documents all keys with values, default and meaning.
 pub fn reference_markdown() -> String {
     let mut page = ReferencePage {
         lines: vec![HEAD.to_owned()],
@@ -47,7 +46,6 @@ pub fn reference_markdown() -> String {
 
 struct ReferencePage {
     lines: Vec<String>,
-    /// The blocks that the page already contains, by their content, so that none is repeated.
     told: BTreeMap<String, String>,
 }
 
@@ -74,7 +72,6 @@ impl ReferencePage {
                 spellings(&path, field),
                 kind(&field.shape),
                 match like {
-                    // The same key of an earlier driver.
                     Some(other) if *other == path => " with the same keys as above".to_owned(),
                     Some(other) => format!(" with the keys of `{other}`"),
                     None => String::new(),

@@ -10,14 +10,13 @@ pub const FILE_NAME: &str = "ktx.yaml";
 pub enum Origin {
     Flag,
     Environment,
-    /// The current folder or one above it contains `ktx.yaml`.
     Ancestor,
     CurrentFolder,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// The folder, absolute if the current folder is.
+    /// Absolute if the current folder is.
     pub dir: PathBuf,
     pub origin: Origin,
 }
@@ -41,8 +40,7 @@ impl Hints for ResolveError {
     }
 }
 
-/// Finds the project folder. `exists` says whether a file exists; it is called for `ktx.yaml` in
-/// `current` and the folders above it. The caller must check whether the result contains a project.
+/// Finds the project folder. The caller must check that it contains a project.
 pub fn project_dir(
     flag: Option<&str>,
     variable: Option<&str>,

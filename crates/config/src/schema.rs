@@ -7,8 +7,7 @@ use crate::Driver;
 use crate::defaults::default_of;
 use crate::spec::{AbsentKey, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape, driver_fields};
 
-/// Returns the schema, draft 7. It is as tolerant as the program: unknown keys are allowed, except
-/// in prices.
+/// Returns the schema, draft 7. Like the check, it allows unknown keys except in prices.
 pub fn schema() -> Value {
     let mut root = Map::from_iter([
         (

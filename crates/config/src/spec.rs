@@ -1,5 +1,4 @@
-//! The table of every key of `ktx.yaml`: the only source of checks, defaults, JSON Schema and the
-//! reference page.
+//! The table of `ktx.yaml` keys, the source of checks, defaults, JSON Schema and reference page.
 
 mod clients;
 mod connections;
@@ -16,20 +15,17 @@ pub(crate) use project::ROOT;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    /// Other accepted spellings; the reference documents `name`.
     pub(crate) aliases: &'static [&'static str],
     pub(crate) shape: Shape,
-    /// What an absent key means.
     pub(crate) absent: AbsentKey,
     pub(crate) meaning: &'static str,
 }
 
-/// What an absent key (or one without a value) means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AbsentKey {
     Nothing,
     Default(&'static str),
-    /// An object of the defaults of its own keys.
+    /// The defaults of the object's own keys.
     Descend,
     Refused,
 }
@@ -37,43 +33,38 @@ pub(crate) enum AbsentKey {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     Text,
-    /// Text, or a number or boolean that is converted to text.
     LooseText,
-    /// Text that may be an `env:` or `file:` reference.
+    /// Text or an `env:` or `file:` reference.
     Reference,
-    /// A reference whose literal form would put a secret into git.
+    /// A reference; a literal secret would enter git.
     Secret,
     Flag,
-    /// A whole number in a range.
     Count {
         min: u64,
-        /// The maximum, if there is one.
         max: Option<u64>,
     },
     Ratio,
     Amount,
-    /// A number from 0, or prices by the size of the input.
+    /// A number of at least 0, or prices by input size.
     Price,
     Choice(&'static [&'static str]),
     Texts,
     TextOrTexts,
-    /// The name of a function in a warehouse: `name` or `schema.name`.
+    /// `name` or `schema.name`.
     FunctionName,
     FunctionNames,
     Counts,
-    /// An object with these keys; others are ignored with a warning.
+    /// Unknown keys are ignored with a warning.
     Object(&'static [Field]),
-    /// An object with these keys; others are kept unchanged.
+    /// Unknown keys are kept.
     OpenObject(&'static [Field]),
-    /// An object with these keys and no others.
+    /// Unknown keys are errors.
     ClosedObject(&'static [Field]),
-    /// A list of objects with these keys and no others.
+    /// Objects whose unknown keys are errors.
     List(&'static [Field]),
     AnyObject,
-    /// An object from the keys that the rule accepts to values of one shape.
     Map(KeyRule, &'static Self),
     Either(&'static [Self]),
-    /// The value, or null.
     Nullable(&'static Self),
     Backend,
     Connections,
@@ -82,7 +73,7 @@ pub(crate) enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyRule {
     Any,
-    /// The model roles; others are ignored with a warning.
+    /// Unknown roles are ignored with a warning.
     Role,
     Number,
 }
@@ -98,7 +89,6 @@ impl Field {
         }
     }
 
-    /// The default is JSON.
     pub(crate) const fn defaulted(
         name: &'static str,
         shape: Shape,
@@ -124,7 +114,6 @@ impl Field {
         }
     }
 
-    /// An object whose keys have their own defaults.
     pub(crate) const fn object(
         name: &'static str,
         fields: &'static [Self],

@@ -1,4 +1,4 @@
-//! Reads YAML 1.2 core with places, for `ktx.yaml` and every other YAML file of a project.
+//! Reads YAML 1.2 core with places.
 
 mod places;
 mod value;
@@ -12,24 +12,22 @@ pub const MAX_BYTES: usize = 10 * 1024 * 1024;
 
 const MAX_NESTING: usize = 1000;
 
-/// A YAML document and where its parts are.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The document's value. Keys that are not text are converted to text; tags are ignored.
+    /// Keys are converted to text; tags are ignored.
     pub value: Value,
     pub places: Places,
 }
 
-/// Reads the single document of a file. `file` is the file's name in messages.
+/// Reads the single document of a file; `file` is its name in messages.
 ///
-/// Skips a byte order mark. Refuses, with a place: text that is not UTF-8, more than [`MAX_BYTES`],
-/// bad syntax, a second document, duplicate keys, aliases that expand without bounds.
+/// Refuses text that is not UTF-8 or exceeds [`MAX_BYTES`], bad syntax, a second document,
+/// duplicate keys and aliases that expand without bounds.
 pub fn load(bytes: &[u8], file: &str) -> Result<Loaded, Diagnostics> {
     let text = decode(bytes, file)?;
     load_text(text, file)
 }
 
-/// Loads a text that is known to be UTF-8.
 pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
     let text = without_mark(text);
     if text.len() > MAX_BYTES {
@@ -66,8 +64,7 @@ pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Returns an upper bound of the nesting of brackets, including brackets inside strings. The
-/// parser's time grows with its square.
+/// Returns an upper bound of bracket nesting: the parser's time grows with its square.
 fn nesting(text: &str) -> usize {
     let mut depth: usize = 0;
     let mut deepest = 0;

@@ -57,7 +57,6 @@ impl Checker<'_> {
         None
     }
 
-    /// The mode `selected_roots` requires at least one selected root.
     fn notion_roots(&mut self, fields: &Map<String, Value>) {
         let mode = fields
             .get("crawl_mode")

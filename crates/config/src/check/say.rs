@@ -38,7 +38,6 @@ pub(crate) fn expected(shape: &Shape) -> String {
     }
 }
 
-/// Values of keys that may contain secrets are not shown.
 pub(crate) fn found(value: &Value, shape: &Shape) -> String {
     match value {
         Value::Null => "nothing".to_owned(),

@@ -27,7 +27,7 @@ fn check(text: &str, expected: &str) {
     assert_eq!(found.join("\n"), expected);
 }
 
-/// KTX-02: each backend is accepted.
+/// KTX-02.
 #[test]
 fn every_backend_is_accepted() {
     for backend in Backend::all() {
@@ -43,8 +43,7 @@ fn every_backend_is_accepted() {
     }
 }
 
-/// KTX-02: an unknown backend is an error of the model section that lists the allowed values and
-/// the nearest one. No backend is chosen, and the rest of the file is read.
+/// KTX-02.
 #[test]
 fn an_unknown_backend_is_an_error_that_lists_the_known_ones() {
     check(
@@ -105,7 +104,6 @@ fn all_bad_values_are_reported_with_their_places() {
     );
 }
 
-/// A budget with an error must not count as no budget.
 #[test]
 fn budgets_are_numbers_from_zero_under_known_names() {
     check(
@@ -120,7 +118,7 @@ fn budgets_are_numbers_from_zero_under_known_names() {
     );
 }
 
-/// A negative price would reduce the cost that a budget counts.
+/// A negative price would lower the cost that a budget counts.
 #[test]
 fn prices_are_numbers_from_zero_under_known_names() {
     check(
@@ -253,8 +251,7 @@ proptest! {
     }
 }
 
-/// KODE-12, KODE-13, KODE-04: keys and values of `reasoning` are checked where they are written,
-/// with the nearest name, and each backend has the keys that its protocol can honor.
+/// KODE-12, KODE-13, KODE-04.
 #[test]
 fn reasoning_is_checked_key_by_key() {
     check(
@@ -280,7 +277,7 @@ fn reasoning_is_checked_key_by_key() {
     assert_eq!((llm.backend, llm.problems.len()), (Backend::None, 1));
 }
 
-/// KODE-13: only the protocol Responses stores answers.
+/// KODE-13.
 #[test]
 fn stored_answers_need_their_protocol() {
     let wanted = |name: &str, place: &str| {

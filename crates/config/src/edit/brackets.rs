@@ -5,7 +5,6 @@ use std::ops::Range;
 use ktx_yaml::{Content, Entry, Node, Style, text_scalar, tree};
 use serde_json::{Map, Value};
 
-/// A place on the way to a key: the mapping that holds it, or would hold it.
 struct KeyPosition<'n, 'p> {
     entries: &'n [Entry],
     mapping: &'n Node,
@@ -47,7 +46,7 @@ fn find<'n, 'p>(root: &'n Node, path: &'p [&'p str]) -> Option<KeyPosition<'n, '
     }
 }
 
-/// Sets a value inside brackets that are not empty; `None` if the key has no such place.
+/// Sets a value inside non-empty brackets; `None` if the key has no such place.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Option<String> {
     let root = tree(text)?;
     let place = find(&root, path)?;
@@ -113,7 +112,7 @@ fn key_in_brackets(key: &str) -> String {
     in_brackets(&Value::from(key))
 }
 
-/// Writes a value on one line, in which separators of brackets are quoted.
+/// Writes a value on one line and quotes bracket separators.
 fn in_brackets(value: &Value) -> String {
     match value {
         Value::String(text) => {

@@ -278,7 +278,6 @@ fn comments(text: &str) -> Vec<&str> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
-    /// A value that was set is read back, and restoring the old value restores every byte.
     #[test]
     fn edits_can_be_taken_back(value in scalar(), windows in any::<bool>()) {
         let text = if windows { FILE.replace('\n', "\r\n") } else { FILE.to_owned() };
@@ -288,7 +287,6 @@ proptest! {
         prop_assert_eq!(back, text);
     }
 
-    /// Adding and removing a key restores the text, and comments are never lost.
     #[test]
     fn additions_can_be_taken_back(
         value in scalar(),

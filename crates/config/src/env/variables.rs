@@ -1,12 +1,10 @@
-//! Every environment variable that ktx reads (a pure table), and its reference page.
+//! The table of environment variables and its reference page.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
     pub name: &'static str,
-    /// The heading under which the reference lists it.
     pub group: &'static str,
     pub meaning: &'static str,
-    /// Empty if it needs no explanation.
     pub default: &'static str,
 }
 

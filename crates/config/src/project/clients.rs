@@ -1,4 +1,4 @@
-//! The clients of the server, and what each may use and read.
+//! Clients of the server and their permissions.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,30 @@ use serde_json::Value;
 use crate::defaults::EffectiveObject;
 use crate::spec::CLIENT;
 
-/// One entry of `clients`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Client {
     pub name: String,
-    /// The token by which the server knows the client.
     pub token: Option<SecretRef>,
-    /// The tool profile, as written; that of the server when absent.
+    /// The tool profile; `None` means the server's.
     pub tools: Option<String>,
-    /// The only tools that it is offered.
     pub allowed_tools: Option<Vec<String>>,
-    /// Keys of pages that it does not see, with `*`.
+    /// Keys of hidden pages; can contain `*`.
     pub hidden_pages: Vec<String>,
     pub max_rows: Option<u64>,
     pub max_seconds: Option<u64>,
     pub max_bytes: Option<u64>,
-    /// What it may read, by connection id.
     pub warehouses: BTreeMap<String, WarehouseRules>,
 }
 
-/// What a client may read of one warehouse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WarehouseRules {
-    /// The only tables that it sees; `None` for all.
+    /// Visible tables; `None` means all.
     pub tables: Option<Vec<String>>,
     pub hidden_tables: Vec<String>,
-    /// `table.column`.
     pub hidden_columns: Vec<String>,
-    /// The condition of each table, in the order of the file.
+    /// Conditions by table, in file order.
     pub row_filters: IndexMap<String, String>,
-    /// The expression of each column, in the order of the file.
+    /// Expressions by column, in file order.
     pub masked_columns: IndexMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Converts a checked value to the model, with the table's defaults.
+//! Converts a checked value to the model, with defaults.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::defaults::EffectiveObject;
 use crate::spec::ROOT;
 use crate::{Connection, Driver};
 
-/// Reads a value that has been checked, without the parts that the check refused.
+/// Skips what the check refused.
 pub(crate) fn read(value: &Value) -> Project {
     let root = EffectiveObject::new(value, ROOT);
     Project {
@@ -40,7 +40,6 @@ fn connections(value: &Value) -> IndexMap<ConnectionId, Connection> {
 }
 
 fn connection(id: &str, fields: &Value) -> Option<(ConnectionId, Connection)> {
-    // The check has reported bad ids and drivers.
     let id = ConnectionId::parse(id).ok()?;
     let mut fields = fields.as_object()?.clone();
     let driver = fields.shift_remove("driver")?;

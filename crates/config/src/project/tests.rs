@@ -94,7 +94,7 @@ fn an_empty_file_is_every_default() {
     );
 }
 
-/// KTX-04: a role without a model uses that of `default`, whatever the backend.
+/// KTX-04: independent of the backend.
 #[test]
 fn a_role_without_a_model_uses_the_default_one() {
     for backend in ["none", "anthropic", "claude-code", "vertex"] {
@@ -150,8 +150,7 @@ fn providers_are_read_with_their_references() {
     );
 }
 
-/// KTX-80: every field of `llm.promptCaching` is known. KTX-81: a field that is absent or has its
-/// default value is not a divergence.
+/// KTX-80, KTX-81.
 #[test]
 fn caching_is_read_and_compared_with_its_defaults() {
     let changed = |fields: &str| {
@@ -208,7 +207,7 @@ fn connections_keep_their_order_and_unknown_fields() {
     assert_eq!(tables, Some(vec!["orders".to_owned()]));
 }
 
-/// KTX-08: embeddings are chosen independently of the backend; a scan may have its own block.
+/// KTX-08.
 #[test]
 fn scans_and_ingest_have_separate_embeddings() {
     let shared = project(

@@ -11,7 +11,6 @@ fn validator() -> Validator {
     jsonschema::draft7::new(&schema()).expect("a good schema")
 }
 
-/// The schema and the check agree on whether a file is valid.
 #[track_caller]
 fn check(text: &str, good: bool) {
     let value = yaml::load_text(text, "ktx.yaml").expect("good YAML").value;
@@ -118,7 +117,6 @@ fn the_schema_names_itself_and_describes_connection_fields() {
     );
 }
 
-/// Every default of the table is JSON and valid for its own key.
 #[test]
 fn every_default_is_good() {
     fn walk(fields: &[Field], count: &mut usize) {

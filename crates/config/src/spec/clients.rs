@@ -1,8 +1,8 @@
-//! The keys of one client below `clients` (a pure table).
+//! The keys of one client below `clients`.
 
 use super::{Field, KeyRule, Shape};
 
-/// The client that shows no token of its own.
+/// The client without its own token.
 pub const DEFAULT_CLIENT: &str = "default";
 
 const POSITIVE: Shape = Shape::Count { min: 1, max: None };

@@ -1,4 +1,4 @@
-//! The fields of a connection, driver by driver (a pure table).
+//! The fields of connections by driver.
 
 mod context;
 
@@ -16,7 +16,6 @@ pub(crate) struct DriverFields {
 }
 
 impl DriverFields {
-    /// The driver's own fields first.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'static Field> {
         self.own.iter().chain(self.shared)
     }

@@ -1,23 +1,20 @@
-//! The keys of HTTP model backends (a pure table).
+//! The keys of HTTP model backends.
 
 use super::{Field, Shape};
 
-/// The block of an HTTP backend that speaks Chat Completions.
+/// For Chat Completions.
 pub(super) const fn endpoint(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT), meaning)
 }
 
-/// The block of an HTTP backend that speaks Anthropic's protocol.
 pub(super) const fn endpoint_of_claude(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT_OF_CLAUDE), meaning)
 }
 
-/// The block of an HTTP backend that speaks Gemini's protocol.
 pub(super) const fn endpoint_of_gemini(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT_OF_GEMINI), meaning)
 }
 
-/// The block of an HTTP backend with more than one protocol.
 pub(super) const fn endpoint_of_two(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT_OF_TWO), meaning)
 }

@@ -18,7 +18,6 @@ pub(super) const PRICES: &[Field] = &[
     ),
 ];
 
-/// A price that differs for large inputs.
 pub(crate) const PRICE_BY_SIZE: &[Field] = &[
     Field::required("base", Shape::Amount, "The price of small inputs."),
     Field::required(

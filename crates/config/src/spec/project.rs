@@ -1,4 +1,4 @@
-//! The keys of `ktx.yaml` outside `connections` (a pure table).
+//! The keys of `ktx.yaml` outside `connections`.
 
 use super::endpoint::{VERTEX, endpoint, endpoint_of_claude, endpoint_of_gemini, endpoint_of_two};
 use super::{Field, KeyRule, Shape};

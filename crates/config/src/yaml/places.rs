@@ -1,4 +1,4 @@
-//! Where each key and value of a YAML text is.
+//! Places of keys and values in a YAML text.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -6,14 +6,13 @@ use std::sync::OnceLock;
 use ktx_diagnostics::{LineStarts, Location};
 use ktx_yaml::{Content, Node, second_document, tree};
 
-/// The places of one file, by path: keys, and list positions counted from 0. They are computed on
-/// the first query, so a valid file costs nothing.
+/// Places by path. List positions count from 0. Computed on the first query, so valid files cost
+/// nothing.
 #[derive(Debug, Clone)]
 pub struct Places {
     file: String,
     text: String,
     found: OnceLock<PlaceIndex>,
-    /// Where each line begins: a file with many faults is not read once for each.
     lines: OnceLock<LineStarts>,
 }
 
@@ -30,13 +29,13 @@ struct KeyOffsets {
 }
 
 impl Places {
-    /// Returns where the value at `path` is. A value that is not written itself (the content of an
-    /// alias, a missing key) has the place of its nearest written ancestor.
+    /// Returns the place of a value. A value that is not written, such as the content of an alias,
+    /// has the place of its nearest written ancestor.
     pub fn value(&self, path: &[&str]) -> Location {
         self.find(path, |place| place.value)
     }
 
-    /// Returns where the key of the value at `path` is, by the same rule.
+    /// Returns the place of a key, by the same rule.
     pub fn key(&self, path: &[&str]) -> Location {
         self.find(path, |place| place.key)
     }
@@ -80,8 +79,7 @@ impl Places {
         }
     }
 
-    /// Returns where the second document begins, which is not read; the beginning of the file if
-    /// there is none.
+    /// Returns the start of the second document, or of the file without one.
     pub(super) fn second_document(&self) -> Location {
         self.location(second_document(&self.text).unwrap_or_default())
     }
@@ -92,7 +90,7 @@ impl Places {
         self.found().places.contains_key(&path)
     }
 
-    /// Returns every duplicate key with the place of its later occurrence.
+    /// Returns duplicate keys at their later occurrences.
     pub(super) fn duplicates(&self) -> Vec<(String, Location)> {
         let found = self.found().duplicates.iter();
         found

@@ -167,12 +167,10 @@ fn places_are_those_of_keys_and_values() {
     assert_eq!(at(&["llm", "models", "default"]), "f:2:1 f:3:3");
 }
 
-/// One line of YAML, of which some fit together.
 const LINE: &str = "(  |    |      )?(- |- - )?([a-e]:|[a-e]: f|[a-e]: \\{f: g, h, 'i':j\\}|[a-e]: \\[f, \\{g: h\\}\
                     |[a-e]: \\[f, \\{g: h\\}, i: j\\]|  k\\]|[a-e]: 'f: g'|[a-e]: \"f\\\\\" # g\"|[a-e]: 'f|  g'|[a-e]: f # g\
                     |# [a-e]: f|[a-e]: [|>]-?|[a-e]: &f|[a-e]: !f g|&f|'[a-e] f': g|[a-e]: f:g|f g|--- )?\r?\n";
 
-/// Returns the path of a value that has no place of its own.
 fn without_place(value: &Value, places: &Places, path: &mut Vec<String>) -> Option<String> {
     let inner: Vec<(String, &Value)> = match value {
         Value::Object(entries) => entries
@@ -227,7 +225,7 @@ proptest! {
     }
 }
 
-/// A schema shard of a large warehouse: 10 000 columns.
+/// A schema shard with 10,000 columns.
 #[test]
 fn large_files_are_read() {
     let mut text = "tables:\n".to_owned();

@@ -8,15 +8,13 @@ use serde::de::{
 };
 use serde_json::{Map, Number, Value};
 
-/// How many values aliases may add to a document. Without aliases a document has at most one value
-/// for each of its bytes.
+/// Maximum values that aliases can add to a document.
 const ALIAS_VALUES: usize = 100_000;
 
 #[derive(Debug)]
 pub(super) struct ParsedValue {
-    /// The value; the last of duplicate keys wins.
+    /// The last of duplicate keys wins.
     pub(super) value: Value,
-    /// The path of the first duplicate key.
     pub(super) duplicate: Option<Vec<String>>,
 }
 
@@ -149,7 +147,6 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 }
 
-/// Deserializes a key: a scalar, as its text.
 struct KeySeed;
 
 impl<'de> DeserializeSeed<'de> for KeySeed {

@@ -1,4 +1,4 @@
-//! The fields of context sources: repositories and tools that document a warehouse.
+//! The fields of context sources.
 
 use crate::spec::{Field, KeyRule, Shape};
 
