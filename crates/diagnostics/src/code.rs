@@ -1,4 +1,4 @@
-//! The table of failure codes: the text that scripts match, the exit code, the meaning.
+//! Failure codes.
 
 use serde::{Serialize, Serializer};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// `1 table`, `0 tables`, `2 tables`. For nouns whose plural ends in `s`.
+/// Formats `1 table`, `0 tables`, `2 tables`. Only for nouns with a plural in `s`.
 pub fn counted(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
     let ending = if count == "1" { "" } else { "s" };

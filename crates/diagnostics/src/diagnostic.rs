@@ -1,4 +1,4 @@
-//! A finding about the user's files or request.
+//! A finding about files or requests.
 
 use serde::Serialize;
 
@@ -7,9 +7,7 @@ use crate::{Code, Location};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The operation cannot continue.
     Error,
-    /// The operation continues; the user should know.
     Warning,
 }
 
@@ -22,7 +20,7 @@ impl std::fmt::Display for Severity {
     }
 }
 
-/// One thing the user can do next: imperative, one action, no full stop.
+/// One next step: imperative, one action, no full stop.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Hint(String);
@@ -43,9 +41,8 @@ impl std::fmt::Display for Hint {
     }
 }
 
-/// Error types that know what the user can do next.
 pub trait Hints {
-    /// Most useful first; empty if none is known to help.
+    /// Most useful first.
     fn hints(&self) -> Vec<Hint>;
 }
 
@@ -53,7 +50,7 @@ pub trait Hints {
 pub struct Diagnostic {
     pub severity: Severity,
     pub code: Code,
-    /// Lower case, no full stop, the object in backticks.
+    /// Lower case, no full stop, names in backticks.
     pub message: String,
     pub location: Option<Location>,
     pub hints: Vec<Hint>,
@@ -90,7 +87,6 @@ impl Diagnostic {
     }
 }
 
-/// `file:line:column: message`, without severity and hints.
 impl std::fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(location) = &self.location {
@@ -100,7 +96,6 @@ impl std::fmt::Display for Diagnostic {
     }
 }
 
-/// A list of diagnostics that is also an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
@@ -127,7 +122,7 @@ impl std::fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// The texts of the error and its causes, outermost first, without repetitions.
+/// Returns the texts of an error and its causes, outermost first, without repetitions.
 pub fn chain(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);

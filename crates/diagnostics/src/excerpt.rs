@@ -1,18 +1,17 @@
-//! How a message quotes text that may be long.
+//! Shortens text quoted in messages.
 
 use std::borrow::Cow;
 
-/// Maximum characters of an [`excerpt`].
+/// In characters.
 pub const LONGEST_EXCERPT: usize = 200;
 
-/// Characters that a cut [`excerpt`] shows, which leaves room for the mark.
 const KEPT: usize = 160;
 
-/// Maximum characters of a message worded elsewhere, such as by a parser or a warehouse.
+/// Maximum characters of a message from a parser or warehouse.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// Text quoted in a message: whole up to [`LONGEST_EXCERPT`] characters, else its start and its
-/// length, as in `select 1, 1… (1048576 bytes)`.
+/// Returns text up to [`LONGEST_EXCERPT`] characters, or its start and length: `select 1, 1…
+/// (1048576 bytes)`.
 pub fn excerpt(text: &str) -> Cow<'_, str> {
     if is_longer(text, LONGEST_EXCERPT) {
         Cow::Owned(cut(text, KEPT))
@@ -21,8 +20,7 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A message in which every long text in backticks and every long word is an [`excerpt`]. For
-/// messages worded by others, whose quotes cannot be cut one by one.
+/// Shortens every long word and every long text in backticks.
 pub fn shortened(message: &str) -> Cow<'_, str> {
     if !is_longer(message, LONGEST_EXCERPT) {
         return Cow::Borrowed(message);

@@ -3,22 +3,17 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     Success,
-    /// No other code fits.
     Failure,
     Usage,
-    /// There is no project, a project file is wrong, or the project lacks what the command names.
+    /// No project, a wrong project file, or a missing entry.
     Config,
-    /// A warehouse was unreachable or refused.
     Connection,
-    /// The model backend could not be used.
     Model,
-    /// A statement or semantic query was refused.
     Refused,
-    /// Part of the work failed; the rest was done and kept.
+    /// Part of the work failed; the rest is kept.
     Partial,
-    /// A check failed: a test case, a threshold, a regression.
+    /// A test case, threshold or regression check failed.
     Check,
-    /// Interrupted (Ctrl-C).
     Interrupted,
 }
 
@@ -36,7 +31,6 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// The number that the shell gets.
     pub const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -52,7 +46,6 @@ impl Exit {
         }
     }
 
-    /// What the code means, for the reference page.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Success => "done",

@@ -1,50 +1,45 @@
-//! A failure, as a person, a script or a model sees it.
+//! Failures of operations.
 
 use ktx_vocabulary::{InvalidName, RunId};
 
 use crate::{Code, Diagnostic, Diagnostics, Exit, Hint, Hints, Severity, shortened};
 
-/// Most candidates that one hint lists.
 pub const MAX_CANDIDATES: usize = 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
     pub code: Code,
-    /// What failed and where: lower case, no full stop, the object in backticks.
+    /// Lower case, no full stop, names in backticks.
     pub message: String,
     /// Outermost first.
     pub causes: Vec<String>,
-    /// Most useful first.
     pub hints: Vec<Hint>,
     pub exit: Exit,
     pub detail: Box<Detail>,
 }
 
-/// The parts that few failures have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// A model backend's own text, redacted; only for `--debug`.
+    /// Redacted; only for `--debug`.
     pub backend_text: Option<String>,
-    /// The run that failed, if its results name it as well.
+    /// The failed run, if its results also name it.
     pub run_id: Option<RunId>,
     pub author: Author,
-    /// Complete requests that work and may be meant, each as a JSON object.
+    /// Complete alternative requests, as JSON objects.
     pub requests: Vec<String>,
 }
 
-/// Who worded a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Author {
-    /// ktx, with names from the request and the project.
+    /// Contains only names from the request and the project.
     #[default]
     Ktx,
-    /// A warehouse: the message may repeat its data.
+    /// Can repeat data of the warehouse.
     Warehouse,
 }
 
 impl Failure {
-    /// The code decides how the command ends.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -56,12 +51,12 @@ impl Failure {
         }
     }
 
-    /// A fault of the program, not of its user.
+    /// A fault of the program, not of the user.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
     }
 
-    /// Overrides the exit of the error code, if the operation knows better.
+    /// Overrides the exit of the code.
     #[must_use]
     pub fn ending(mut self, exit: Exit) -> Self {
         self.exit = exit;
@@ -80,7 +75,6 @@ impl Failure {
         self
     }
 
-    /// Adds a hint that lists the names, at most [`MAX_CANDIDATES`]; none if there are no names.
     #[must_use]
     pub fn try_one_of<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<String> = names
@@ -95,14 +89,13 @@ impl Failure {
         }
     }
 
-    /// Appends the innermost cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> Self {
         self.causes.push(cause.into());
         self
     }
 
-    /// Prepends context: the message becomes the first cause.
+    /// Makes the message the first cause of `message`.
     #[must_use]
     pub fn context(mut self, message: impl Into<String>) -> Self {
         let inner = std::mem::replace(&mut self.message, message.into());
@@ -116,7 +109,6 @@ impl Failure {
         self
     }
 
-    /// Marks the message as the warehouse's own text.
     #[must_use]
     pub fn by_warehouse(mut self) -> Self {
         self.detail.author = Author::Warehouse;

@@ -1,7 +1,4 @@
-//! Diagnostics as data: what is wrong, where, and what to do next.
-//!
-//! All crates report through these types; only `ktx` turns them into text on a terminal or JSON.
-//! This crate must never know terminals.
+//! Diagnostics as data. Only `ktx` turns them into text or JSON.
 
 mod code;
 mod count;

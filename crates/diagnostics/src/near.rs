@@ -1,12 +1,11 @@
-//! Suggestions for names that were not found.
+//! Suggests similar names.
 
-/// Characters of a name that are compared.
 const COMPARED: usize = 64;
 
-/// Up to three of `candidates` that are close to `wanted`, nearest first, ties by name.
+/// Returns up to three similar candidates, nearest first, ties by name.
 ///
-/// Close: one contains the other, or the edit distance (insert, delete, replace, swap of neighbors;
-/// case ignored) is at most a third of the longer word.
+/// Similar: one contains the other, or the edit distance is at most a third of the longer word.
+/// Ignores case; swapped neighbors count as one edit.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let lowered = wanted.to_lowercase();
     let mut found: Vec<(usize, &str)> = candidates
@@ -31,7 +30,6 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
         .collect()
 }
 
-/// The optimal-string-alignment distance of two texts.
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().take(COMPARED).collect();
     let right: Vec<char> = right.chars().take(COMPARED).collect();

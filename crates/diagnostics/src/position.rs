@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-/// Line and column of a text, counted from 1.
+/// Counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Position {
     pub line: u32,
-    /// The column, in characters.
+    /// In characters.
     pub column: u32,
 }
 
@@ -18,7 +18,7 @@ impl std::fmt::Display for Position {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Location {
-    /// Relative to the project if it is inside.
+    /// Relative to the project if inside.
     pub file: String,
     pub position: Option<Position>,
 }
@@ -32,7 +32,7 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// Converts byte offsets of a text into positions, in logarithmic time each.
+/// Converts byte offsets to positions in logarithmic time.
 #[derive(Debug, Clone)]
 pub struct LineIndex<'a> {
     text: &'a str,
@@ -45,13 +45,12 @@ impl<'a> LineIndex<'a> {
         Self { text, starts }
     }
 
-    /// An offset past the end gives the end.
+    /// Clamps the offset to the end.
     pub fn position(&self, offset: usize) -> Position {
         self.starts.position(self.text, offset)
     }
 }
 
-/// Where the lines of a text begin, for who keeps the text.
 #[derive(Debug, Clone)]
 pub struct LineStarts(Vec<usize>);
 
@@ -62,7 +61,7 @@ impl LineStarts {
         Self(starts.collect())
     }
 
-    /// As [`LineIndex::position`]; `text` is the text of the lines.
+    /// Like [`LineIndex::position`]; `text` is the text of the lines.
     pub fn position(&self, text: &str, offset: usize) -> Position {
         let offset = offset.min(text.len());
         let line = self

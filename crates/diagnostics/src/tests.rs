@@ -1,4 +1,4 @@
-//! Tests of positions, suggestions and causes.
+//! Tests of diagnostics.
 
 use crate::{
     Code, Diagnostic, LONGEST_EXCERPT, LineIndex, Location, Position, excerpt, nearest, shortened,
