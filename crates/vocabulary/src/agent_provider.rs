@@ -1,19 +1,18 @@
-//! The providers of agent files: HoloDeck's names beside the backends of ktx.
+//! Providers of agent files.
 
 use crate::{Backend, Provider};
 
-/// A value of `model.provider` in an agent file.
+/// A `model.provider` of an agent file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AgentProvider {
-    /// A backend of ktx, except `none`.
+    /// Never `none`.
     Backend(Backend),
     AzureOpenAi,
-    /// A local Ollama server, which speaks the OpenAI protocol.
+    /// Speaks the OpenAI protocol.
     Ollama,
 }
 
 impl AgentProvider {
-    /// The four that HoloDeck lists, then the other backends.
     pub fn all() -> impl Iterator<Item = Self> {
         const FIRST: [AgentProvider; 4] = [
             AgentProvider::Backend(Backend::Http(Provider::Anthropic)),
@@ -40,7 +39,7 @@ impl AgentProvider {
         Self::all().find(|provider| provider.as_str() == text)
     }
 
-    /// The backend of ktx that runs its models (C-04).
+    /// The backend that runs its models (C-04).
     pub const fn backend(self, auth: AuthProvider) -> Backend {
         match self {
             Self::Backend(Backend::Http(Provider::Anthropic)) => auth.backend(),
@@ -49,12 +48,11 @@ impl AgentProvider {
         }
     }
 
-    /// Whether `auth_provider` chooses among its backends.
     pub const fn has_auth_providers(self) -> bool {
         matches!(self, Self::Backend(Backend::Http(Provider::Anthropic)))
     }
 
-    /// Whether the models are Anthropic's, so that a `claude` block applies to them.
+    /// True for Anthropic's models; a `claude` block applies to them.
     pub const fn serves_claude(self) -> bool {
         matches!(
             self,
@@ -64,7 +62,6 @@ impl AgentProvider {
         )
     }
 
-    /// Whether it can be an `embedding_provider`.
     pub const fn gives_embeddings(self) -> bool {
         matches!(
             self,
@@ -72,13 +69,12 @@ impl AgentProvider {
         )
     }
 
-    /// Whether each user has an address of their own, such as an Azure resource.
+    /// True if each user has an own address, as with Azure.
     pub const fn needs_address(self) -> bool {
         matches!(self, Self::AzureOpenAi)
     }
 
-    /// The address when a file gives none: one that is the same for everyone and not the provider's
-    /// own.
+    /// The address without a setting, if not the provider's own.
     pub const fn usual_address(self) -> Option<&'static str> {
         match self {
             Self::Ollama => Some("http://127.0.0.1:11434/v1"),
@@ -87,12 +83,12 @@ impl AgentProvider {
     }
 }
 
-/// A value of `model.auth_provider`: how Anthropic models are reached (HOLO-01).
+/// A `model.auth_provider` for Anthropic models (HOLO-01).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AuthProvider {
     #[default]
     ApiKey,
-    /// The user's local Claude Code session.
+    /// The local Claude Code session.
     OauthToken,
     Vertex,
 }
@@ -100,7 +96,7 @@ pub enum AuthProvider {
 impl AuthProvider {
     pub const ALL: [Self; 3] = [Self::ApiKey, Self::OauthToken, Self::Vertex];
 
-    /// Values of HoloDeck that ktx does not support yet.
+    /// Unsupported values of HoloDeck.
     pub const LATER: [&str; 2] = ["bedrock", "foundry"];
 
     pub const fn as_str(self) -> &'static str {

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How long a provider keeps a prompt prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CacheTtl {
     #[serde(rename = "5m")]

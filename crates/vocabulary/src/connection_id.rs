@@ -1,12 +1,12 @@
-//! The key of a connection in `ktx.yaml`.
+//! Connection ids.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{InvalidName, is_plain_key, text_name};
 
-/// The key under `connections:` that names a warehouse or context source.
+/// A key under `connections:`.
 ///
-/// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, so it is safe as a folder name.
+/// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, so it is a safe folder name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ConnectionId(String);

@@ -1,7 +1,6 @@
-//! Validated names and references that all other crates use.
+//! Validated names and references.
 //!
-//! Text becomes one of these types at the edge of the program and is trusted afterwards. This crate
-//! must never know IO, async or YAML.
+//! This crate must not know IO, async or YAML.
 
 mod agent_provider;
 mod cache_ttl;

@@ -1,30 +1,26 @@
-//! The roles by which workflows ask for a model.
+//! Model roles.
 
 use serde::{Deserialize, Serialize};
 
-/// What a model is asked to do. Call sites name a role, never a model (KTX-04).
+/// Call sites name a role, never a model (KTX-04).
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum ModelRole {
-    /// The fallback for every role that has no model of its own.
     #[default]
     Default,
-    /// Cheap yes/no and sorting decisions over many items.
+    /// Cheap decisions.
     Triage,
-    /// Descriptions and facts drawn from tables, documents and notes.
+    /// Descriptions and facts from documents.
     CandidateExtraction,
-    /// Deciding which candidate knowledge is worth keeping.
+    /// Decides which candidates to keep.
     Curator,
-    /// Merging new evidence with what is already written.
     Reconcile,
-    /// Fixing an answer or an edit that did not validate.
     Repair,
 }
 
 impl ModelRole {
-    /// All roles, in display order.
     pub const ALL: [Self; 6] = [
         Self::Default,
         Self::Triage,

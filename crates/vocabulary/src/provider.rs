@@ -1,4 +1,4 @@
-//! Who answers calls of a language model: the one list of providers and backends.
+//! Providers and backends of language models.
 
 #[derive(Debug, PartialEq, Eq)]
 struct ProviderNames {

@@ -1,18 +1,18 @@
-//! The id of one run of a command.
+//! Run ids.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{InvalidName, is_plain_key, text_name};
 
-/// Names one run (scan, ingest, query, agent run) in journals, reports and the usage ledger.
+/// The id of a run in journals, reports and the usage ledger.
 ///
-/// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`. The caller chooses it; `ktx` uses UUID v7.
+/// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`. `ktx` uses UUID v7.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
 impl RunId {
-    /// The id in the format of trace ids; `None` if it has another shape.
+    /// The id in trace format; `None` if it has another shape.
     pub fn trace_id(&self) -> Option<String> {
         let digits = self.0.replace('-', "").to_ascii_lowercase();
         let is_trace = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,12 +1,10 @@
-//! The name of a semantic source.
+//! Source names.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{InvalidName, text_name};
 
-/// The `name:` of a semantic source in its file: its identity, verbatim and case-sensitive.
-///
-/// Not empty, no control characters.
+/// The `name:` of a source, case-sensitive. Not empty, no control characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SourceName(String);

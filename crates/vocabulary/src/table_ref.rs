@@ -1,18 +1,16 @@
-//! Full references to tables and columns of a warehouse.
+//! References to tables and columns.
 
 use serde::{Deserialize, Serialize};
 
-/// A table with its catalog and schema. Everything about a table is keyed by this, never by the
-/// bare name: two schemas may contain tables of the same name.
+/// The key of everything about a table: schemas can contain tables of the same name.
 ///
 /// Ordered by catalog, schema, name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TableRef {
-    /// Database or project, if the warehouse has that level.
+    /// Database or project.
     pub catalog: Option<String>,
-    /// Schema or dataset, if the warehouse has that level.
+    /// Schema or dataset.
     pub db: Option<String>,
-    /// Verbatim.
     pub name: String,
 }
 
@@ -29,7 +27,7 @@ impl TableRef {
         Self::new(None, None, name)
     }
 
-    /// The parts that exist, outermost first.
+    /// Outermost first.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         [
             self.catalog.as_deref(),
@@ -40,7 +38,7 @@ impl TableRef {
         .flatten()
     }
 
-    /// A key that tells any two references apart: the parts joined by U+001F, absent ones empty.
+    /// A unique key: parts joined by U+001F, absent ones empty.
     pub fn key(&self) -> String {
         let catalog = self.catalog.as_deref().unwrap_or_default();
         let db = self.db.as_deref().unwrap_or_default();
@@ -48,7 +46,7 @@ impl TableRef {
     }
 }
 
-/// Existing parts joined by dots: for display, not for SQL.
+/// Joined by dots: for display, not for SQL.
 impl std::fmt::Display for TableRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, part) in self.parts().enumerate() {

@@ -28,7 +28,7 @@ fn wiki_keys_are_flat_and_source_names_are_free() {
     assert!(SourceName::parse(" ").is_err());
 }
 
-/// KTX-04: the six roles and their spellings.
+/// KTX-04.
 #[test]
 fn roles_round_trip_through_their_spelling() {
     for role in ModelRole::ALL {
@@ -45,7 +45,7 @@ fn table_keys_distinguish_names_with_dots() {
     assert_ne!(one.key(), two.key());
 }
 
-/// KTX-02: the order in which an error lists the backends begins with those of KTX 0.12.
+/// KTX-02: the list begins with the backends of KTX 0.12.
 #[test]
 fn every_backend_is_listed_once_and_found_by_its_name() {
     let listed: Vec<&str> = Backend::all().map(Backend::as_str).collect();
@@ -60,7 +60,7 @@ fn every_backend_is_listed_once_and_found_by_its_name() {
     assert_eq!(Backend::parse("codex"), None);
 }
 
-/// COG-13: every provider counts under its own name, so that none is priced as another.
+/// COG-13: no provider is priced as another.
 #[test]
 fn every_provider_has_its_row() {
     let rows: Vec<String> = Provider::ALL

@@ -1,10 +1,10 @@
-//! The key of a wiki page.
+//! Wiki keys.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{InvalidName, is_plain_key, text_name};
 
-/// The flat key of a wiki page: its file name without `.md`.
+/// The file name of a wiki page without `.md`.
 ///
 /// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`; keys have no folders.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
