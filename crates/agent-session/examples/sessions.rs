@@ -1,5 +1,5 @@
-//! Figures of sessions as one line of JSON: events through one, its resume, many that wait. `fill FOLDER COUNT` makes
-//! sessions instead, for figures of the program.
+//! Prints session benchmarks as a line of JSON. `fill FOLDER COUNT` creates sessions for benchmarks
+//! of the program.
 
 use std::error::Error;
 use std::fs::File;
@@ -29,26 +29,22 @@ use tokio_util::sync::CancellationToken;
 
 type Figure<T> = Result<T, Box<dyn Error>>;
 
-/// Events that go through a session unless the first argument says otherwise.
 const EVENTS: u32 = 100_000;
 
-/// Events of the session that is resumed.
 const RESUMED: u32 = 10_000;
 
-/// Sessions that wait in one process.
 const IDLE: u32 = 1_000;
 
-/// Logs that are written at once, and the durable records of each.
+/// Logs written at the same time, and durable records of each.
 const LOGS: u32 = 16;
 const DURABLE: u32 = 64;
 
 const RUNS: usize = 7;
 
-/// A record of this has about 230 bytes, as most have.
+/// Makes records of about 230 bytes, a typical size.
 const STATUS: &str =
     "reading the orders of the last quarter by region, with the customers that are not tests";
 
-/// A model that tells what it does as often as asked, and then answers.
 struct Chatter(u32);
 
 fn unasked() -> LlmError {
@@ -144,7 +140,6 @@ fn turn() -> Figure<Turn> {
     })
 }
 
-/// Hosts sessions that wait; none of them is asked.
 struct Nobody;
 
 #[async_trait]
@@ -172,7 +167,6 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// A number of `/proc/self/status`.
 fn status(name: &str) -> Figure<f64> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -185,7 +179,6 @@ fn descriptors() -> Figure<f64> {
     Ok(f64::from(u32::try_from(count)?))
 }
 
-/// The processor time of this program.
 fn processor() -> Figure<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit(')').next().unwrap_or_default();
@@ -204,7 +197,7 @@ async fn spoken(session: &Arc<Session>, events: u32) -> Figure<()> {
     Ok(())
 }
 
-/// Sends events through a session with one subscriber, and writes the same lines without one.
+/// Measures events through a session with one subscriber, and plain writes of the same lines.
 async fn events(folder: &Path, count: u32) -> Figure<Value> {
     let sessions = sessions(folder);
     let session = Arc::new(sessions.create(&SessionId::parse("events")?, &agent())?);
@@ -239,7 +232,6 @@ async fn events(folder: &Path, count: u32) -> Figure<Value> {
     }))
 }
 
-/// Resumes a session, and reads and checks the bytes of its log.
 async fn resume(folder: &Path) -> Figure<Value> {
     let sessions = sessions(folder);
     let id = SessionId::parse("resumed")?;
@@ -258,14 +250,13 @@ async fn resume(folder: &Path) -> Figure<Value> {
     Ok(json!({ "ours_ms": median(ours), "bare_ms": median(bare) }))
 }
 
-/// What each session costs that waits in a pool.
 async fn idle(folder: &Path) -> Figure<Value> {
     let limits = PoolLimits {
         agents: IDLE as usize,
         running: 4,
     };
     let pool = Pool::new(sessions(folder), Arc::new(Nobody), limits);
-    // The first one opens what all share.
+    // The first one opens shared resources.
     pool.join(None, Some(SessionId::parse("idle-0")?), "")
         .await?;
     let before = (status("VmRSS")?, descriptors()?, status("Threads")?);
@@ -325,7 +316,6 @@ fn note() -> Entry {
     }
 }
 
-/// Makes sessions with a question and an answer each.
 async fn fill(folder: &Path, count: u32) -> Figure<()> {
     let sessions = sessions(folder);
     for number in 0..count {

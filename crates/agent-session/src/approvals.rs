@@ -1,4 +1,4 @@
-//! Asking whether a call may begin (KODE-41, KODE-61, KODE-62).
+//! Approval of calls before they begin (KODE-41, KODE-61, KODE-62).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,33 +13,28 @@ use crate::permissions::{OnExpiry, Permissions, Verdict, Wanted};
 use crate::previews::{Preview, Previews};
 use crate::session::{Session, SessionError};
 
-/// How long a call waits for a decision before its turn is parked. Backends give a tool ten minutes.
+/// How long a call waits before its turn is parked. Backends give a tool ten minutes.
 pub const PARK_AFTER: Duration = Duration::from_mins(9);
 
-/// How often the clock is read while a call waits.
 const CLOCK_CHECK: Duration = Duration::from_secs(30);
 
-/// Who decides when no one can be asked.
 const NOBODY: &str = "ktx";
 
-/// Decides about calls while they wait.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Decides about one call; `None` leaves it for later.
-    /// `subagent` is the name of the agent that makes it, if it is not the agent of the conversation.
+    /// Decides a call; `None` parks the turn. `subagent` names the calling agent if it is a
+    /// sub-agent.
     async fn decide(&self, call: &Call, subagent: Option<&str>) -> Option<DecisionRecord>;
 }
 
-/// What happens to a call that needs a decision.
 #[derive(Clone)]
 pub enum OnAsk {
-    /// Denies it: no one can be asked.
+    /// Denies the call.
     Deny,
-    /// Parks the turn at once; it continues after a decision.
+    /// Parks the turn until a decision.
     Park,
-    /// The turn ends.
     Fail,
-    /// Asks a person; a call without a decision parks the turn.
+    /// Asks a person; parks the turn without a decision.
     Ask(Arc<dyn Approver>),
 }
 
@@ -54,39 +49,30 @@ impl std::fmt::Debug for OnAsk {
     }
 }
 
-/// Why a run was stopped from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
-    /// A call waits for a decision.
     Parked,
-    /// A call needs a decision, and the turn ends for want of one.
     Unasked,
-    /// The decision about a call came too late, and the turn ends.
     Expired,
 }
 
-/// Why a call does not begin.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// A rule denies it; the log does not say so yet.
+    /// Denied by a rule; not in the log yet.
     Denied(Option<String>),
-    /// Somebody denied it, and the log says so.
+    /// Denied by a decision that the log has.
     Decided(Option<String>),
-    /// The call cannot do what it should.
     Invalid(String),
-    /// The run ends.
     Stopped,
     NotRecorded,
 }
 
-/// The rules of a turn and who is asked where they leave it open.
 #[derive(Debug)]
 pub(crate) struct Approvals {
     permissions: Permissions,
     on_ask: OnAsk,
     previews: Option<Arc<dyn Previews>>,
     halt: Mutex<Option<Halt>>,
-    /// Stops the run.
     stop: CancellationToken,
 }
 
@@ -105,13 +91,12 @@ impl Approvals {
         }
     }
 
-    /// Shows what calls would change.
     pub(crate) fn with_previews(mut self, previews: Option<Arc<dyn Previews>>) -> Self {
         self.previews = previews;
         self
     }
 
-    /// Adds to a call what it would change. A call that would be refused is not asked about.
+    /// Adds the preview. Refuses a call that would fail, so that no one is asked about it.
     async fn look_ahead(&self, call: &mut Call) -> Result<(), Refusal> {
         let Some(previews) = &self.previews else {
             return Ok(());
@@ -126,7 +111,7 @@ impl Approvals {
         Ok(())
     }
 
-    /// Whether a call would still do what was shown when it was asked about.
+    /// True if the call would still do what its preview showed.
     pub(crate) async fn is_as_shown(&self, call: &Call) -> bool {
         let (Some(shown), Some(previews)) = (&call.preview, &self.previews) else {
             return true;
@@ -135,7 +120,6 @@ impl Approvals {
         now.is_some_and(|now| now.as_ref() == Ok(&shown.diff))
     }
 
-    /// Why the run was stopped from inside, if it was.
     pub(crate) fn halted(&self) -> Option<Halt> {
         *self.halt.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -146,7 +130,6 @@ impl Approvals {
         self.stop.cancel();
     }
 
-    /// Waits until the call may begin.
     pub(crate) async fn permit(
         &self,
         session: &Session,
@@ -171,7 +154,7 @@ impl Approvals {
         }
     }
 
-    /// Asks about a call. While it waits, the log alone knows of it, so that it outlives this process.
+    /// Asks about a call. Only the log knows that it waits, so the call outlives this process.
     pub(crate) async fn ask(
         &self,
         session: &Session,
@@ -220,13 +203,12 @@ impl Approvals {
         }
     }
 
-    /// When a call that begins to wait now has waited too long.
     fn expiry(&self, now: Timestamp) -> Option<Timestamp> {
         let seconds = i64::try_from(self.permissions.expires?).ok()?;
         now.checked_add(SignedDuration::from_secs(seconds)).ok()
     }
 
-    /// Returns a decision; `None` parks the turn.
+    /// Returns the decision; `None` parks the turn.
     async fn answer(&self, session: &Session, call: &Call) -> Option<DecisionRecord> {
         match &self.on_ask {
             OnAsk::Deny => Some(DecisionRecord {
@@ -264,13 +246,11 @@ fn require(session: &Session, call: &Call) -> Result<(), SessionError> {
     session.reach(Breakpoint::AwaitingApproval)
 }
 
-/// Waits until the log has a decision about the call.
 async fn decided(session: &Session, call: &str) {
     let is_decided = || session.look(|history| history.decision(call).is_some());
     until(session, is_decided).await;
 }
 
-/// Waits until it is too late for a decision about the call.
 async fn expired(session: &Session, call: &Call) {
     let Some(end) = call.expires else {
         return std::future::pending().await;
@@ -283,12 +263,12 @@ async fn expired(session: &Session, call: &Call) {
         if left.is_zero() {
             return;
         }
-        // A machine that slept has another time than its timers.
+        // Timers do not count the time while the machine sleeps.
         tokio::time::sleep(left.min(CLOCK_CHECK)).await;
     }
 }
 
-/// Waits until every other open call waits for a decision, too.
+/// Waits until every open call waits for a decision.
 pub(crate) async fn others_settled(session: &Session) {
     let have_settled =
         || session.look(|history| history.open_calls().all(|call| session.waits(call)));

@@ -1,4 +1,4 @@
-//! Answers the questions of an agent, in conversations that end with their child (HOLO-32, HOLO-33, HOLO-35, HOLO-36).
+//! Agent backends and their conversations (HOLO-32, HOLO-33, HOLO-35, HOLO-36).
 
 mod conversation;
 mod exchange;
@@ -27,80 +27,58 @@ pub use conversation::{AgentSession, TurnStart};
 pub use exchange::Exchange;
 pub use lifecycle::{AgentMove, AgentStage, IllegalMove};
 
-/// What an agent works with, as its project has it.
+/// What an agent needs from its project.
 #[async_trait]
 pub trait Equipment: Send + Sync {
-    /// Opens the model. Asks it nothing.
-    ///
-    /// # Errors
-    /// Settings that name no model, or one that cannot be used.
+    /// Opens the model without calling it.
     fn model(&self) -> Result<Arc<dyn LlmRuntime>, Failure>;
 
-    /// Returns the tools of a turn. What they need is started with the first one.
-    ///
-    /// # Errors
-    /// Tools that cannot be had.
+    /// Returns the tools of a turn, starting their servers.
     async fn tools(&self, turn: &ToolsRequest<'_>) -> Result<ToolSet, Failure>;
 
-    /// Ends what was started for the tools.
     async fn close(&self);
 }
 
-/// The turn that tools are for.
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "a model has none")]
 pub struct ToolsRequest<'r> {
     pub session: &'r SessionId,
-    /// The run that calls of models belong to.
+    /// Model calls are accounted to this run.
     pub run_id: &'r RunId,
-    /// The model of the agent.
     pub runtime: &'r Arc<dyn LlmRuntime>,
 }
 
-/// How a session's questions are answered.
 #[derive(Debug, Clone)]
 pub struct SessionSettings {
-    /// Who answers.
     pub agent: Agent,
-    /// What happens to calls that need a decision.
     pub on_ask: OnAsk,
-    /// Whether the answer is wanted while it is written.
     pub deltas: Deltas,
-    /// The stage that the calls are accounted to, such as `research`.
+    /// Model calls are accounted to this stage, such as `research`.
     pub stage: String,
-    /// The run that the calls belong to.
     pub run_id: RunId,
-    /// How the agent reaches others.
     pub delegation: Option<Delegation>,
-    /// Knows what calls would change.
     pub previews: Option<Arc<dyn Previews>>,
 }
 
-/// A conversation that begins with its only question.
+/// A new conversation of its own.
 #[derive(Debug)]
 pub struct Fresh<'a> {
     pub sessions: &'a Sessions,
-    /// The id of the new session.
     pub id: SessionId,
     pub settings: SessionSettings,
 }
 
-/// Why a backend or a session of it has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentSessionError {
-    /// The backend is not in a state for this.
     #[error("the backend of the agent {0}")]
     Backend(IllegalMove),
-    /// The session is not in a state for this.
     #[error("the session {0}")]
     Move(IllegalMove),
-    /// The process of the model ended in an earlier turn.
+    /// The model's process ended in an earlier turn.
     #[error("the session is closed: the process of the model ended during its last turn")]
     Crashed,
-    /// The model or a tool cannot be had.
     #[error(transparent)]
     Equipment(Box<Failure>),
-    /// The turn has no answer.
     #[error(transparent)]
     Ask(#[from] AskError),
 }
@@ -112,23 +90,20 @@ impl From<SessionError> for AgentSessionError {
 }
 
 impl AgentSessionError {
-    /// A failure that [`Equipment`] reports.
     fn of_equipment(failure: Failure) -> Self {
         Self::Equipment(Box::new(failure))
     }
 
-    /// A turn that was stopped before it began.
     fn cancelled() -> Self {
         Self::Ask(AskError::Model(LlmError::cancelled()))
     }
 
-    /// Whether the process of the model ended during the turn.
     fn is_crash(&self) -> bool {
         matches!(self, Self::Ask(AskError::Model(error)) if error.kind == LlmErrorKind::Crashed)
     }
 }
 
-/// The one way to ask an agent, whatever runs its model. Clones share everything.
+/// Runs an agent's conversations on any model backend. Clones share all state.
 #[derive(Clone)]
 pub struct AgentBackend<'a> {
     inner: Arc<Inner<'a>>,
@@ -142,7 +117,7 @@ struct Inner<'a> {
 #[derive(Default)]
 struct BackendState {
     stage: AgentStage,
-    /// Present from `initialize` to `teardown`.
+    /// Set from `initialize` to `teardown`.
     runtime: Option<Arc<dyn LlmRuntime>>,
 }
 
@@ -155,7 +130,6 @@ impl std::fmt::Debug for AgentBackend<'_> {
 }
 
 impl<'a> AgentBackend<'a> {
-    /// A backend that has yet to be initialized.
     pub fn new(equipment: impl Equipment + 'a) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -165,10 +139,7 @@ impl<'a> AgentBackend<'a> {
         }
     }
 
-    /// Opens the model.
-    ///
-    /// # Errors
-    /// [`AgentSessionError::Equipment`], and [`AgentSessionError::Backend`] the second time.
+    /// Opens the model. Fails if it was initialized before.
     pub fn initialize(&self) -> Result<(), AgentSessionError> {
         let mut state = self.lock();
         let next = state.stage.after(AgentMove::Open);
@@ -179,23 +150,16 @@ impl<'a> AgentBackend<'a> {
         Ok(())
     }
 
-    /// Returns where the backend is in its life.
     pub fn stage(&self) -> AgentStage {
         self.lock().stage
     }
 
-    /// Describes what runs the model.
-    ///
-    /// # Errors
-    /// [`AgentSessionError::Backend`] unless it is initialized.
+    /// Describes the model's backend.
     pub fn describe(&self) -> Result<BackendInfo, AgentSessionError> {
         Ok(self.runtime()?.describe())
     }
 
-    /// Returns a conversation over a session's log, a new or an earlier one.
-    ///
-    /// # Errors
-    /// [`AgentSessionError::Backend`] unless it is initialized.
+    /// Returns a conversation over a new or an earlier session.
     pub fn create_session(
         &self,
         kept: Arc<Session>,
@@ -205,20 +169,13 @@ impl<'a> AgentBackend<'a> {
         Ok(AgentSession::new(self.clone(), kept, settings))
     }
 
-    /// Begins a conversation of its own.
-    ///
-    /// # Errors
-    /// As [`Self::create_session`], and [`SessionError::Log`].
     pub fn begin_session(&self, fresh: Fresh<'_>) -> Result<AgentSession<'a>, AgentSessionError> {
         self.runtime()?;
         let kept = fresh.sessions.create(&fresh.id, &fresh.settings.agent)?;
         self.create_session(Arc::new(kept), fresh.settings)
     }
 
-    /// Asks one question in a conversation of its own.
-    ///
-    /// # Errors
-    /// As [`Self::create_session`] and [`AgentSession::send`].
+    /// Asks one question in a new conversation.
     pub async fn invoke_once(
         &self,
         fresh: Fresh<'_>,
@@ -233,8 +190,7 @@ impl<'a> AgentBackend<'a> {
         result
     }
 
-    /// Ends what runs in the background, and the tools. Conversations cannot go on afterwards. The second time changes
-    /// nothing.
+    /// Ends background work and closes the tools. Idempotent.
     pub async fn teardown(&self) {
         let runtime = {
             let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! Calls of tools: permitted, recorded, limited (KODE-53, KODE-60, KODE-61).
+//! Tool calls: permission, records and limits (KODE-53, KODE-60, KODE-61).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,13 +21,13 @@ use crate::history::History;
 use crate::reminders::{Reminders, escaped};
 use crate::session::{Session, SessionError, denied};
 
-/// The most calls that run at once.
+/// Maximum calls that run at once.
 pub const MOST_AT_ONCE: usize = 3;
 
-/// The longest result that a conversation keeps, in bytes.
+/// Maximum bytes of a result in a conversation.
 const LONGEST_RESULT: usize = 2 * 1024 * 1024;
 
-/// The longest that a call of a tool without a limit of its own may take.
+/// Default time limit of a call.
 pub const LONGEST_CALL: Duration = Duration::from_mins(1);
 
 const NOT_RECORDED: &str = "the call was not begun: the log of the session cannot be written";
@@ -37,7 +37,6 @@ const CHANGED: &str =
 
 const CANCELLED: &str = "the call was cancelled";
 
-/// Begins the calls of a session.
 #[derive(Clone)]
 pub(crate) struct Calls {
     session: Arc<Session>,
@@ -46,15 +45,12 @@ pub(crate) struct Calls {
     room: Arc<Semaphore>,
     /// Appended to results, for a backend that takes no message between steps.
     reminders: Option<Arc<Reminders>>,
-    /// The agents that may be asked.
     others: Option<Arc<Others>>,
 }
 
-/// What became of calls that an earlier process had left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Settled {
     Over,
-    /// A call of another agent waits for a decision.
     Waits,
 }
 
@@ -85,7 +81,7 @@ impl Calls {
         }
     }
 
-    /// The same tools with a record of every call: none begins before the log says so.
+    /// Wraps tools so that the log has each call before it begins.
     pub(crate) fn wrap(&self, tools: &ToolSet) -> ToolSet {
         tools.with_handlers(|tool: &ToolDescriptor| {
             Arc::new(Recorded {
@@ -97,7 +93,7 @@ impl Calls {
         })
     }
 
-    /// Begins a call that was allowed in an earlier process, with the recorded arguments (KODE-62).
+    /// Begins a call that an earlier process allowed, with the recorded arguments (KODE-62).
     pub(crate) async fn go_on(
         &self,
         call: Call,
@@ -113,7 +109,7 @@ impl Calls {
             open.close(CallState::Failed, "the agent has no such tool any more");
             return Settled::Over;
         };
-        // The result is in the log, where the model's next message takes it from.
+        // The log has the result; the model's next message takes it from there.
         if let Some(others) = asks {
             if matches!(self.delegate(&mut open, &others).await, Ok(Asked::Waits)) {
                 drop(self.park(&mut open));
@@ -125,12 +121,11 @@ impl Calls {
         Settled::Over
     }
 
-    /// The agents that calls of a tool ask; none if it is another tool.
     fn agents_for(&self, tool: &str) -> Option<Arc<Others>> {
         self.others.clone().filter(|_| tool == ASK_AGENT)
     }
 
-    /// Asks about a call that has waited since an earlier process.
+    /// Asks about a call left by an earlier process.
     pub(crate) async fn ask_again(&self, call: Call, cancel: &CancellationToken) {
         let mut open = OpenCall::new(&self.session, call);
         drop(self.approvals.ask(&self.session, &mut open, cancel).await);
@@ -201,7 +196,6 @@ impl Calls {
         result
     }
 
-    /// Records that a call begins.
     fn mark_begun(&self, open: &mut OpenCall<'_>) -> Result<Call, ToolError> {
         let Some(call) = open.call.as_mut() else {
             return Err(ToolError::broke_down());
@@ -217,7 +211,7 @@ impl Calls {
         Ok(call.clone())
     }
 
-    /// Asks another agent, which has its own limits. A call that waits stays open.
+    /// Asks another agent, which has its own limits. A waiting call stays open.
     async fn delegate(
         &self,
         open: &mut OpenCall<'_>,
@@ -238,7 +232,8 @@ impl Calls {
         })
     }
 
-    /// Leaves a call for a later process, which begins it again: the session of the other agent knows what is done.
+    /// Leaves a call to a later process, which begins it again: the sub-agent's session has the
+    /// progress.
     fn park(&self, open: &mut OpenCall<'_>) -> Result<(), SessionError> {
         let Some(mut call) = open.call.take() else {
             return Ok(());
@@ -248,7 +243,6 @@ impl Calls {
         self.session.reach(Breakpoint::AwaitingApproval)
     }
 
-    /// Asks another agent in a turn that parks if that agent has to wait.
     async fn delegate_or_park(
         &self,
         open: &mut OpenCall<'_>,
@@ -267,7 +261,7 @@ impl Calls {
     }
 }
 
-/// Tells the progress of a call to those who follow the session.
+/// Records a call's progress.
 struct Telling {
     session: Arc<Session>,
     call_id: String,
@@ -288,7 +282,7 @@ impl ProgressSink for Telling {
     }
 }
 
-/// A result that is not endless, and in which nothing looks like a note of ktx.
+/// Bounds a result and escapes anything like a note of ktx.
 fn harmless(result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
     match result {
         Ok(mut output) => {
@@ -302,7 +296,7 @@ fn harmless(result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolErr
     }
 }
 
-/// What a conversation can hold of a text. Tools have limits of their own; this one holds whatever a tool does.
+/// Truncates a text, whatever limits the tool has.
 fn bounded(text: String) -> String {
     if text.len() <= LONGEST_RESULT {
         return text;
@@ -347,7 +341,6 @@ impl ToolHandler for Recorded {
     }
 }
 
-/// What is known of a tool's effect.
 pub(crate) const fn effect_of(effect: WriteEffect) -> Effect {
     match effect {
         WriteEffect::ReadOnly | WriteEffect::Idempotent => Effect::Reads,
@@ -356,12 +349,13 @@ pub(crate) const fn effect_of(effect: WriteEffect) -> Effect {
 }
 
 fn not_recorded(error: SessionError) -> ToolError {
-    // The cause belongs to the person at the terminal; the turn's end fails with it, too.
+    // The turn's end reports the cause.
     drop(error);
     ToolError::new(NOT_RECORDED)
 }
 
-/// A call without a result. Dropping it cancels the call (KODE-57), unless it was left for a later process.
+/// A call without a result. Dropping it cancels the call (KODE-57), unless a later process
+/// continues it.
 pub(crate) struct OpenCall<'a> {
     session: &'a Session,
     pub(crate) call: Option<Call>,
@@ -386,12 +380,11 @@ impl<'a> OpenCall<'a> {
         }
     }
 
-    /// Leaves the call as the log has it.
     pub(crate) fn leave(&mut self) {
         self.call = None;
     }
 
-    /// Records the result. If the log cannot take it, it waits in memory with the rest.
+    /// Records the result, in memory if the log cannot be written.
     fn close(&mut self, state: CallState, result: &str) {
         if let Some(mut call) = self.call.take() {
             call.state = state;

@@ -1,5 +1,4 @@
-//! Makes a long conversation fit the window of its model (KODE-71). The log keeps everything; only what the model is
-//! sent gets shorter.
+//! Shortens a long conversation to fit its model's window (KODE-71). The log keeps everything.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,40 +17,36 @@ use crate::session::{Session, SessionError};
 
 const INSTRUCTIONS: &str = include_str!("prompts/compaction.system.md");
 
-/// The stage that the calls are accounted to.
 const STAGE: &str = "compaction";
 
-/// The window that is assumed where none is known, in tokens.
+/// Assumed window in tokens, if none is known.
 const USUAL_WINDOW: u64 = 200_000;
 
-/// Bytes of a token in conversations.
+/// Estimated for conversations.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// The longest summary of one piece, in tokens.
+/// In tokens, per piece.
 const LONGEST_SUMMARY: u64 = 2_000;
 
-/// How long the summary of one piece may take.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The share of what it replaces beyond which a summary saves too little.
+/// Maximum size of a summary, as a share of what it replaces.
 const WORTHWHILE: f64 = 0.7;
 
-/// A compression that leaves more than this share has failed.
+/// A compaction that leaves more has failed.
 const POOR: f64 = 0.9;
 
-/// The share of the target that the kept turns may take; the summary gets the rest.
+/// Share of the target for the kept turns; the summary gets the rest.
 const KEPT_TURNS: f64 = 0.6;
 
-/// When the conversation of an agent is compressed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextSettings {
-    /// The share of the window at which it is compressed.
+    /// Share of the window that starts a compaction.
     pub compress_at: f64,
-    /// The share that remains in use.
+    /// Share of the window afterwards.
     pub target: f64,
-    /// The role whose model writes the summary.
     pub role: ModelRole,
-    /// Tokens of the window; the catalog's if absent.
+    /// Window in tokens; by default the catalog's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
 }
@@ -67,35 +62,28 @@ impl Default for ContextSettings {
     }
 }
 
-/// How the beginning of a conversation was made shorter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CompactionMethod {
-    /// A model has summarized it.
     Summary,
-    /// The results of calls are left out, and turns that do not fit without them.
+    /// Results of calls are left out, and turns that do not fit without them.
     Omission,
 }
 
-/// The part of the conversation that the model does not get any more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
-    /// The first record.
     pub from: u64,
-    /// The last record.
     pub to: u64,
     pub method: CompactionMethod,
-    /// The text in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The last record of the turns that are left out whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<u64>,
-    /// The size afterwards by the size before.
+    /// Size after divided by size before.
     pub ratio: f64,
 }
 
-/// Tokens of these messages, estimated.
 pub(crate) fn tokens_of<'a>(messages: impl Iterator<Item = &'a Message>) -> u64 {
     let bytes = messages.map(|message| {
         let written = serde_json::to_string(&message.content);
@@ -104,7 +92,7 @@ pub(crate) fn tokens_of<'a>(messages: impl Iterator<Item = &'a Message>) -> u64 
     u64::try_from(bytes.sum::<usize>()).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// Compresses the conversation of a turn, at most once.
+/// Compacts the conversation of a turn, at most once.
 pub(crate) struct Compressor<'a> {
     pub(crate) session: &'a Session,
     pub(crate) runtime: &'a dyn LlmRuntime,
@@ -115,10 +103,8 @@ pub(crate) struct Compressor<'a> {
 }
 
 impl Compressor<'_> {
-    /// Compresses the conversation if it has become too long; returns whether it is another one now.
-    ///
-    /// # Errors
-    /// A conversation that stays too long, cancellation, and a log that cannot be written.
+    /// Compacts a conversation that is too long; returns whether it changed. Fails if it stays too
+    /// long.
     pub(crate) async fn compress(&self) -> Result<bool, LlmError> {
         let history = self.session.history();
         let known = self.settings.window;
@@ -161,7 +147,8 @@ impl Compressor<'_> {
         Ok(true)
     }
 
-    /// Replaces whole turns by a summary; without one, leaves out results, and turns that do not fit without them.
+    /// Summarizes whole turns. Without a summary, leaves out results, and turns that do not fit
+    /// without them.
     async fn shortened(
         &self,
         history: &History,
@@ -188,7 +175,8 @@ impl Compressor<'_> {
         })
     }
 
-    /// Summarizes everything up to a record, in pieces; `None` if that saves too little, or fails twice.
+    /// Summarizes everything up to a record, in pieces; `None` if that saves too little or fails
+    /// twice.
     async fn summary(
         &self,
         history: &History,
@@ -232,7 +220,7 @@ impl Compressor<'_> {
         }
         let summary = match answer {
             Ok(Ok(outcome)) => outcome.text.trim().to_owned(),
-            // Money that is not there does not come by asking again.
+            // A retry cannot help a used-up budget.
             Ok(Err(error)) if error.kind == LlmErrorKind::Budget => return Err(error),
             Ok(Err(error)) => {
                 tracing::debug!(%error, "a summary failed");
@@ -252,11 +240,9 @@ impl Compressor<'_> {
     }
 }
 
-/// Where a conversation can be made shorter. The last turn stays whole where there are others.
+/// Where to shorten. The last of several turns stays whole.
 enum Place {
-    /// The turns up to this record.
     Turns { to: u64 },
-    /// The results of the only turn up to this record.
     Results { to: u64 },
 }
 
@@ -280,12 +266,11 @@ fn omission(history: &History, to: u64, dropped: Option<u64>) -> Compaction {
     }
 }
 
-/// Whether a compression has left almost everything.
+/// True if almost everything is left.
 pub(crate) fn poor(ratio: f64) -> bool {
     ratio > POOR
 }
 
-/// The size of the conversation after a compaction.
 fn after(history: &History, compaction: &Compaction, size: u64) -> u64 {
     let before = tokens_of(history.messages().iter());
     let mut shorter = history.clone();
@@ -294,12 +279,10 @@ fn after(history: &History, compaction: &Compaction, size: u64) -> u64 {
     size.saturating_sub(before).saturating_add(rest)
 }
 
-/// The text in place of a result that is left out.
 pub(crate) fn left_out(call: &str) -> String {
     format!("[result of call {call} left out; call the tool again]")
 }
 
-/// The note in place of the turns that a summary replaces.
 pub(crate) fn summary_note(summary: &str) -> String {
     let content = format!("Summary of the conversation so far:\n{summary}");
     reminders::note(reminders::GENERAL, &reminders::escaped(&content))
@@ -332,7 +315,7 @@ fn transcript<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
     text
 }
 
-/// Cuts a text into pieces of at most `longest` bytes, at the ends of lines where there are some.
+/// Cuts a text into pieces of at most `longest` bytes, at line ends where possible.
 fn pieces(text: &str, longest: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -368,7 +351,6 @@ fn share(window: u64, share: f64) -> u64 {
     (window as f64 * share) as u64
 }
 
-/// Two decimals are enough to judge by.
 #[expect(
     clippy::cast_precision_loss,
     reason = "windows are far below 2^52 tokens"

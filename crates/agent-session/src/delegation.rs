@@ -1,7 +1,6 @@
-//! Sub-agents: an agent asks another one, whose work is a session of its own (KODE-70).
+//! Sub-agents: an agent asks another one, which works in its own session (KODE-70).
 //!
-//! The session of the other agent remembers which call it belongs to. A call that is begun again after it was parked
-//! therefore continues that session, and its model is not asked twice.
+//! That session remembers its call. A parked call continues it, so its model is not asked twice.
 
 mod child;
 
@@ -28,24 +27,19 @@ use crate::sessions::Sessions;
 use crate::turn::{Turn, WaitingCall};
 use child::Child;
 
-/// The tool that asks another agent.
 pub const ASK_AGENT: &str = "ask_agent";
 
-/// How many agents may ask each other in a row, after the first one.
+/// Maximum depth after the first agent.
 pub const MOST_LEVELS: u32 = 2;
 
-/// An agent that may be asked, ready for a turn.
 pub struct Delegate {
     pub agent: Agent,
-    /// The agent's tools.
     pub tools: ToolSet,
     /// The agent's model, within the rest of the asking agent's budget.
     pub runtime: Arc<dyn LlmRuntime>,
-    /// Knows what calls of the tools would change.
     pub previews: Option<Arc<dyn Previews>>,
-    /// How it reaches the agents that it asks in turn; as the agent that asks if absent.
+    /// By default the asking agent's.
     pub delegates: Option<Arc<dyn Delegates>>,
-    /// Frees what the tools hold.
     pub release: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
@@ -57,23 +51,18 @@ impl std::fmt::Debug for Delegate {
     }
 }
 
-/// The agents of a project.
 #[async_trait]
 pub trait Delegates: Send + Sync {
-    /// Makes an agent ready for a turn. `recorded` is the agent as its session keeps it, if it has begun before.
-    ///
-    /// # Errors
-    /// Why it cannot be asked, for the model that asks.
+    /// Prepares an agent for a turn. `recorded` is the snapshot of its session, if it has begun.
+    /// The error is for the asking model.
     async fn ready(&self, name: &str, recorded: Option<Agent>) -> Result<Delegate, String>;
 }
 
-/// How an agent reaches others.
 #[derive(Clone)]
 pub struct Delegation {
-    /// Where the sessions of the others are kept.
     pub sessions: Sessions,
     pub delegates: Arc<dyn Delegates>,
-    /// How many agents have asked each other in a row before this one: none for the first.
+    /// Depth of this agent; 0 for the first.
     pub level: u32,
 }
 
@@ -85,14 +74,11 @@ impl std::fmt::Debug for Delegation {
     }
 }
 
-/// What came of asking another agent.
 pub(crate) enum Asked {
     Over(Result<ToolOutput, ToolError>),
-    /// A call of the other agent waits for a decision.
     Waits,
 }
 
-/// The other agents of one turn.
 pub(crate) struct Others {
     session: Arc<Session>,
     delegation: Delegation,
@@ -107,7 +93,6 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// The agents that the turn's agent may ask; `None` without any.
     pub(crate) fn of(
         session: &Arc<Session>,
         turn: &Turn,
@@ -131,7 +116,7 @@ impl Others {
         }))
     }
 
-    /// The tool for the model. Calls of it are begun by [`Self::ask`], which knows their records.
+    /// Returns the tool for the model. [`Self::ask`] begins its calls.
     pub(crate) fn tool(&self) -> ToolDescriptor {
         ToolDescriptor {
             name: ASK_AGENT.to_owned(),
@@ -156,7 +141,6 @@ impl Others {
         }
     }
 
-    /// Asks the agent that a call names, or continues what it has begun.
     pub(crate) async fn ask(self: &Arc<Self>, call: &Call) -> Asked {
         let Ok(_permit) = self.most_at_once.acquire().await else {
             return Asked::Over(Err(ToolError::broke_down()));
@@ -165,7 +149,7 @@ impl Others {
             others: Arc::clone(self),
             call: call.clone(),
         };
-        // The turn of the other agent records its end even if this call is dropped.
+        // Spawned, so that the turn records its end even if this call is dropped.
         let work = self.running.spawn(begun(child));
         match work.await {
             Ok(asked) => asked,
@@ -173,7 +157,6 @@ impl Others {
         }
     }
 
-    /// Returns the calls of other agents that wait for a decision.
     pub(crate) fn waiting(&self) -> Vec<WaitingCall> {
         let waiting = self.waiting.lock();
         waiting.unwrap_or_else(PoisonError::into_inner).clone()
@@ -186,19 +169,19 @@ impl Others {
             .extend(calls);
     }
 
-    /// Waits until every other agent has recorded the end of its turn.
+    /// Waits until every sub-agent has recorded its end.
     pub(crate) async fn settle(&self) {
         self.running.close();
         self.running.wait().await;
     }
 }
 
-/// Asks; boxed, because agents ask each other.
+/// Boxed, because agents ask each other recursively.
 fn begun(child: Child) -> Pin<Box<dyn Future<Output = Asked> + Send>> {
     Box::pin(child.ask())
 }
 
-/// Stands in a set of tools; the calls of a turn never reach it.
+/// Placeholder handler; never called.
 struct Unrecorded;
 
 #[async_trait]

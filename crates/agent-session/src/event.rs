@@ -1,4 +1,4 @@
-//! What happens in a session, as its log keeps it and subscribers hear it.
+//! The events of a session.
 
 mod call;
 pub(crate) mod schema;
@@ -17,41 +17,34 @@ use crate::todo::Task;
 
 pub use call::{Call, CallState, CallView, Decision, DecisionRecord, Effect};
 
-/// Who wrote a message of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// A person or a program that asks. Begins a turn.
+    /// A person or a program, beginning a turn.
     User,
     Model,
     /// Results of calls.
     Tools,
-    /// A person, in a turn that runs already.
+    /// A person, during a turn.
     Queued,
-    /// A note of ktx to the model.
+    /// A note of `ktx` to the model.
     Reminder,
 }
 
-/// Whether a turn came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnEnd {
-    /// It has an answer.
     Completed,
     Interrupted,
 }
 
-/// Why a turn has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
-    /// Somebody stopped it.
     User,
-    /// A call waits for a decision.
     Parked,
-    /// Its turns, its money or its time are used up.
+    /// Turns, money or time are used up.
     Budget,
-    /// The model or the system failed.
     Failed,
 }
 
@@ -59,35 +52,33 @@ pub enum Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AgentState {
-    /// It waits for a message.
     Ready,
     Working,
-    /// It waits for a decision.
     Paused,
 }
 
-/// The stages of a step (KODE-51). Each is in the log before the work that it names.
+/// The stages of a step (KODE-51). The log has each stage before its work begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Breakpoint {
     /// No turn is open.
     #[default]
     Ready,
-    /// The question is kept, and the model is about to be asked.
+    /// The model has not been asked.
     PreModel,
     StreamingModel,
-    /// The model's message is kept, and none of its calls has begun.
+    /// None of the model's calls has begun.
     ToolPending,
     AwaitingApproval,
-    /// A call is allowed and about to begin.
+    /// An allowed call is about to begin.
     PreTool,
     ToolExecuting,
-    /// All results of a step are kept.
+    /// The log has all results of the step.
     PostTool,
 }
 
 impl Breakpoint {
-    /// The name that kill tests use, such as `session:PRE_MODEL`.
+    /// Returns the name for kill tests, such as `session:PRE_MODEL`.
     pub(crate) const fn failpoint(self) -> &'static str {
         match self {
             Self::Ready => "session:READY",
@@ -106,13 +97,11 @@ impl Breakpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// Closes them with a result that says what is unknown.
+    /// Closes them; their effect is unknown.
     Crash,
-    /// Leaves them as they are.
     Manual,
 }
 
-/// Where an error arose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
@@ -122,7 +111,6 @@ pub enum Phase {
     Lifecycle,
 }
 
-/// The begin or the end of a compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CompressionPhase {
@@ -130,7 +118,6 @@ pub enum CompressionPhase {
     End,
 }
 
-/// How bad an event is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -139,26 +126,20 @@ pub enum Severity {
     Error,
 }
 
-/// The session that another one comes from.
+/// The source of a copy, or the caller of a sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Parent {
-    /// It is a copy.
     Copy {
         session: SessionId,
         /// The last copied record.
         seq: u64,
     },
-    /// Its agent was asked by another one.
-    Call {
-        session: SessionId,
-        /// The call that asked.
-        call: String,
-    },
+    /// The caller of a sub-agent.
+    Call { session: SessionId, call: String },
 }
 
 impl Parent {
-    /// Returns the other session.
     pub const fn session(&self) -> &SessionId {
         match self {
             Self::Copy { session, .. } | Self::Call { session, .. } => session,
@@ -166,19 +147,16 @@ impl Parent {
     }
 }
 
-/// What an agent is doing that another one has asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SubagentState {
     Working,
     Answered,
     Failed,
-    /// One of its calls waits for a decision.
     Parked,
     Interrupted,
 }
 
-/// Tokens of one model message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageTokens {
     /// The run that the usage ledger accounts the message to.
@@ -192,24 +170,18 @@ pub struct MessageTokens {
     pub output_tokens: u64,
 }
 
-/// One event of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
-    /// The session begins.
     SessionOpened {
-        /// The format of its log.
         format: u64,
         session: SessionId,
-        /// The agent's name.
         agent: String,
-        /// A digest of everything that the agent is.
+        /// Digest of the agent's snapshot.
         #[serde(default)]
         agent_digest: String,
-        /// The agent as it was opened.
         #[serde(default)]
         agent_snapshot: Value,
-        /// The session that it comes from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Parent>,
     },
@@ -218,35 +190,30 @@ pub enum Event {
         agent_digest: String,
         agent_snapshot: Value,
     },
-    /// Somebody has spoken.
+    /// A message of the conversation.
     Message {
         message: Message,
         origin: Origin,
-        /// The room that it was said in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         room: Option<RoomOrigin>,
-        /// Whether the model was stopped within it.
+        /// True if the model was stopped within it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         interrupted: bool,
     },
-    /// A call has reached a state.
     Call(Call),
-    /// The model is done, and its answer has yet to be put into the form that the agent asks for.
+    /// The model is done; its answer is not structured yet.
     Answered,
-    /// The answer in that form.
     StructuredOutput {
         value: Value,
     },
-    /// The session has a name.
     Renamed {
         name: String,
     },
-    /// The last point to fork from has a name.
     Snapshot {
         label: String,
         seq: u64,
     },
-    /// A command of another process was taken from the inbox.
+    /// A request of another process.
     InboxTaken {
         uuid: String,
     },
@@ -276,7 +243,6 @@ pub enum Event {
         call: CallView,
         error: String,
     },
-    /// A turn is over.
     Done {
         reason: TurnEnd,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -285,10 +251,10 @@ pub enum Event {
 
     PermissionRequired {
         call: CallView,
-        /// Until when a decision counts; without end if absent.
+        /// When the decision expires; never if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<Timestamp>,
-        /// The session of the sub-agent whose call it is; this session if absent.
+        /// The sub-agent's session; this one if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<SessionId>,
     },
@@ -309,21 +275,20 @@ pub enum Event {
     /// A call is over; for audits.
     ToolExecuted {
         call: CallView,
-        /// Who allowed or denied it, if anybody was asked.
+        /// The decision, if the call needed one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<DecisionRecord>,
     },
-    /// A later process resumes the session (KODE-52).
+    /// A later process resumed the session (KODE-52).
     AgentResumed {
         strategy: Strategy,
-        /// The closed calls.
         sealed: Vec<String>,
     },
     BreakpointChanged {
         previous: Breakpoint,
         current: Breakpoint,
     },
-    /// The provider tells how much of a limit is used.
+    /// The provider reported how much of a rate limit is used.
     RateLimitObserved {
         /// Such as `five_hour`.
         window: String,
@@ -347,89 +312,75 @@ pub enum Event {
         remaining_ms: u64,
     },
     RateLimitWaitFinished,
-    /// A call of the model has failed and is made again.
     Retry {
         attempt: u32,
         code: String,
     },
-    /// The model's program has none but the agent's tools.
+    /// The model's program has only the agent's tools.
     IsolationVerified {
         version: String,
     },
-    /// A line of the backend, for display.
     Status {
         text: String,
     },
-    /// The model is sent less of the conversation.
     Compaction(Compaction),
     ContextCompression {
         phase: CompressionPhase,
-        /// The size afterwards by the size before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ratio: Option<f64>,
     },
-    /// The model reads the manuals of other tools than before (KODE-65).
+    /// The model now reads the manuals of other tools (KODE-65).
     ToolManualUpdated {
         tools: Vec<String>,
     },
-    /// Somebody has changed a file that the agent has read (KODE-67).
+    /// A file that the agent has read has changed (KODE-67).
     FileChanged {
         path: String,
     },
-    /// A tool tells something of a call that runs.
     ToolCustomEvent {
         call_id: String,
-        /// What it tells, such as `progress`.
         event: String,
         data: Value,
     },
-    /// The agent is reminded of its tasks.
     TodoReminder {
         tasks: Vec<Task>,
     },
-    /// The list of tasks is another one.
     TodoChanged {
         current: Vec<Task>,
         previous: Vec<Task>,
     },
-    /// ktx has written a note to the model.
     ReminderSent {
         category: String,
         content: String,
     },
-    /// Messages of a room were passed on as often as they may be, and this session hears no more of them.
+    /// The room reached its limit of forwarded messages; this session gets no more.
     RoomStopped {
         room: String,
         hop: u32,
     },
-    /// Its time has come.
     SchedulerTriggered(Trigger),
-    /// An agent that this one has asked begins or ends its work.
     Subagent {
-        /// Its session.
         session: SessionId,
         agent: String,
-        /// The call that asks it.
         call: String,
         state: SubagentState,
     },
     /// A message waits for the next step or the end of the turn.
     Queued {
         message: String,
-        /// The sender's name for it, so that sending it again sends nothing.
+        /// The sender's idempotency key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
         /// The turn that answers it, as its sender knows it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<u32>,
     },
-    /// An event that this version does not know.
+    /// An event of a newer version.
     #[serde(other)]
     Unknown,
 }
 
 impl Event {
-    /// Returns the channel of the event.
     pub const fn channel(&self) -> Channel {
         match self {
             Self::SessionOpened { .. }

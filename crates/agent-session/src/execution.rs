@@ -1,4 +1,4 @@
-//! What came of one question, in the shape that every backend gives (HOLO-30).
+//! The result of a question, in the same shape for every backend (HOLO-30).
 
 use std::collections::BTreeSet;
 
@@ -7,75 +7,65 @@ use ktx_vocabulary::RunId;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Why a run has no answer when its turns are used up (HOLO-38).
+/// HOLO-38.
 const OUT_OF_TURNS: &str = "max_turns limit reached";
 
-/// What came of one question. The same shape from every backend; nothing of a backend is inside.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExecutionResult {
-    /// The run, as the usage ledger and the log name it.
+    /// The run, as in the usage ledger and the log.
     pub run_id: RunId,
-    /// The trace of the run (COG-23).
+    /// Trace id of the run (COG-23).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// The answer; for a structured answer, its JSON text. If the turns ran out before an answer, the text so far.
+    /// The answer, or its JSON text if structured. If the turns ran out, the text up to then.
     pub response: String,
-    /// The answer in the form that the agent asks for, if it asks for one (HOLO-31).
+    /// Absent without a response format (HOLO-31).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Value>,
-    /// The tool calls, in call order.
     pub tool_calls: Vec<ToolCall>,
-    /// Their results, in the order in which they came.
+    /// In order of arrival.
     pub tool_results: Vec<ToolResult>,
-    /// Tokens of all messages.
     pub token_usage: TokenCounts,
-    /// Assistant turns, at least 1.
+    /// Assistant turns; at least 1.
     pub num_turns: u32,
-    /// Whether there is no whole answer.
+    /// True if the answer is missing or incomplete.
     pub is_error: bool,
-    /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_reason: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolCall {
-    /// The tool.
     pub name: String,
-    /// The arguments as the model gave them.
     pub arguments: Value,
-    /// The model's id of the call.
     pub call_id: String,
 }
 
-/// What the model saw of a call's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolResult {
-    /// The model's id of the call.
     pub call_id: String,
     /// Markdown.
     pub result: String,
-    /// Whether the call failed; the run goes on (HOLO-37).
+    /// True if the call failed; the run continues (HOLO-37).
     pub is_error: bool,
 }
 
-/// Tokens (HOLO-39).
+/// Token counts (HOLO-39).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TokenCounts {
-    /// All input, what caches served and stored included.
+    /// All input, including cache reads and writes.
     pub prompt_tokens: u64,
-    /// Output, thinking included.
+    /// Output, including thinking.
     pub completion_tokens: u64,
-    /// Both together.
     pub total_tokens: u64,
-    /// The part of the input that was written to a cache.
+    /// Input written to a cache.
     pub cache_creation_tokens: u64,
-    /// The part of the input that a cache served.
+    /// Input read from a cache.
     pub cache_read_tokens: u64,
 }
 
 impl ExecutionResult {
-    /// This result with everything that was done and used before it, in the same turn.
+    /// Adds the work and usage of an earlier part of the same turn.
     #[must_use]
     pub(crate) fn following(mut self, before: Self) -> Self {
         self.tool_calls.splice(0..0, before.tool_calls);
@@ -112,7 +102,7 @@ impl std::ops::AddAssign for TokenCounts {
     }
 }
 
-/// What the events of a run have told.
+/// State collected from the events of a run.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// Text since the last tool call.
@@ -154,7 +144,7 @@ impl Seen {
         }
     }
 
-    /// Whether the model has said something since its last call.
+    /// True if the model wrote text after its last call.
     pub(crate) const fn is_within_answer(&self) -> bool {
         !self.text.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What the records of a session amount to.
+//! The state of a session, computed from its records.
 
 mod sent;
 mod window;
@@ -17,60 +17,49 @@ use crate::session::SessionError;
 use crate::todo::Task;
 use sent::SentMessage;
 
-/// The result of a call that no process has begun.
+/// Result of a call that no process has begun.
 pub(crate) const NOT_BEGUN: &str = "the call was not begun; call it again if it is still needed";
 
-/// How the last turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
     pub reason: TurnEnd,
     pub cause: Option<Cause>,
 }
 
-/// The conversation of a session and the state of its turn.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     messages: Vec<HistoryMessage>,
-    /// The last size that the provider reported, in tokens, and the messages that it is the size of.
+    /// Last reported size in tokens, and the number of messages that it covers.
     reported: Option<(u64, usize)>,
-    /// Whether the last compression has left almost everything.
+    /// True if the last compaction left almost everything.
     poorly_compressed: bool,
-    /// The model's ids of calls that no message answers yet, in call order.
+    /// The model's ids of calls that no message answers yet, in order.
     unanswered: Vec<String>,
-    /// Calls whose results no message holds yet, in call order.
+    /// Calls whose results are in no message yet, in order.
     calls: Vec<Call>,
     decisions: BTreeMap<String, DecisionRecord>,
     call_count: usize,
     turn: u32,
     step: u32,
     end: Option<End>,
-    /// The questions of the turn.
     question: String,
-    /// Whether the model is done with the turn.
     answered: bool,
-    /// The number of questions, those within turns included.
     questions: u32,
-    /// Messages that wait for the next step.
     queued: Vec<String>,
-    /// Messages by the keys of their senders.
     keys: BTreeMap<String, SentMessage>,
-    /// Letters that were taken from the inbox.
     letters: BTreeSet<String>,
     tasks: Vec<Task>,
-    /// The tools whose manuals the model reads.
     manuals: Vec<String>,
     fork_points: Vec<u64>,
     labels: Vec<Label>,
     pub(crate) breakpoint: Breakpoint,
     pub(crate) agent: AgentRecord,
     pub(crate) name: Option<String>,
-    /// The schedule that began the session.
     trigger: Option<Trigger>,
     /// The last turn that a server has promised.
     promised: u32,
 }
 
-/// A message with its record.
 #[derive(Debug, Clone)]
 struct HistoryMessage {
     seq: u64,
@@ -78,40 +67,29 @@ struct HistoryMessage {
     message: Message,
 }
 
-/// A named point to fork from.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Label {
     pub label: String,
-    /// The record.
     pub seq: u64,
 }
 
-/// A call as the model's message has it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WantedCall {
-    /// The tool.
     pub(crate) name: String,
-    /// The arguments.
     pub(crate) input: Value,
 }
 
-/// The agent that a session was opened with or has adopted.
+/// The agent that a session was opened with or adopted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentRecord {
     pub name: String,
-    /// A digest of everything that the agent is.
     pub digest: String,
-    /// The agent as it was then.
     pub snapshot: Value,
-    /// The session that this one comes from.
     pub parent: Option<Parent>,
 }
 
 impl History {
-    /// Adds a record.
-    ///
-    /// # Errors
-    /// An event of a known type whose fields are wrong.
+    /// Adds a record; fails on wrong fields of a known type.
     pub fn take_record(&mut self, record: &Record) -> serde_json::Result<Event> {
         let event: Event = serde_json::from_value(Value::Object(record.event.clone()))?;
         self.take(record.seq, &event);
@@ -165,7 +143,7 @@ impl History {
                 self.letters.insert(uuid.clone());
             }
             Event::Call(call) => self.take_call(call),
-            // A decision about a call of a sub-agent belongs to its own session.
+            // A decision on a sub-agent's call belongs to that agent's session.
             Event::PermissionDecided(record) if record.session.is_none() => {
                 self.decisions
                     .insert(record.call_id.clone(), record.clone());
@@ -238,13 +216,13 @@ impl History {
             begins_turn: origin == Origin::User,
             message: message.clone(),
         });
-        // Behind an open call the conversation does not stand by itself.
+        // A conversation cannot be forked while a call is open.
         if self.unanswered.is_empty() {
             self.fork_points.push(seq);
         }
     }
 
-    /// Gives every call of a step that was cut off its result.
+    /// Completes an interrupted step.
     fn answer_left_calls(&mut self) {
         if let Some(results) = self.left_results() {
             self.messages.push(HistoryMessage {
@@ -257,7 +235,7 @@ impl History {
         self.calls.retain(|call| call.state.is_open());
     }
 
-    /// The results of calls that no message holds; `None` if there are none. A call that waits for a decision has none.
+    /// Returns results without a message. A call that waits for a decision has none.
     fn left_results(&self) -> Option<Message> {
         let results = self.unanswered.iter().filter_map(|id| {
             let call = self.calls.iter().find(|call| call.tool_use == *id);
@@ -279,12 +257,11 @@ impl History {
         (!content.is_empty()).then(|| Message::new(MessageRole::User, content))
     }
 
-    /// Returns the tools whose manuals the model has read.
     pub(crate) fn manuals(&self) -> &[String] {
         &self.manuals
     }
 
-    /// Returns the conversation so far, as a model may be sent it.
+    /// Returns the conversation for a model.
     pub fn messages(&self) -> Vec<Message> {
         let said = self.messages.iter().map(|said| said.message.clone());
         let mut messages: Vec<Message> = said.collect();
@@ -292,17 +269,16 @@ impl History {
         messages
     }
 
-    /// Returns the calls without a result, in call order.
+    /// Returns the calls without a result, in order.
     pub fn open_calls(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().filter(|call| call.state.is_open())
     }
 
-    /// Whether every call of the model has its result in a message.
+    /// True if every call has its result in a message.
     pub(crate) const fn is_answered(&self) -> bool {
         self.unanswered.is_empty()
     }
 
-    /// Returns the last call of the model with this id.
     pub(crate) fn wanted(&self, tool_use: &str) -> Option<WantedCall> {
         let blocks = self
             .messages
@@ -321,8 +297,7 @@ impl History {
         uses.next()
     }
 
-    /// Returns the message with the results of a step that was cut off; `None` if no call is without one, or some
-    /// still wait.
+    /// Returns the results of an interrupted step; `None` if none is missing or a call still waits.
     pub(crate) fn cut_step(&self) -> Option<Message> {
         let has_open = self.open_calls().next().is_some();
         if has_open { None } else { self.left_results() }
@@ -332,23 +307,19 @@ impl History {
         self.calls.iter().find(|call| call.id == id)
     }
 
-    /// Whether a model's call has a record.
     pub(crate) fn knows(&self, tool_use: &str) -> bool {
         self.calls.iter().any(|call| call.tool_use == tool_use)
     }
 
-    /// Returns the decision about a call, if there is one.
     pub fn decision(&self, call: &str) -> Option<&DecisionRecord> {
         self.decisions.get(call)
     }
 
-    /// Returns the calls that wait for a decision, in call order.
     pub fn waiting_calls(&self) -> Vec<Call> {
         let waits = |call: &&Call| call.state == CallState::ApprovalRequired;
         self.calls.iter().filter(waits).cloned().collect()
     }
 
-    /// Returns the call that a decision is about.
     pub(crate) fn check_decision(
         &self,
         session: &SessionId,
@@ -366,40 +337,35 @@ impl History {
         })
     }
 
-    /// Returns the last question; `None` before the first.
     pub fn last_question(&self) -> Option<&str> {
         (self.turn > 0).then_some(self.question.as_str())
     }
 
-    /// Returns the answer of a turn whose model is done; `None` if it is not.
+    /// Returns the answer if the model is done.
     pub(crate) fn answer(&self) -> Option<String> {
         let last = self.messages.last().filter(|_| self.answered)?;
         Some(text_of(&last.message))
     }
 
-    /// Returns the last words of the model.
     pub(crate) fn last_answer(&self) -> String {
         let mut said = self.messages.iter().rev();
         let last = said.find(|said| said.message.role == MessageRole::Assistant);
         last.map(|said| text_of(&said.message)).unwrap_or_default()
     }
 
-    /// Returns the number of questions, those that came within turns included.
+    /// Returns the number of questions, including those within turns.
     pub const fn questions(&self) -> u32 {
         self.questions
     }
 
-    /// Whether a letter of the inbox was taken before.
     pub(crate) fn has_taken(&self, letter: &str) -> bool {
         self.letters.contains(letter)
     }
 
-    /// Returns the agent's list of tasks.
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// Returns the number of calls.
     pub const fn call_count(&self) -> usize {
         self.call_count
     }
@@ -409,17 +375,16 @@ impl History {
         self.turn
     }
 
-    /// Returns the number of the last step in its turn; 0 before the first.
+    /// Returns the number of the last step; 0 before the first.
     pub const fn step(&self) -> u32 {
         self.step
     }
 
-    /// Returns how the last turn ended; `None` if it has not.
     pub const fn end(&self) -> Option<End> {
         self.end
     }
 
-    /// Whether the last turn has a question and no answer, and may be continued. A copy of an answered turn has no
+    /// True if the last turn has no answer and can continue. A copy of an answered turn has no
     /// record of its end.
     pub fn is_unfinished(&self) -> bool {
         let is_copied_answer = self.breakpoint == Breakpoint::Ready
@@ -435,38 +400,33 @@ impl History {
             }
     }
 
-    /// Returns the records behind which the conversation stands by itself (KODE-54).
+    /// Returns the records at which the session can be forked (KODE-54).
     pub fn fork_points(&self) -> &[u64] {
         &self.fork_points
     }
 
-    /// Returns the named points with their records, oldest first.
     pub fn labels(&self) -> &[Label] {
         &self.labels
     }
 
-    /// Returns the agent.
     pub const fn agent(&self) -> &AgentRecord {
         &self.agent
     }
 
-    /// Returns the name that a person gave the session.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Returns the schedule that began the session; none if a person did.
+    /// Returns the schedule that began the session.
     pub const fn trigger(&self) -> Option<&Trigger> {
         self.trigger.as_ref()
     }
 
-    /// Returns the stage of the step.
     pub const fn breakpoint(&self) -> Breakpoint {
         self.breakpoint
     }
 }
 
-/// The words of a message.
 pub(crate) fn text_of(message: &Message) -> String {
     let texts = message.content.iter().filter_map(|block| match block {
         ContentBlock::Text { text } => Some(text.as_str()),

@@ -1,4 +1,4 @@
-//! What other processes ask of a session that is open.
+//! Requests of other processes to an open session.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,36 +11,30 @@ use crate::event::{DecisionRecord, Event};
 use crate::session::{Session, SessionError};
 use crate::sessions::Sessions;
 
-/// How often the holder of a session looks into its inbox.
 const LOOKS: Duration = Duration::from_millis(100);
 
-/// A request to the holder of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Request {
-    /// Decides about a call.
     Decide(DecisionRecord),
-    /// Ends the turn.
     Interrupt,
-    /// Says something, within the turn that runs.
-    Message { text: String },
+    /// Joins the running turn.
+    Message {
+        text: String,
+    },
 }
 
-/// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivered {
-    /// It is in the log.
+    /// The log has it.
     Done,
-    /// The process that has the session open takes it.
+    /// The process with the open session takes it.
     Posted,
 }
 
 impl Sessions {
-    /// Decides about a call of a session, whichever process has it open. `name` is unique among the letters to the
-    /// session, and later letters have later names.
-    ///
-    /// # Errors
-    /// As [`Session::decide`].
+    /// Decides a call, whichever process has the session open. `name` is unique in the session, and
+    /// later letters have later names.
     pub fn decide(
         &self,
         id: &SessionId,
@@ -57,10 +51,7 @@ impl Sessions {
         }
     }
 
-    /// Asks the process that has a session open to end its turn; none has it if this returns `Done`.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
+    /// Ends the turn in the process that has the session open. Returns `Done` if none has.
     pub fn interrupt(&self, id: &SessionId, name: &str) -> Result<Delivered, SessionError> {
         match self.touch(id.clone()) {
             Ok(_) => Ok(Delivered::Done),
@@ -71,10 +62,7 @@ impl Sessions {
         }
     }
 
-    /// Sends a message to the process that has a session open; none has it if this returns `None`.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
+    /// Sends a message to the process that has the session open; returns `None` if none has.
     pub fn send(
         &self,
         id: &SessionId,
@@ -107,14 +95,13 @@ impl Sessions {
     }
 }
 
-/// Takes letters as long as it is polled.
 pub(crate) async fn take_letters(
     session: &Session,
     inbox: &Inbox,
     stop: &CancellationToken,
 ) -> Infallible {
     loop {
-        // A letter that cannot be read now is read the next time.
+        // Unreadable letters are retried.
         for letter in inbox.letters().unwrap_or_default() {
             if let Err(error) = take_letter(session, inbox, letter, stop) {
                 tracing::warn!(%error, session = %session.id(), "a letter could not be taken");
@@ -131,14 +118,14 @@ fn take_letter(
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
     if session.look(|history| history.has_taken(&letter.name)) {
-        // Its process died before it had removed the letter.
+        // The process died before it removed the letter.
         return Ok(inbox.remove(&letter.name).map_err(LogError::from)?);
     }
     let request = letter.body.map(serde_json::from_value::<Request>);
     match request {
         Some(Ok(Request::Decide(record))) => match session.decide(record) {
             Ok(()) => {}
-            // Whoever decided first has told the other.
+            // Another decision came first.
             Err(SessionError::AlreadyDecided(_) | SessionError::NoWaitingCall { .. }) => {}
             Err(error) => return Err(error),
         },

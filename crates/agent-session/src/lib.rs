@@ -1,7 +1,8 @@
-//! Agents over a project's tools: conversations that survive their process, with every call recorded before it begins
-//! and no call begun that the permissions do not allow.
+//! Agents over a project's tools. Conversations survive their process, every call is recorded
+//! before it begins, and permissions decide which begin.
 //!
-//! This crate must never know which tools there are, who runs the model, or where answers are printed.
+//! This crate must never know which tools there are, who runs the model, or where answers are
+//! printed.
 
 mod agent;
 mod approvals;

@@ -1,4 +1,4 @@
-//! Manuals of tools, once in the system prompt (KODE-65).
+//! Tool manuals, once in the system prompt (KODE-65).
 
 use ktx_tool_descriptors::{ToolDescriptor, ToolSet};
 
@@ -12,13 +12,12 @@ fn documented(tools: &ToolSet) -> Vec<(&ToolDescriptor, &str)> {
     documented
 }
 
-/// The names of the tools that have a manual, in order.
 pub(crate) fn names(tools: &ToolSet) -> Vec<String> {
     let documented = documented(tools).into_iter();
     documented.map(|(tool, _)| tool.name.clone()).collect()
 }
 
-/// The instructions, followed by the manuals. The same tools give the same bytes, so that prompts stay cached.
+/// Appends the manuals. The same tools give the same bytes, so that prompts stay cached.
 pub(crate) fn instructions(instructions: &str, tools: &ToolSet) -> String {
     let documented = documented(tools);
     if documented.is_empty() {

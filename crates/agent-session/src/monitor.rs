@@ -1,4 +1,4 @@
-//! Tells monitors of a session what happens to the calls of its model: limits, waits, retries (KODE-42).
+//! Records limits, waits and retries of model calls for monitors of a session (KODE-42).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use ktx_llm_runtime::{EventSink, Listening, LlmRuntime, RuntimeEvent};
 use crate::event::{Event, Phase, Severity};
 use crate::session::Session;
 
-/// The time between two records of one wait. A wait may last a night, and each record is kept.
+/// Time between two records of a wait, which can last a night.
 const TICKS: Duration = Duration::from_secs(10);
 
-/// Records the events of a model until the result is dropped.
+/// Records a model's events until the result is dropped.
 pub(crate) fn monitored(session: &Arc<Session>, runtime: &dyn LlmRuntime) -> Option<Listening> {
     let monitor = Monitor {
         session: Arc::clone(session),
@@ -78,7 +78,7 @@ impl Monitor {
                 phase: Phase::Model,
                 message,
             },
-            // The run tells what its messages use; the number of parallel calls concerns no session.
+            // The run reports its usage; parallelism concerns no session.
             RuntimeEvent::Usage(_)
             | RuntimeEvent::UsageBegun(_)
             | RuntimeEvent::UsageDropped(_)
@@ -87,18 +87,16 @@ impl Monitor {
         })
     }
 
-    /// The rest of the wait in its last record.
     fn last_rest(&self) -> MutexGuard<'_, Option<Duration>> {
         self.last_rest
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a wait with this rest gets a record, which is then its last one.
     fn records(&self, remaining: Duration) -> bool {
         let mut last = self.last_rest();
         let is_due = match *last {
-            // A later wait may be longer than the rest of the one before.
+            // A new wait can be longer than the previous rest.
             Some(before) if remaining <= before => before.saturating_sub(remaining) >= TICKS,
             _ => true,
         };

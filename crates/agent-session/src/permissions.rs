@@ -1,4 +1,4 @@
-//! Which calls may begin (KODE-61): a pure function of the rules, the tool and its arguments.
+//! Allowed calls (KODE-61): a pure function of rules, tool and arguments.
 
 mod pattern;
 
@@ -9,20 +9,17 @@ use crate::event::Effect;
 
 pub use pattern::RuleError;
 
-/// What happens to a call that no rule names.
+/// The verdict on calls without a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// It runs.
     Auto,
-    /// Somebody is asked.
     #[default]
     Approval,
-    /// It runs if its tool is known to only read.
+    /// Allows known read-only tools.
     Readonly,
 }
 
-/// A rule: the tools that it names and, if given, the arguments that it is for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Rule {
@@ -31,7 +28,7 @@ pub enum Rule {
     Arguments {
         /// As above.
         tool: String,
-        /// Arguments that must match, by name.
+        /// All must match.
         args: Map<String, Value>,
     },
 }
@@ -44,21 +41,19 @@ pub struct Permissions {
     pub deny: Vec<Rule>,
     pub allow: Vec<Rule>,
     pub ask: Vec<Rule>,
-    /// Seconds that a call waits for a decision; without end if absent.
+    /// Seconds until a waiting call expires; never if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
-    /// What happens then.
     pub on_expiry: OnExpiry,
 }
 
-/// What happens when a call has waited too long for a decision. Either way the call is denied.
+/// The effect of an expired decision on the turn. The call is always denied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExpiry {
-    /// The model learns of it and continues.
+    /// The turn continues.
     #[default]
     Deny,
-    /// The turn ends.
     Fail,
 }
 
@@ -75,27 +70,22 @@ impl Default for Permissions {
     }
 }
 
-/// What the rules say of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
-    /// The reason is shown to the model.
+    /// The model sees the reason.
     Deny(String),
     Ask,
 }
 
-/// A call that wants to begin.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The tool.
     pub tool: &'a str,
     pub effect: Effect,
-    /// The arguments.
     pub input: &'a Value,
 }
 
 impl Permissions {
-    /// Decides about a call.
     pub fn verdict(&self, wanted: Wanted<'_>) -> Verdict {
         let matches = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(wanted));
         if let Some(rule) = self.deny.iter().find(|rule| rule.covers(wanted)) {
@@ -116,10 +106,7 @@ impl Permissions {
         }
     }
 
-    /// Checks the rules themselves.
-    ///
-    /// # Errors
-    /// The first rule that can never be understood.
+    /// Returns the first invalid rule as an error.
     pub fn check(&self) -> Result<(), RuleError> {
         let mut rules = self.deny.iter().chain(&self.allow).chain(&self.ask);
         rules.try_for_each(Rule::check)
@@ -143,7 +130,7 @@ impl Rule {
         }
     }
 
-    /// A rule whose matcher is wrong covers nothing; [`Permissions::check`] finds it before a run.
+    /// A rule with an invalid matcher covers nothing; [`Permissions::check`] reports it before.
     fn covers(&self, wanted: Wanted<'_>) -> bool {
         if !pattern::names(self.tool(), wanted.tool, wanted.effect) {
             return false;

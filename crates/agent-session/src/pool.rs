@@ -1,4 +1,5 @@
-//! Many sessions in one process (KODE-70). A session that waits is a name: no task, no descriptor, no lock.
+//! Many sessions in one process (KODE-70). An idle session is only a name: no task, descriptor or
+//! lock.
 
 mod error;
 mod work;
@@ -31,30 +32,21 @@ use crate::turn::check_message;
 
 pub use error::PoolError;
 
-/// How often a pool is looked at for its end.
 const LOOKS: Duration = Duration::from_millis(20);
 
-/// What a pool takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// The sessions in it.
     pub agents: usize,
-    /// The turns that run at the same time.
     pub running: usize,
 }
 
-/// Everything that one turn needs besides its session.
 pub struct Ready {
     pub tools: ToolSet,
     pub runtime: Arc<dyn LlmRuntime>,
     pub delegation: Option<Delegation>,
-    /// The run that the turn is accounted to.
     pub run_id: RunId,
-    /// The stage that it is accounted to.
     pub stage: String,
-    /// Knows what calls of the tools would change.
     pub previews: Option<Arc<dyn Previews>>,
-    /// Frees what the tools hold.
     pub release: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
@@ -66,66 +58,43 @@ impl std::fmt::Debug for Ready {
     }
 }
 
-/// Where the agents of a pool come from.
 #[async_trait]
 pub trait Host: Send + Sync {
-    /// Returns an agent as it is now; without a name, the built-in one.
-    ///
-    /// # Errors
-    /// Why there is none.
+    /// Without a name, returns the built-in agent.
     fn agent(&self, name: Option<&str>) -> Result<Agent, Failure>;
 
-    /// Makes an agent ready for one turn.
-    ///
-    /// # Errors
-    /// Why it cannot answer.
     async fn ready(&self, agent: &Agent) -> Result<Ready, Failure>;
 
-    /// Returns an id for a new session about a topic.
-    ///
-    /// # Errors
-    /// If chance cannot be had.
     fn new_id(&self, topic: &str) -> Result<SessionId, Failure>;
 }
 
-/// A message that is on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// The turn that answers it.
     pub turn: u32,
-    /// Its record.
     pub seq: u64,
     pub at: Timestamp,
 }
 
-/// Whether a session was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joined {
     Created,
     Resumed,
 }
 
-/// Who continues the turn of a call that was decided about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continued {
-    /// The pool.
     Here,
-    /// The process that has the session open.
     Elsewhere,
-    /// Nobody: the pool is full or ends.
     Not,
 }
 
-/// What a pool does with one of its sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
     Idle,
-    /// Its turn waits for another one to end.
     Waiting,
     Running,
 }
 
-/// How the turns ended that ran when a pool was shut down.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ShutdownReport {
     pub completed: usize,
@@ -133,7 +102,7 @@ pub struct ShutdownReport {
     pub failed: usize,
 }
 
-/// The sessions of one process. Copies share them.
+/// The sessions of one process. Clones share them.
 #[derive(Clone)]
 pub struct Pool(Arc<PoolState>);
 
@@ -144,7 +113,7 @@ struct PoolState {
     on_ask: OnAsk,
     room: Semaphore,
     members: Mutex<BTreeMap<SessionId, Member>>,
-    /// Held while a log is opened or closed: two tasks of this process must not meet at its lock.
+    /// Two tasks of this process must not compete for a log's lock.
     opening: tokio::sync::Mutex<()>,
     closing: CancellationToken,
     tasks: TaskTracker,
@@ -157,16 +126,15 @@ enum Member {
     Running { session: Arc<Session>, task: Task },
 }
 
-/// The work on a session.
 #[derive(Clone, Default)]
 struct Task {
     stop: CancellationToken,
-    /// Whether something has come that the turn may not have seen, or that came after it was stopped.
+    /// True if something arrived that the turn may have missed.
     again: bool,
 }
 
 impl Task {
-    /// Stops the turn. What comes from now on begins another one.
+    /// Stops the turn. Later messages begin another one.
     fn interrupt(&mut self) {
         self.again = false;
         self.stop.cancel();
@@ -182,7 +150,7 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// A pool without sessions. Calls that need a decision wait without a task.
+    /// Calls that need a decision wait without a task.
     pub fn new(sessions: Sessions, host: Arc<dyn Host>, limits: PoolLimits) -> Self {
         Self(Arc::new(PoolState {
             sessions,
@@ -198,32 +166,25 @@ impl Pool {
         }))
     }
 
-    /// Returns the sessions of the project, those outside the pool included.
     pub fn sessions(&self) -> &Sessions {
         &self.0.sessions
     }
 
-    /// Returns what hosts the agents.
     pub fn host(&self) -> &Arc<dyn Host> {
         &self.0.host
     }
 
-    /// Returns the sessions of the pool and what it does with them.
     pub fn list(&self) -> Vec<(SessionId, Activity)> {
         let members = self.0.members();
         let activity = |(id, member): (&SessionId, &Member)| (id.clone(), member.activity());
         members.iter().map(activity).collect()
     }
 
-    /// Returns what the pool does with a session; none if it is not in it.
     pub fn activity(&self, id: &SessionId) -> Option<Activity> {
         self.0.members().get(id).map(Member::activity)
     }
 
-    /// Takes up the session of an id, or begins it.
-    ///
-    /// # Errors
-    /// [`PoolError::Full`], [`PoolError::Closing`], [`PoolError::OtherAgent`], and those of the log and the host.
+    /// Adds a session to the pool, creating it if needed.
     pub async fn join(
         &self,
         agent: Option<&str>,
@@ -237,7 +198,7 @@ impl Pool {
         let known = known.map(|id| pool.sessions.read(id)).transpose()?;
         if let Some(report) = known {
             let recorded = &report.history.agent().name;
-            // A file may have another name than its agent.
+            // A file can have another name than its agent.
             let is_other = |name: &str| {
                 let named = pool.host.agent(Some(name));
                 name != recorded && !named.is_ok_and(|agent| agent.name == *recorded)
@@ -264,11 +225,8 @@ impl Pool {
         Ok((id, Joined::Created))
     }
 
-    /// Takes a message. It is on the disk when this returns, and its answer is worked on. A key that was given before
-    /// gives the same answer and sends nothing.
-    ///
-    /// # Errors
-    /// [`PoolError::KeyUsed`], [`PoolError::Full`], [`PoolError::Closing`], and those of messages and the log.
+    /// Stores a message on disk and starts to answer it. A repeated key returns the earlier
+    /// acceptance.
     pub async fn send(
         &self,
         id: &SessionId,
@@ -303,10 +261,7 @@ impl Pool {
         Ok(accepted)
     }
 
-    /// Decides about a call, whichever process has its session open, and continues the turn that waits for it.
-    ///
-    /// # Errors
-    /// As [`Session::decide`].
+    /// Decides a call and continues its turn, in any process.
     pub async fn decide(
         &self,
         id: &SessionId,
@@ -328,7 +283,7 @@ impl Pool {
         }
         let first = self.first_asking(id)?;
         drop(alone);
-        // A turn that an earlier server or a command has parked is continued as well.
+        // Also continues a turn that another process parked.
         if pool.admit(&first).is_err() {
             return Ok(Continued::Not);
         }
@@ -336,7 +291,6 @@ impl Pool {
         Ok(Continued::Here)
     }
 
-    /// The session whose agent has asked for the others, up to this one: its turn continues all.
     fn first_asking(&self, id: &SessionId) -> Result<SessionId, PoolError> {
         let mut first = id.clone();
         loop {
@@ -348,10 +302,6 @@ impl Pool {
         }
     }
 
-    /// Stops the turn of a session, whichever process runs it.
-    ///
-    /// # Errors
-    /// Those of the log.
     pub async fn interrupt(&self, id: &SessionId, name: &str) -> Result<(), PoolError> {
         let pool = &self.0;
         let _alone = pool.opening.lock().await;
@@ -363,10 +313,6 @@ impl Pool {
         Ok(())
     }
 
-    /// Copies a session.
-    ///
-    /// # Errors
-    /// As [`Sessions::fork`], [`PoolError::Full`], [`PoolError::Closing`].
     pub async fn fork(&self, id: &SessionId, point: &ForkPoint) -> Result<SessionId, PoolError> {
         let pool = &self.0;
         let _alone = pool.opening.lock().await;
@@ -379,10 +325,6 @@ impl Pool {
         Ok(copy)
     }
 
-    /// Removes a session for good.
-    ///
-    /// # Errors
-    /// [`PoolError::Working`], and those of the log.
     pub async fn delete(&self, id: &SessionId) -> Result<(), PoolError> {
         let pool = &self.0;
         let _alone = pool.opening.lock().await;
@@ -397,10 +339,6 @@ impl Pool {
         Ok(())
     }
 
-    /// Continues the turns of these sessions, such as those that a killed server has left.
-    ///
-    /// # Errors
-    /// [`PoolError::Full`], [`PoolError::Closing`].
     pub fn resume_all(&self, ids: &[SessionId]) -> Result<(), PoolError> {
         for id in ids {
             self.0.admit(id)?;
@@ -409,14 +347,13 @@ impl Pool {
         Ok(())
     }
 
-    /// Waits until no turn runs.
     pub async fn settle(&self) {
         while self.list().iter().any(|(_, it)| *it != Activity::Idle) {
             tokio::time::sleep(LOOKS).await;
         }
     }
 
-    /// Takes nothing new, lets turns end, and interrupts those that run longer.
+    /// Stops taking messages, lets turns end, and interrupts them after `patience`.
     pub async fn shutdown(&self, patience: Duration) -> ShutdownReport {
         let pool = &self.0;
         pool.closing.cancel();
@@ -434,7 +371,6 @@ impl Pool {
         *pool.ended()
     }
 
-    /// Begins to work on a session unless that is done already.
     fn work_on(&self, id: &SessionId) {
         let pool = &self.0;
         let mut members = pool.members();
@@ -478,7 +414,6 @@ impl PoolState {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a session one of the pool.
     fn admit(&self, id: &SessionId) -> Result<(), PoolError> {
         if self.closing.is_cancelled() {
             return Err(PoolError::Closing);

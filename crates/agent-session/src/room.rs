@@ -1,7 +1,7 @@
 //! A room: several agents that hear a person and each other (KODE-70).
 //!
-//! A message goes to the members that it names with `@name`. Without a name, a person's message goes to all members, and
-//! an answer to the person. So a room falls silent by itself.
+//! A message goes to the members that it mentions. Without a mention, a person's message goes to
+//! all, and an answer to the person. So a room falls silent by itself.
 
 mod mentions;
 mod talk;
@@ -17,35 +17,29 @@ use crate::session::Session;
 
 pub use talk::{RoomAnswer, RoomReport, Talk};
 
-/// How often a person's message is passed on, unless another number is given.
+/// Default of [`Talk::hops`].
 pub const MOST_HOPS: u32 = 8;
 
-/// Who speaks when a room itself does.
 pub(crate) const ROOM: &str = "room";
 
-/// Where a message of a room comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomOrigin {
-    /// The room.
     pub room: String,
-    /// The speakers, separated by commas.
+    /// Speakers, separated by commas.
     pub from: String,
-    /// How often the person's message was passed on, this time included.
+    /// How often the person's message was forwarded.
     pub hop: u32,
 }
 
-/// Why a room refuses something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RoomError {
     #[error("`{0}` cannot be the name of a member: use letters, digits, `_` and `-`")]
     Name(String),
     #[error("there is a member `{0}` already")]
     Taken(String),
-    /// A message names an absent member.
     #[error("the room has no member `{name}`{}", did_you_mean(.nearest.as_deref()))]
     Unknown {
         name: String,
-        /// The nearest name.
         nearest: Option<String>,
     },
 }
@@ -54,14 +48,12 @@ fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `@{name}`?"))
 }
 
-/// A member of a room.
 #[derive(Debug, Clone)]
 pub struct Member {
     pub agent: Agent,
     pub session: Arc<Session>,
 }
 
-/// Agents that hear each other.
 #[derive(Debug)]
 pub struct Room {
     id: String,
@@ -69,7 +61,6 @@ pub struct Room {
 }
 
 impl Room {
-    /// An empty room.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -77,15 +68,10 @@ impl Room {
         }
     }
 
-    /// Returns the members by name.
     pub const fn members(&self) -> &BTreeMap<String, Member> {
         &self.members
     }
 
-    /// Lets an agent in.
-    ///
-    /// # Errors
-    /// [`RoomError::Name`], [`RoomError::Taken`].
     pub fn join(&mut self, name: &str, member: Member) -> Result<(), RoomError> {
         if !mentions::is_name(name) || name == ROOM {
             return Err(RoomError::Name(name.to_owned()));
@@ -97,15 +83,11 @@ impl Room {
         Ok(())
     }
 
-    /// Lets an agent go; none if it is not there.
     pub fn leave(&mut self, name: &str) -> Option<Member> {
         self.members.remove(name)
     }
 
-    /// Returns the members that a message names, in their order.
-    ///
-    /// # Errors
-    /// [`RoomError::Unknown`] with the nearest name.
+    /// Returns the mentioned members in order.
     pub fn named_in(&self, text: &str) -> Result<Vec<String>, RoomError> {
         let mut named: Vec<String> = Vec::new();
         for name in mentions::of(text) {

@@ -1,7 +1,7 @@
-//! Questions that are asked at certain times (KODE-66): what is due, what was missed, and a session for each firing.
+//! Scheduled questions (KODE-66): due and missed ones, and a session for each firing.
 //!
-//! The log of firings is the lock of the planner, too: two processes never plan at the same time, and a firing is the
-//! session of its name, which only one of them can make.
+//! The log of firings also locks the planner. Only one process can create a firing's session,
+//! because its name is fixed.
 
 mod journal;
 mod plan;
@@ -20,29 +20,24 @@ use journal::Journal;
 pub use journal::{Entry as JournalEntry, LastFiring};
 pub use plan::{CatchUp, ON_TIME, Skipped, WhySkipped};
 
-/// Characters of the agent's and the entry's name in the id of a session.
+/// Maximum characters of the agent's and the entry's name in a session id.
 const LONGEST_NAME: usize = 43;
 
-/// How far in the future the last decided moment may lie. The clock was wrong if it is later: then the entry counts from
-/// now on, because otherwise it would stay silent until then. No moment fires twice, since the journal keeps each.
+/// If the last decided moment is further ahead, the clock was wrong. The entry then counts from now
+/// on, because it would stay silent until then. No moment fires twice, since the journal has each.
 const AHEAD: SignedDuration = SignedDuration::from_mins(5);
 
-/// The name of the lock of the process that asks what is due.
 const TICKER: &str = "ticker";
 
-/// What made a session begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TriggerKind {
-    /// A number of steps.
     Steps,
-    /// A number of minutes.
     Time,
-    /// The fields of cron.
     Cron,
 }
 
-/// What happens to calls that need a decision when no one is there.
+/// What happens to calls that need a decision in an unattended session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unattended {
@@ -61,29 +56,23 @@ impl From<Unattended> for OnAsk {
     }
 }
 
-/// The event that begins a scheduled session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// The agent and the entry of its schedule.
+    /// Agent and entry.
     pub task_id: String,
-    /// When the entry runs.
     pub spec: String,
     pub kind: TriggerKind,
-    /// The moment of this firing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_ask: Option<Unattended>,
-    /// Steps of a turn, if the entry limits them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// What the entry limits besides.
     #[serde(default, skip_serializing_if = "Spending::is_unlimited")]
     pub limits: Spending,
 }
 
 impl Trigger {
-    /// Lowers the limits of the agent to those of the entry.
     pub(crate) fn limit(&self, agent: &mut Agent) {
         if let Some(most) = self.max_turns {
             agent.max_turns = agent.max_turns.min(most);
@@ -92,19 +81,15 @@ impl Trigger {
     }
 }
 
-/// An entry of an agent's schedule, with the moments that its timetable names.
+/// A schedule entry with its timetable.
 pub struct Scheduled<'a> {
-    /// The agent as it is now.
     pub agent: &'a Agent,
-    /// The name of the agent's file.
     pub file: &'a str,
-    /// The entry's name.
     pub name: &'a str,
-    /// The question.
     pub message: &'a str,
     pub trigger: Trigger,
     pub catch_up: CatchUp,
-    /// Returns the moments after the first and not after the second one, oldest first.
+    /// Returns the moments after the first and up to the second argument, oldest first.
     pub firings: &'a (dyn Fn(Timestamp, Timestamp) -> Vec<Timestamp> + Send + Sync),
 }
 
@@ -117,51 +102,40 @@ impl std::fmt::Debug for Scheduled<'_> {
     }
 }
 
-/// One question whose time has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Firing {
-    /// The name of the agent's file.
     pub agent: String,
-    /// The entry's name.
     pub name: String,
     pub scheduled: Timestamp,
     pub session: SessionId,
 }
 
-/// What a look at the clock has found.
 #[derive(Debug, Default)]
 pub struct Tick {
-    /// Sessions with a question that waits for its answer, in the order of their times; those that a killed process
-    /// has left come first.
+    /// Sessions with an open question, by time; those of a killed process come first.
     pub fired: Vec<Firing>,
     pub skipped: Vec<Skipped>,
 }
 
-/// The right to ask what is due.
+/// The scheduler lock.
 #[derive(Debug)]
 pub struct Alone {
     _lock: SessionLog,
 }
 
-/// The log of all firings of a project.
 #[derive(Debug)]
 pub struct Scheduler {
     sessions: Sessions,
-    /// The folder that the log is in.
     store: SessionStore,
 }
 
 impl Scheduler {
-    /// A scheduler of these sessions; `store` holds the log of firings.
     pub const fn new(sessions: Sessions, store: SessionStore) -> Self {
         Self { sessions, store }
     }
 
-    /// Becomes the only process that asks what is due; none if another one does. As long as the result lives, a session
-    /// without an end that no process has open was left by a process that died.
-    ///
-    /// # Errors
-    /// Failures of files.
+    /// Takes the lock; `None` if another process has it. While it is held, an unfinished session
+    /// that no process has open belonged to a process that died.
     pub fn alone(&self) -> Result<Option<Alone>, SessionError> {
         let id = SessionId::parse(TICKER).map_err(LogError::from)?;
         match self.store.create(&id, self.sessions.holder()) {
@@ -171,11 +145,7 @@ impl Scheduler {
         }
     }
 
-    /// Makes a session for each entry that is due now, and records what was missed. An entry that is seen for the first
-    /// time counts from now on.
-    ///
-    /// # Errors
-    /// [`LogError::Busy`] if another process plans, and other failures of logs.
+    /// Creates sessions for due entries and records missed firings. A new entry counts from now on.
     pub fn tick(&self, entries: &[Scheduled<'_>], now: Timestamp) -> Result<Tick, SessionError> {
         let mut journal = Journal::open(&self.store, self.sessions.holder())?;
         let mut tick = Tick::default();
@@ -201,7 +171,7 @@ impl Scheduler {
                 });
             }
             let mut moments = (entry.firings)(known.until, now);
-            // The clock may have been set to a time before them.
+            // The clock may have been set back.
             moments.retain(|moment| !known.has_fired(*moment));
             let span = last.map(|last| last.span);
             let planned = plan::plan(&moments, now, span, entry.catch_up);
@@ -222,15 +192,11 @@ impl Scheduler {
         Ok(tick)
     }
 
-    /// Returns the state of all entries. Needs no lock.
-    ///
-    /// # Errors
-    /// Failures of logs.
+    /// Reads the state of all entries without a lock.
     pub fn journal(&self) -> Result<Vec<JournalEntry>, SessionError> {
         Journal::read(&self.store)
     }
 
-    /// How the session of a firing stands.
     fn run_of(&self, last: &LastFiring) -> LastRun {
         let began = last.scheduled;
         let still = LastRun {
@@ -241,7 +207,7 @@ impl Scheduler {
             return still;
         }
         let Ok(report) = self.sessions.read(&last.session) else {
-            // It was removed.
+            // The session was removed.
             return LastRun {
                 span: plan::Span {
                     began,
@@ -251,7 +217,7 @@ impl Scheduler {
             };
         };
         let history = &report.history;
-        // A parked turn waits for a person, not for its time.
+        // A parked turn waits for a person.
         let is_left = history.is_left() && (history.turn() > 0 || !history.queued().is_empty());
         if is_left {
             return LastRun {
@@ -269,7 +235,7 @@ impl Scheduler {
         }
     }
 
-    /// Makes the session of a firing. One that a killed process has made without its question gets it now.
+    /// Creates a firing's session, or adds the question that a killed process did not write.
     fn fire(&self, entry: &Scheduled<'_>, moment: Timestamp) -> Result<Firing, SessionError> {
         let id = session_id(entry.file, entry.name, moment)?;
         let session = match self.sessions.create(&id, entry.agent) {
@@ -292,7 +258,6 @@ impl Scheduler {
         })
     }
 
-    /// Opens a session that has no question yet.
     fn empty(&self, id: &SessionId) -> Result<Option<Session>, SessionError> {
         let session = self.sessions.touch(id.clone())?;
         let history = session.history();
@@ -301,14 +266,12 @@ impl Scheduler {
     }
 }
 
-/// The last firing of an entry.
 struct LastRun {
     span: plan::Span,
-    /// Whether it has no end, and no process works on it.
+    /// True if it is unfinished and no process runs it.
     is_left: bool,
 }
 
-/// The id of the session of a firing, the same in every process.
 fn session_id(agent: &str, name: &str, moment: Timestamp) -> Result<SessionId, LogError> {
     let named = format!("{}-{name}", agent.to_ascii_lowercase());
     let named = if named.len() > LONGEST_NAME {

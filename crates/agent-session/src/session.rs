@@ -29,16 +29,12 @@ pub(crate) use between::Sending;
 pub use error::SessionError;
 pub use subscription::{Channels, Subscription, envelope};
 
-/// Who decides about calls that no one has decided about in time.
 const EXPIRY: &str = "the expiry of its approval";
 
-/// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Takes secrets out of a text before it is kept.
 pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// What a session needs of its surroundings.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub(crate) clock: Clock,
@@ -46,7 +42,7 @@ pub(crate) struct Surroundings {
     pub(crate) failpoints: Failpoints,
 }
 
-/// An open session. Everything that happens in it is in its log before anything depends on it.
+/// An open session. Its log has every event before anything depends on it.
 pub struct Session {
     id: SessionId,
     log: SessionLog,
@@ -54,12 +50,11 @@ pub struct Session {
     surroundings: Surroundings,
     history: Mutex<History>,
     ends: Mutex<EndOrder>,
-    /// Calls that wait for a decision about a call of another agent.
+    /// Calls that wait for a decision on a sub-agent's call.
     elsewhere: Mutex<BTreeSet<String>>,
     sealed: Vec<Call>,
-    /// The last record, for subscribers.
     written: watch::Sender<u64>,
-    /// The records as they are written; none before the first subscriber.
+    /// `None` before the first subscriber.
     heard: Mutex<Option<broadcast::Sender<Arc<Record>>>>,
 }
 
@@ -99,41 +94,32 @@ impl Session {
         self
     }
 
-    /// Returns the session's id.
     pub const fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// Returns the calls that were sealed when the session was resumed.
     pub fn sealed(&self) -> &[Call] {
         &self.sealed
     }
 
-    /// Returns what the records so far amount to.
     pub fn history(&self) -> History {
         self.lock().clone()
     }
 
-    /// Looks at what the records so far amount to, without a copy.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&History) -> T) -> T {
         at(&self.lock())
     }
 
-    /// Returns the conversation so far.
     pub fn messages(&self) -> Vec<Message> {
         self.lock().messages()
     }
 
-    /// Returns the record that was written last.
     pub fn last(&self) -> u64 {
         self.log.last()
     }
 
-    /// Follows the events of some channels after the record `since`: first those in the log, then each as it is
-    /// written. The end of the session ends the subscription.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`], and [`SessionError::Bookmark`] after the last record.
+    /// Follows channels after the record `since` until the session ends. Fails if `since` is after
+    /// the last record.
     pub fn subscribe(&self, channels: Channels, since: u64) -> Result<Subscription, SessionError> {
         Subscription::open(self, channels, since)
     }
@@ -146,7 +132,6 @@ impl Session {
         &self.log
     }
 
-    /// Keeps a message of the conversation.
     pub(crate) fn say(&self, message: Message, origin: Origin) -> Result<(), SessionError> {
         self.record(&Event::Message {
             message,
@@ -156,7 +141,7 @@ impl Session {
         })
     }
 
-    /// Keeps what the model had said when it was stopped (KODE-57).
+    /// Records the model's text up to the interruption (KODE-57).
     pub(crate) fn say_interrupted(&self, text: &str) -> Result<(), SessionError> {
         self.record(&Event::Message {
             message: Message::text(MessageRole::Assistant, text),
@@ -166,7 +151,7 @@ impl Session {
         })
     }
 
-    /// Marks a stage of the step before its work begins (KODE-51).
+    /// Records a stage before its work begins (KODE-51).
     pub(crate) fn reach(&self, current: Breakpoint) -> Result<(), SessionError> {
         let previous = self.lock().breakpoint();
         if previous == current {
@@ -179,7 +164,6 @@ impl Session {
         Ok(())
     }
 
-    /// Records an error for monitors.
     pub(crate) fn complain(
         &self,
         severity: Severity,
@@ -193,7 +177,7 @@ impl Session {
         })
     }
 
-    /// Gives a wanted call its id and its first record.
+    /// Records a new call.
     pub(crate) fn begin_call(
         &self,
         name: &str,
@@ -215,7 +199,7 @@ impl Session {
                 preview: None,
                 expires: None,
             };
-            // Two calls of one moment must not get one id.
+            // Calls of the same moment must get different ids.
             history.take(0, &Event::Call(call.clone()));
             self.order().begin(&call.id);
             call
@@ -225,12 +209,11 @@ impl Session {
         Ok(call)
     }
 
-    /// Records a call's state.
     pub(crate) fn record_call(&self, call: &Call) -> Result<(), SessionError> {
         self.record(&Event::Call(call.clone()))
     }
 
-    /// Records the result of a call, and tells its end after the ends of the calls before it (KODE-60).
+    /// Records a result; its end is published in call order (KODE-60).
     pub(crate) fn end_call(&self, call: &Call) -> Result<(), SessionError> {
         let kept = self.record_call(call);
         let ready = self.order().end(call.clone());
@@ -238,7 +221,7 @@ impl Session {
         kept
     }
 
-    /// Tells the ends of calls that follow a call without a decision.
+    /// Also publishes ends after a call without a decision.
     pub(crate) fn tell_waiting_ends(&self) -> Result<(), SessionError> {
         let ready = self.order().drain();
         self.tell_ends(&ready)
@@ -264,19 +247,13 @@ impl Session {
         told
     }
 
-    /// Decides about a call that waits (KODE-41, KODE-62). The decision is on the disk when this returns.
-    ///
-    /// # Errors
-    /// [`SessionError::NoWaitingCall`], [`SessionError::AlreadyDecided`], [`SessionError::Log`].
+    /// Decides a waiting call (KODE-41, KODE-62). The decision is on disk when this returns.
     pub fn decide(&self, record: DecisionRecord) -> Result<(), SessionError> {
         self.expire()?;
         self.rule(record)
     }
 
-    /// Denies the calls that have waited too long for a decision.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
+    /// Denies expired calls.
     pub fn expire(&self) -> Result<(), SessionError> {
         let now = self.now();
         let waiting = self.lock().waiting_calls();
@@ -316,13 +293,12 @@ impl Session {
         }
     }
 
-    /// Keeps the results of a step that was cut off, so that the model can be asked to go on.
     pub(crate) fn close_step(&self) -> Result<(), SessionError> {
         let cut = self.lock().cut_step();
         cut.map_or(Ok(()), |message| self.say(message, Origin::Tools))
     }
 
-    /// Closes the calls that still wait for a decision (KODE-57).
+    /// KODE-57.
     pub(crate) fn cancel_waiting(&self) -> Result<(), SessionError> {
         let open: Vec<Call> = self.lock().open_calls().cloned().collect();
         for mut call in open {
@@ -333,20 +309,13 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the session a name for display.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
     pub fn rename(&self, name: &str) -> Result<(), SessionError> {
         self.record(&Event::Renamed {
             name: name.to_owned(),
         })
     }
 
-    /// Names the last point that the session can be forked from, and returns its record.
-    ///
-    /// # Errors
-    /// [`SessionError::NoForkPoint`] if there is none, [`SessionError::Log`].
+    /// Names the last fork point and returns its record.
     pub fn name_point(&self, label: &str) -> Result<u64, SessionError> {
         let seq = self.lock().fork_points().last().copied();
         let seq = seq.ok_or(SessionError::NoForkPoint {
@@ -361,10 +330,6 @@ impl Session {
         Ok(seq)
     }
 
-    /// Goes on with another agent from now on.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
     pub fn adopt(&self, agent: &Agent) -> Result<(), SessionError> {
         let not_json = |source| self.not_an_event(source);
         self.record(&Event::AgentAdopted {
@@ -377,7 +342,6 @@ impl Session {
         self.record_at(event).map(|_| ())
     }
 
-    /// Records an event and returns its place and its time.
     fn record_at(&self, event: &Event) -> Result<(u64, Timestamp), SessionError> {
         let durability = durability(event);
         let value = serde_json::to_value(event).map_err(|source| self.not_an_event(source))?;
@@ -404,7 +368,7 @@ impl Session {
         let appended = self.log.append_record(entry, durability);
         let seq = match &appended {
             Ok(record) => record.seq,
-            // It has its place and waits for room (KODE-46).
+            // The record has its number and waits for disk space (KODE-46).
             Err(LogError::Write { .. }) => self.log.last(),
             Err(_) => return Ok((appended?.seq, at)),
         };
@@ -412,7 +376,7 @@ impl Session {
         history.take(seq, event);
         drop(history);
         let kept = appended.map(|record| self.tell_subscribers(record));
-        // Two records of one moment may come here in the other order.
+        // Concurrent records can arrive in either order.
         self.written.send_modify(|last| *last = seq.max(*last));
         kept?;
         Ok((seq, at))
@@ -435,7 +399,6 @@ impl Session {
     }
 }
 
-/// The result of a denied call.
 pub(crate) fn denied(reason: Option<&str>) -> String {
     match reason {
         Some(reason) => format!("denied: {reason}"),
@@ -453,8 +416,8 @@ const fn begins_turn(event: &Event) -> bool {
     )
 }
 
-/// What must be on the disk before anything depends on it: what was asked and answered, what was decided, and that a
-/// call that may write has begun. The rest survives the end of the process, not that of the machine.
+/// Questions, answers, decisions and starts of writing calls must be on disk before anything
+/// depends on them. Other events survive the process, but not the machine.
 fn durability(event: &Event) -> Durability {
     match event {
         Event::SessionOpened { .. }

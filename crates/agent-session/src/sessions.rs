@@ -1,4 +1,4 @@
-//! The sessions of a project: opened, continued, copied, read.
+//! The sessions of a project: open, continue, copy, read.
 
 use ktx_project_store::{Failpoints, Holder};
 use ktx_session_log::{FORMAT, Record, SessionId, SessionLog, SessionStore};
@@ -13,37 +13,32 @@ const READING: &str = "the call was interrupted; it only reads, call it again if
 const UNKNOWN: &str =
     "the call was interrupted; whether it had an effect is not known; look before you repeat it";
 
-/// Where in another session a copy begins.
+/// The point where a copy ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForkPoint {
-    /// Behind this record.
     At(u64),
-    /// Behind the last answer or question of this turn.
+    /// After the last answer or question of this turn.
     Turn(u32),
-    /// Behind the point of this name.
     Label(String),
-    /// Behind the last record from which it can begin.
     Last,
 }
 
-/// A session as its log tells it, without opening it.
+/// A session read from its log without opening it.
 #[derive(Debug)]
 pub struct SessionReport {
     pub id: SessionId,
     pub history: History,
-    /// All records, oldest first.
     pub records: Vec<Record>,
 }
 
-/// The readable part of a damaged session, as a session of its own.
+/// The readable part of a damaged session.
 #[derive(Debug)]
 pub struct Repaired {
     pub session: Session,
-    /// The last record of the damaged one that it holds.
+    /// The last copied record.
     pub at: u64,
 }
 
-/// The sessions of a project.
 #[derive(Clone)]
 pub struct Sessions {
     store: SessionStore,
@@ -60,7 +55,6 @@ impl std::fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// The sessions of `store`, opened by `holder`.
     pub fn new(store: SessionStore, holder: Holder, clock: Clock) -> Self {
         Self {
             store,
@@ -73,39 +67,31 @@ impl Sessions {
         }
     }
 
-    /// Takes secrets out of everything that is kept.
+    /// Removes secrets from everything that is stored.
     #[must_use]
     pub fn redacted_by(mut self, redact: Redact) -> Self {
         self.surroundings.redact = Some(redact);
         self
     }
 
-    /// Ends the process at a breakpoint; for tests.
     #[must_use]
     pub fn with_failpoints(mut self, failpoints: Failpoints) -> Self {
         self.surroundings.failpoints = failpoints;
         self
     }
 
-    /// Who opens the sessions.
     pub(crate) const fn holder(&self) -> &Holder {
         &self.holder
     }
 
-    /// Returns the logs.
     pub const fn store(&self) -> &SessionStore {
         &self.store
     }
 
-    /// Begins a session with an agent.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
     pub fn create(&self, id: &SessionId, agent: &Agent) -> Result<Session, SessionError> {
         self.created(id, agent, None)
     }
 
-    /// Begins the session of an agent that another one asks.
     pub(crate) fn create_for(
         &self,
         id: &SessionId,
@@ -161,12 +147,9 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Goes on with a session. With [`Strategy::Crash`], calls that were open when its process died are sealed: none of
-    /// them is begun again, and the model learns which effects are unknown (KODE-52, KODE-53). A call that waits for
-    /// a decision, or was allowed and has not begun, stays.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`], [`SessionError::Event`].
+    /// Continues a session. With [`Strategy::Crash`], calls that were open when its process died
+    /// are sealed: none begins again, and the model learns which effects are unknown (KODE-52,
+    /// KODE-53). Calls that wait for a decision, or were only allowed, stay open.
     pub fn resume(&self, id: SessionId, strategy: Strategy) -> Result<Session, SessionError> {
         let (session, sealed) = self.reopen(id, strategy)?;
         let resumed = Event::AgentResumed {
@@ -181,10 +164,7 @@ impl Sessions {
         Ok(session.with_sealed(sealed))
     }
 
-    /// Opens a session to add a record, such as a decision, and nothing else.
-    ///
-    /// # Errors
-    /// As [`Self::resume`].
+    /// Opens a session only to add a record.
     pub fn touch(&self, id: SessionId) -> Result<Session, SessionError> {
         Ok(self.reopen(id, Strategy::Manual)?.0)
     }
@@ -227,10 +207,6 @@ impl Sessions {
         Ok((session, sealed))
     }
 
-    /// Reads a session without opening it.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`], [`SessionError::Event`].
     pub fn read(&self, id: &SessionId) -> Result<SessionReport, SessionError> {
         let records = self.store.read(id)?.read_all()?;
         let mut history = History::default();
@@ -250,18 +226,11 @@ impl Sessions {
         })
     }
 
-    /// Removes a session that no process has open.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
     pub fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
         Ok(self.store.delete(id, &self.holder)?)
     }
 
-    /// Starts a session as a copy of another one. The other one may be deleted afterwards.
-    ///
-    /// # Errors
-    /// [`SessionError::NoForkPoint`] with the nearest ones, [`SessionError::Log`], [`SessionError::Event`].
+    /// Copies a session, which can be deleted afterwards. An error names the nearest fork points.
     pub fn fork(
         &self,
         parent: &SessionId,
@@ -273,10 +242,7 @@ impl Sessions {
         self.copy(&report, at, id)
     }
 
-    /// Makes a new session of the part of a damaged one that can be read, up to the last point that a copy can end at.
-    ///
-    /// # Errors
-    /// As [`Self::fork`].
+    /// Copies the readable part of a damaged session.
     pub fn repair(&self, damaged: &SessionId, id: &SessionId) -> Result<Repaired, SessionError> {
         let mut reader = self.store.read(damaged)?;
         let mut report = SessionReport {
@@ -365,7 +331,6 @@ fn seq_of(report: &SessionReport, point: &ForkPoint) -> Result<u64, SessionError
     }
 }
 
-/// Closes an interrupted call.
 fn seal(call: &Call) -> Call {
     let told = match (call.state, call.effect) {
         (CallState::Executing, Effect::Reads) => READING,

@@ -1,9 +1,9 @@
-//! What the model of an agent is asked with (HOLO-03, C-14).
+//! Model settings of an agent (HOLO-03, C-14).
 
 use ktx_llm_runtime::{Abilities, Ability, CallSetting, CallSettings, ThinkingSetting};
 use serde::{Deserialize, Serialize};
 
-/// Settings of the calls of an agent's model, under the names of its file. Absent ones are the backend's.
+/// Model settings, named as in the agent file. Absent ones are the backend's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentSettings {
@@ -11,30 +11,26 @@ pub struct AgentSettings {
     pub temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Maximum tokens of one message of the model.
+    /// Maximum tokens of one model message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<AgentThinking>,
 }
 
-/// How much an agent's model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentThinking {
     Off,
-    /// At most this many tokens.
     Budget(u32),
 }
 
 impl AgentSettings {
-    /// Whether the backend decides everything.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns what a model with these abilities is asked with. A model that decides itself how much it thinks gets
-    /// no budget.
+    /// Returns the settings for a model. A model with adaptive thinking gets no budget.
     pub fn for_model(&self, abilities: &Abilities) -> CallSettings {
         let adaptive = self.is_adaptive(abilities);
         let thinking = self.thinking.filter(|_| !adaptive);
@@ -49,7 +45,7 @@ impl AgentSettings {
         }
     }
 
-    /// Returns the keys of the agent file that the model does not take, in the order of the file.
+    /// Returns the agent file's keys that the model does not support.
     pub fn refused(&self, abilities: &Abilities) -> Vec<&'static str> {
         let unsent = abilities.unsent(&self.for_model(abilities));
         let mut keys: Vec<&'static str> = unsent
@@ -92,8 +88,7 @@ mod tests {
         }
     }
 
-    /// HOLO-03, C-14: what a model does not take has the name of its key; a model that decides itself how much it
-    /// thinks is asked without a budget.
+    /// HOLO-03, C-14.
     #[test]
     fn settings_follow_the_abilities_of_the_model() {
         let nothing = able(&[]);

@@ -1,4 +1,4 @@
-//! Sessions that are written, left by a killed process, and continued.
+//! Sessions that are written, interrupted and continued.
 
 mod approvals;
 mod backends;
@@ -44,7 +44,6 @@ pub(crate) fn sessions(store: SessionStore) -> Sessions {
     sessions_at(store, Arc::new(|| Timestamp::UNIX_EPOCH))
 }
 
-/// Sessions with this clock.
 fn sessions_at(store: SessionStore, clock: Clock) -> Sessions {
     let holder = Holder {
         pid: 7,
@@ -98,7 +97,6 @@ fn tool(name: &str, effect: WriteEffect, handler: Arc<dyn ToolHandler>) -> ToolD
     }
 }
 
-/// Answers at once.
 struct Says(&'static str);
 
 #[async_trait]
@@ -108,7 +106,6 @@ impl ToolHandler for Says {
     }
 }
 
-/// `look` reads, `save` writes.
 fn tools(save: Arc<dyn ToolHandler>) -> ToolSet {
     ToolSet::new(vec![
         tool("look", WriteEffect::ReadOnly, Arc::new(Says("15 rows"))),
@@ -140,7 +137,7 @@ fn says(text: &str) -> Reply {
     Reply::Text(text.to_owned())
 }
 
-/// The model calls these tools, one a step, then says this.
+/// The model calls these tools, one per step, then answers.
 fn calls(names: &[&str], text: &str) -> Reply {
     let call = |name: &&str| ((*name).to_owned(), json!({ "to": "a" }));
     Reply::Loop {
@@ -149,7 +146,6 @@ fn calls(names: &[&str], text: &str) -> Reply {
     }
 }
 
-/// The conversation, a block each line.
 pub(crate) fn conversation(session: &Session) -> String {
     let messages = serde_json::to_value(session.messages()).unwrap();
     let mut lines = Vec::new();
@@ -161,7 +157,6 @@ pub(crate) fn conversation(session: &Session) -> String {
     lines.join("\n")
 }
 
-/// The events of some channels.
 fn events(sessions: &Sessions, channels: &[Channel]) -> String {
     let report = sessions.read(&id("one")).unwrap();
     let heard = report

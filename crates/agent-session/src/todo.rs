@@ -1,4 +1,4 @@
-//! The list of tasks that an agent keeps (KODE-63).
+//! An agent's task list (KODE-63).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,19 +13,15 @@ use serde_json::{Value, json};
 
 use crate::session::Session;
 
-/// The tools of agents that keep a list.
 pub const TODO_TOOLS: [&str; 2] = ["todo_read", "todo_write"];
 
 const MANUAL: &str = include_str!("prompts/todo.manual.md");
 
-/// The most tasks of a list.
 const MOST_TASKS: usize = 100;
 
-/// One task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Unique in the list.
     pub id: String,
     pub title: String,
     pub status: TaskStatus,
@@ -44,7 +40,6 @@ struct Written {
     todos: Vec<Task>,
 }
 
-/// Says what is wrong with a list.
 fn fault(tasks: &[Task]) -> Option<String> {
     if tasks.len() > MOST_TASKS {
         let count = tasks.len();
@@ -76,7 +71,6 @@ fn fault(tasks: &[Task]) -> Option<String> {
     }
 }
 
-/// The list as a model reads it.
 pub(crate) fn listed(tasks: &[Task]) -> String {
     let mut list = String::new();
     for task in tasks {
@@ -90,7 +84,6 @@ pub(crate) fn listed(tasks: &[Task]) -> String {
     list
 }
 
-/// What an agent is reminded of.
 pub(crate) fn reminder(tasks: &[Task]) -> String {
     if tasks.is_empty() {
         return "Your list of tasks is empty. If the work has several steps, write them down with `todo_write`."
@@ -102,7 +95,7 @@ pub(crate) fn reminder(tasks: &[Task]) -> String {
     )
 }
 
-/// The tools for the list of a session. They change nothing else.
+/// Returns the tools for the list. They change nothing else.
 pub(crate) fn tools(session: &Arc<Session>) -> Vec<ToolDescriptor> {
     let handler = |kind| {
         Arc::new(TodoTool {

@@ -25,39 +25,27 @@ use crate::room::RoomOrigin;
 use crate::session::{Session, SessionError};
 use work::Work;
 
-/// The longest message of an agent that says nothing else, in characters (HOLO-45).
+/// Default limit of a message, in characters (HOLO-45).
 pub const LONGEST_MESSAGE: usize = 10_000;
 
-/// One turn of a session.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// The agent that answers.
     pub agent: Agent,
-    /// The agent's tools.
     pub tools: ToolSet,
-    /// What happens to calls that need a decision.
     pub on_ask: OnAsk,
-    /// Whether the answer is wanted while it is written.
     pub deltas: Deltas,
-    /// The stage that the calls are accounted to, such as `research`.
+    /// The stage that model calls are accounted to, such as `research`.
     pub stage: String,
-    /// The run that the calls belong to.
     pub run_id: RunId,
-    /// Stops the turn.
     pub cancel: CancellationToken,
-    /// How the agent reaches others; it asks none if absent.
     pub delegation: Option<Delegation>,
-    /// Knows what calls would change.
     pub previews: Option<Arc<dyn Previews>>,
-    /// The room that the question was said in.
     pub room: Option<RoomOrigin>,
 }
 
-/// What a turn begins with.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     pub text: &'a str,
-    /// Images and documents that come with it.
     pub attachments: &'a [ContentBlock],
 }
 
@@ -76,53 +64,35 @@ impl<'a> From<&'a String> for Question<'a> {
     }
 }
 
-/// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The message has no text.
     #[error("the message is empty")]
     Empty,
-    /// Too much was asked at once.
     #[error("the message has {length} characters, at most {most} are taken")]
-    TooLong {
-        /// Its characters.
-        length: usize,
-        /// The most that the agent takes.
-        most: usize,
-    },
-    /// The session is full.
+    TooLong { length: usize, most: usize },
     #[error("this session has its {messages} messages")]
-    Full {
-        /// The most that it takes.
-        messages: u32,
-    },
-    /// Calls wait for a decision; the turn continues when they have one.
+    Full { messages: u32 },
     #[error("{} for a decision", waiting(.calls))]
     Waiting { calls: Vec<WaitingCall> },
-    /// A call needs a decision, and the turn was asked to end then.
+    /// A call needs a decision, and [`OnAsk::Fail`] is set.
     #[error("a call needs a decision, and nobody is asked")]
     Unasked,
-    /// No one has decided about a call in time, and the agent's rules end the turn then.
+    /// A decision came too late, and the agent's rules end the turn then.
     #[error("the approval of a call expired")]
     Expired,
-    /// There is no turn to continue.
     #[error("the last turn has its answer")]
     NothingToContinue,
-    /// The model failed.
     #[error("the model failed")]
     Model(#[source] LlmError),
-    /// The tools of the agent cannot be offered together.
     #[error(transparent)]
     Tools(#[from] ToolSetError),
-    /// The session cannot go on.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// A call that waits for a decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WaitingCall {
-    /// The session of the sub-agent that makes it; the session of the turn if absent.
+    /// The sub-agent's session; the turn's own if absent.
     pub session: Option<SessionId>,
     pub call: Call,
 }
@@ -152,13 +122,11 @@ fn waiting(calls: &[WaitingCall]) -> String {
     format!("{} {waits}", named.join(", "))
 }
 
-/// Asks the next question of a session. The question is on the disk before the model is asked, each call before it
-/// begins, and what came of the turn before this returns.
-///
-/// A tool that fails ends nothing, and turns that are used up are a result that says so.
+/// Asks the next question. The question is on disk before the model is asked, each call before it
+/// begins, and the result before this returns. Failing tools and used-up turns are not errors.
 ///
 /// # Errors
-/// Messages that cannot be asked, calls that wait for a decision, and failures of the model and the log.
+/// Invalid messages, calls that wait for a decision, and failures of the model and the log.
 pub async fn ask(
     session: &Arc<Session>,
     runtime: &dyn LlmRuntime,
@@ -187,11 +155,8 @@ pub async fn ask(
     take(session, runtime, turn).await
 }
 
-/// Continues the last turn of a session, which has no answer: asks about calls that wait, begins those that were
-/// allowed since, and asks the model to go on.
-///
-/// # Errors
-/// As [`ask`], and [`AskError::NothingToContinue`].
+/// Continues a turn without an answer: asks about waiting calls, begins allowed ones, and asks the
+/// model.
 pub async fn go_on(
     session: &Arc<Session>,
     runtime: &dyn LlmRuntime,
@@ -199,7 +164,7 @@ pub async fn go_on(
 ) -> Result<ExecutionResult, AskError> {
     let history = session.history();
     if !history.is_unfinished() {
-        // A message that came when the last turn had ended begins the next one.
+        // A message after the end of the last turn begins the next one.
         let Some(waiting) = history.queued().first() else {
             return Err(AskError::NothingToContinue);
         };
@@ -209,7 +174,7 @@ pub async fn go_on(
     take(session, runtime, turn).await
 }
 
-/// Runs the turn and records its end, whatever it is. Meanwhile other processes may decide about its calls.
+/// Runs the turn and records its end. Other processes can decide its calls.
 async fn take(
     session: &Arc<Session>,
     runtime: &dyn LlmRuntime,
@@ -224,10 +189,6 @@ async fn take(
     }
 }
 
-/// Refuses messages that cannot be asked.
-///
-/// # Errors
-/// [`AskError::Empty`], [`AskError::TooLong`].
 pub fn check_message(message: &str, agent: &Agent) -> Result<(), AskError> {
     let length = message.chars().count();
     if message.trim().is_empty() {

@@ -12,11 +12,10 @@ use crate::execution::ExecutionResult;
 use crate::session::{Channels, Session};
 use crate::turn::{Question, Turn, ask, go_on};
 
-/// What a turn begins with.
 #[derive(Debug, Clone, Copy)]
 pub enum TurnStart<'a> {
     Question(Question<'a>),
-    /// The turn has begun before.
+    /// The turn was begun earlier.
     Resumed,
 }
 
@@ -26,9 +25,8 @@ impl<'a> From<&'a str> for TurnStart<'a> {
     }
 }
 
-/// A conversation with an agent. It opens with its first question, takes one question at a time, and is closed when
-/// the process of the model ends during a turn. The session's log has every message, and a later conversation continues
-/// from it.
+/// A conversation with an agent. It takes one question at a time and closes if the model's process
+/// ends during a turn. A later conversation can continue it from the session's log.
 pub struct AgentSession<'a> {
     backend: AgentBackend<'a>,
     kept: Arc<Session>,
@@ -39,7 +37,6 @@ pub struct AgentSession<'a> {
 #[derive(Default)]
 struct Life {
     stage: AgentStage,
-    /// Whether the process of the model has ended during a turn.
     has_crashed: bool,
 }
 
@@ -66,20 +63,16 @@ impl<'a> AgentSession<'a> {
         }
     }
 
-    /// Returns the session that records the conversation.
     pub const fn kept(&self) -> &Arc<Session> {
         &self.kept
     }
 
-    /// Returns where the conversation is in its life.
     pub fn stage(&self) -> AgentStage {
         self.lock().stage
     }
 
-    /// Asks, and returns the answer as a whole.
-    ///
-    /// # Errors
-    /// [`AgentSessionError`]; later questions are possible unless the process of the model has ended.
+    /// Asks and returns the whole answer. Later questions are possible unless the model's process
+    /// ended.
     pub async fn send(
         &self,
         start: TurnStart<'_>,
@@ -89,10 +82,7 @@ impl<'a> AgentSession<'a> {
         self.answer(start, cancel.clone()).await
     }
 
-    /// Asks, and returns the answer while it is written.
-    ///
-    /// # Errors
-    /// [`AgentSessionError`], for a conversation that takes no question now.
+    /// Asks and streams the answer.
     pub fn send_streaming<'s>(
         &'s self,
         start: TurnStart<'s>,
@@ -105,10 +95,7 @@ impl<'a> AgentSession<'a> {
         Ok(Exchange::new(Box::pin(answered), heard))
     }
 
-    /// Ends the conversation. The second time changes nothing.
-    ///
-    /// # Errors
-    /// [`AgentSessionError::Move`] while a turn runs.
+    /// Closes the conversation; fails while a turn runs. Idempotent.
     pub fn close(&self) -> Result<(), AgentSessionError> {
         let mut life = self.lock();
         life.stage = life
@@ -118,7 +105,7 @@ impl<'a> AgentSession<'a> {
         Ok(())
     }
 
-    /// Takes the turn. The first one opens the conversation.
+    /// Starts a turn; the first one opens the conversation.
     fn begin(&self, wanted: AgentMove) -> Result<(), AgentSessionError> {
         let mut life = self.lock();
         if life.has_crashed {
@@ -135,13 +122,12 @@ impl<'a> AgentSession<'a> {
         Ok(())
     }
 
-    /// Runs the turn that [`Self::begin`] has taken.
     fn answer(
         &self,
         start: TurnStart<'_>,
         cancel: CancellationToken,
     ) -> impl Future<Output = Result<ExecutionResult, AgentSessionError>> + Send {
-        // Made before the future is first polled: dropping it unpolled ends the turn, too.
+        // Created before the first poll: dropping an unpolled future also ends the turn.
         let mut taken = Taken {
             session: self,
             ended_by: AgentMove::End,
@@ -207,7 +193,7 @@ impl<'a> AgentSession<'a> {
     }
 }
 
-/// A turn that was taken. Dropping it ends the turn.
+/// A started turn; dropping it ends the turn.
 struct Taken<'s, 'a> {
     session: &'s AgentSession<'a>,
     ended_by: AgentMove,

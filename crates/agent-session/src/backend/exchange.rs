@@ -1,4 +1,4 @@
-//! A question whose answer is read while it is written.
+//! A question with a streamed answer.
 
 use std::pin::Pin;
 
@@ -12,7 +12,7 @@ use crate::session::Subscription;
 type Answered<'s> =
     Pin<Box<dyn Future<Output = Result<ExecutionResult, AgentSessionError>> + Send + 's>>;
 
-/// A turn while it runs. It runs only as long as it is read; dropping it stops it.
+/// A running turn. It runs only while it is read; dropping it stops it.
 pub struct Exchange<'s> {
     answered: Answered<'s>,
     heard: Subscription,
@@ -36,8 +36,7 @@ impl<'s> Exchange<'s> {
         }
     }
 
-    /// Returns the next record of the channels; `None` after the turn's last one. Records of a log that cannot be read
-    /// are skipped, and the turn continues.
+    /// Returns the next record; `None` after the turn's last one. Skips unreadable records.
     pub async fn next_record(&mut self) -> Option<Record> {
         while self.result.is_none() {
             tokio::select! {
@@ -48,7 +47,7 @@ impl<'s> Exchange<'s> {
         self.heard.next_written().ok().flatten()
     }
 
-    /// Returns the next piece of the answer's text; `None` after the last one.
+    /// Returns the next piece of text; `None` after the last one.
     pub async fn next_text(&mut self) -> Option<String> {
         loop {
             let record = self.next_record().await?;
@@ -61,10 +60,7 @@ impl<'s> Exchange<'s> {
         }
     }
 
-    /// Returns how the turn ends. Records that were not read are dropped.
-    ///
-    /// # Errors
-    /// As [`super::AgentSession::send`].
+    /// Returns the turn's result. Drops unread records.
     pub async fn finish(self) -> Result<ExecutionResult, AgentSessionError> {
         match self.result {
             Some(result) => result,

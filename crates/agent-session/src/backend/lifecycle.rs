@@ -1,37 +1,29 @@
-//! The life of a backend and of its sessions (HOLO-35).
+//! The stages of a backend and of its sessions (HOLO-35).
 
 use std::fmt;
 
-/// Where a backend or a session is in its life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AgentStage {
-    /// It has not been opened.
     #[default]
     Created,
-    /// It waits for a question.
     Ready,
-    /// It answers, and returns the answer as a whole.
+    /// The answer is returned whole.
     Processing,
-    /// It answers, and streams the answer.
+    /// The answer is streamed.
     Streaming,
-    /// It answers no more.
     Closed,
 }
 
-/// What changes the stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentMove {
     Open,
     Send,
     Stream,
-    /// The turn has ended, with an answer or without one.
     End,
-    /// The process of the model has ended during the turn.
     Crash,
     Close,
 }
 
-/// A move that the stage does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IllegalMove {
     pub stage: AgentStage,
@@ -39,10 +31,7 @@ pub struct IllegalMove {
 }
 
 impl AgentStage {
-    /// Returns the stage that follows.
-    ///
-    /// # Errors
-    /// A move that this stage does not allow.
+    /// Returns the next stage; fails on an illegal move.
     pub const fn after(self, wanted: AgentMove) -> Result<Self, IllegalMove> {
         use AgentMove as M;
         match (self, wanted) {
@@ -90,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// HOLO-35: every move in every stage.
+    /// HOLO-35.
     #[test]
     fn a_stage_allows_its_moves_and_no_others() {
         use AgentMove::{Close, Crash, End, Open, Send, Stream};

@@ -1,4 +1,4 @@
-//! The session of an agent that another one asks.
+//! The session of a sub-agent.
 
 use std::sync::Arc;
 
@@ -16,10 +16,9 @@ use crate::execution::ExecutionResult;
 use crate::session::{Channels, Session, SessionError};
 use crate::turn::{AskError, Turn, WaitingCall, ask, go_on};
 
-/// Characters of the asking session's id in that of the asked one.
+/// Maximum characters of the parent's session id in the child's.
 const LONGEST_BEGINNING: usize = 44;
 
-/// The arguments of a call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Task {
@@ -27,15 +26,12 @@ struct Task {
     message: String,
 }
 
-/// What an earlier process has left.
 enum Opened {
     New(Session),
     Continued(Session),
-    /// It has answered.
     Answered(String),
 }
 
-/// One agent that is asked by one call.
 pub(super) struct Child {
     pub(super) others: Arc<Others>,
     pub(super) call: Call,
@@ -88,7 +84,6 @@ impl Child {
         asked
     }
 
-    /// The agent of a session that this call has begun before.
     fn recorded(&self, id: &SessionId) -> Option<Agent> {
         let report = self.others.delegation.sessions.read(id).ok()?;
         let agent = report.history.agent();
@@ -188,7 +183,7 @@ impl Child {
         self.over(&session, task, result)
     }
 
-    /// Copies decisions about calls of the other agent to the session of this one.
+    /// Copies decisions on the sub-agent's calls to this session.
     fn pass_on(&self, of: &SessionId, record: &Record) {
         let event = serde_json::from_value(Value::Object(record.event.clone()));
         let event = match event {
@@ -284,7 +279,7 @@ fn output(session: &SessionId, answer: String) -> ToolOutput {
     }
 }
 
-/// The id of the session of a call: the same whenever the call is begun.
+/// Returns the child's session id, the same each time the call begins.
 fn child_id(parent: &SessionId, call: &str) -> Result<SessionId, LogError> {
     let parent = parent.as_str();
     let id = if parent.len() > LONGEST_BEGINNING {

@@ -1,4 +1,4 @@
-//! Calls of tools and decisions about them.
+//! Tool calls and decisions about them.
 
 use jiff::Timestamp;
 use ktx_session_log::SessionId;
@@ -7,33 +7,26 @@ use serde_json::Value;
 
 use crate::previews::Preview;
 
-/// Characters of arguments and results that events show.
+/// Maximum characters of arguments and results in events.
 const PREVIEW: usize = 200;
 
 /// The state of a call (KODE-53).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CallState {
-    /// The model wants it; it has not begun.
     Pending,
-    /// Somebody must allow it first.
     ApprovalRequired,
-    /// It may begin.
     Approved,
-    /// It has started. Without a later record its effect is unknown, and ktx never starts it again.
+    /// Without a later record the effect is unknown, and `ktx` never starts it again.
     Executing,
-    /// It has a result.
     Completed,
-    /// It has an error.
     Failed,
-    /// It was not allowed.
     Denied,
-    /// Its process died; ktx tells the model that the effect is unknown.
+    /// The process died; `ktx` reports to the model that the effect is unknown.
     Sealed,
 }
 
 impl CallState {
-    /// Whether the call has no result yet.
     pub const fn is_open(self) -> bool {
         matches!(
             self,
@@ -41,57 +34,50 @@ impl CallState {
         )
     }
 
-    /// Whether the call waits for a decision that outlives its process.
+    /// True for states that outlive the process.
     pub const fn outlives_process(self) -> bool {
         matches!(self, Self::ApprovalRequired | Self::Approved)
     }
 }
 
-/// Whether a tool may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It is known to only read.
+    /// Known to be read-only.
     Reads,
     Writes,
 }
 
-/// A call of a tool at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Its id in the session.
+    /// Unique in the session.
     pub id: String,
-    /// The model's id of the call, unique within its message.
+    /// The model's id, unique within its message.
     #[serde(default)]
     pub tool_use: String,
-    /// The tool.
     pub name: String,
-    /// Its state from now on.
     pub state: CallState,
     pub effect: Effect,
-    /// The arguments.
     pub input: Value,
-    /// What the model sees of the result or the error; none as long as the call is open.
+    /// The result or error as the model sees it; none while the call is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// How long it ran, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What it would change, if a decision is asked for and that is known.
+    /// Set if a decision is needed and the tool has a preview.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
-    /// Until when a decision about it counts, if it waits for one that may come too late.
+    /// When a waiting call expires, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
 }
 
 impl Call {
-    /// Whether it waits for a decision that can no longer come.
+    /// True if a decision would come too late.
     pub fn has_expired(&self, now: Timestamp) -> bool {
         self.state == CallState::ApprovalRequired && self.expires.is_some_and(|end| end <= now)
     }
 
-    /// Returns what events show of the call.
     pub fn view(&self) -> CallView {
         let is_error = !self.state.is_open() && self.state != CallState::Completed;
         CallView {
@@ -110,23 +96,20 @@ impl Call {
     }
 }
 
-/// What events show of a call.
+/// A call as events show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallView {
     pub id: String,
-    /// The tool.
     pub name: String,
     pub state: CallState,
-    /// The beginning of the arguments.
     pub input_preview: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// The beginning of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_preview: Option<String>,
-    /// What it would change, as long as it waits for a decision.
+    /// Only while the call waits for a decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
 }
@@ -138,7 +121,6 @@ fn beginning(text: &str) -> String {
     }
 }
 
-/// Whether a call may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -146,17 +128,15 @@ pub enum Decision {
     Deny,
 }
 
-/// Who decided about a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionRecord {
     pub call_id: String,
     pub decision: Decision,
-    /// A person's command, such as `ktx agent decide`, or a rule.
+    /// A command, such as `ktx agent decide`, or a rule.
     pub decided_by: String,
-    /// The reason, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The session of the sub-agent whose call it is; this session if absent.
+    /// The sub-agent's session; this one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
 }

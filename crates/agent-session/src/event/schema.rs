@@ -1,4 +1,4 @@
-//! The JSON Schema of the events that subscribers get (KODE-42, KODE-44).
+//! JSON Schema of the events for subscribers (KODE-42, KODE-44).
 
 mod kinds;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use kinds::{Form, KINDS, Kind, Presence};
 
-/// Returns the JSON Schema of a line that a subscriber gets.
+/// Returns the JSON Schema of a line for subscribers.
 pub fn event_schema() -> Value {
     let events: Vec<Value> = KINDS.iter().map(event).collect();
     json!({
@@ -105,7 +105,6 @@ fn schema(form: Form) -> Value {
     }
 }
 
-/// Says what of a record does not fit, for tests of what is recorded.
 #[cfg(test)]
 pub(crate) fn violations(event: &Value, channel: Channel) -> Vec<String> {
     let Some(kind) = KINDS.iter().find(|kind| event["type"] == kind.name) else {

@@ -1,4 +1,4 @@
-//! How much of a model's window a conversation takes, and where it can be made shorter (KODE-71).
+//! Window usage of a conversation, and where to shorten it (KODE-71).
 
 use ktx_llm_runtime::{ContentBlock, Message, MessageRole};
 
@@ -7,7 +7,6 @@ use crate::compaction::{Compaction, CompactionMethod, left_out, poor, summary_no
 use crate::event::MessageTokens;
 
 impl History {
-    /// Remembers the size that the provider has reported.
     pub(super) fn take_size(&mut self, tokens: &MessageTokens) {
         let size = [
             tokens.input_tokens,
@@ -21,15 +20,15 @@ impl History {
         self.reported = Some((size.into_iter().fold(0, u64::saturating_add), counted));
     }
 
-    /// Returns the size of the conversation in tokens: the reported one, and an estimate of what came since.
+    /// Returns the last reported tokens plus an estimate of newer messages.
     pub(crate) fn size(&self) -> u64 {
         let (size, counted) = self.reported.unwrap_or_default();
         let since = self.messages.iter().skip(counted);
         size.saturating_add(tokens_of(since.map(|said| &said.message)))
     }
 
-    /// Returns the last record of the turns that can go, so that the rest has at most `keep` tokens, or is the last
-    /// turn. `None` if there is no earlier turn.
+    /// Returns the last record of the turns to remove, so that the rest has at most `keep` tokens,
+    /// or is the last turn.
     pub(crate) fn turn_cut(&self, keep: u64) -> Option<u64> {
         let begins = |said: &HistoryMessage| said.begins_turn;
         let last = self.messages.iter().rposition(begins)?;
@@ -48,7 +47,7 @@ impl History {
         (has_more || self.messages.first().is_some_and(begins)).then_some(to)
     }
 
-    /// Returns the record before the last step, if there are results of calls before it.
+    /// Returns the record before the last step, if earlier steps have results.
     pub(crate) fn result_cut(&self) -> Option<u64> {
         let is_answer = |said: &HistoryMessage| said.message.role == MessageRole::Assistant;
         let last = self.messages.iter().rposition(is_answer)?;
@@ -68,7 +67,6 @@ impl History {
         before.last().filter(|_| has_results).map(|said| said.seq)
     }
 
-    /// Returns the messages up to a record.
     pub(crate) fn until(&self, to: u64) -> impl Iterator<Item = &Message> {
         let said = self.messages.iter().filter(move |said| said.seq <= to);
         said.map(|said| &said.message)
@@ -78,12 +76,10 @@ impl History {
         self.messages.first().map_or(0, |said| said.seq)
     }
 
-    /// Whether the last compression has left almost everything.
     pub(crate) const fn was_poorly_compressed(&self) -> bool {
         self.poorly_compressed
     }
 
-    /// Makes the conversation shorter, as a record says.
     pub(crate) fn compact(&mut self, compaction: &Compaction) {
         let to = compaction.to;
         if let (CompactionMethod::Summary, Some(summary)) =
@@ -107,7 +103,7 @@ impl History {
             }
         }
         for said in &mut self.messages {
-            // It stands for the conversation before the compaction.
+            // The response id refers to the conversation before the compaction.
             said.message.metadata.response_id = None;
         }
         self.reported = None;

@@ -1,29 +1,19 @@
-//! Patterns of tools and of arguments.
+//! Tool and argument patterns.
 
 use ktx_tool_descriptors::{ArgumentMatcher, WholeText, matches_name};
 use serde_json::Value;
 
 use crate::event::Effect;
 
-/// Why a rule cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The group does not exist.
     #[error("there is no group `{0}`; there are: @read, @write, @all, @mcp:<server>")]
     Group(String),
-    /// The regular expression is wrong.
     #[error("`{pattern}` is not a regular expression: {reason}")]
-    Regex {
-        pattern: String,
-        /// What the parser says.
-        reason: String,
-    },
+    Regex { pattern: String, reason: String },
 }
 
-/// Reads what an argument must be: a value, `{fuzzy: value}` or `{regex: pattern}`.
-///
-/// # Errors
-/// [`RuleError::Regex`].
+/// Parses a value, `{fuzzy: value}` or `{regex: pattern}`.
 pub(super) fn matcher_of(value: &Value) -> Result<ArgumentMatcher, RuleError> {
     let only = |name: &str| {
         let object = value.as_object().filter(|object| object.len() == 1);
@@ -51,7 +41,6 @@ pub(super) fn check_tool(pattern: &str) -> Result<(), RuleError> {
     }
 }
 
-/// Whether a pattern names a tool.
 pub(super) fn names(pattern: &str, tool: &str, effect: Effect) -> bool {
     match pattern.strip_prefix('@') {
         Some("all") => true,

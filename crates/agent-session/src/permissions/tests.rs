@@ -1,4 +1,4 @@
-//! The table of decisions (KODE-61).
+//! Tests of the verdicts (KODE-61).
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn rules(value: Value) -> Permissions {
     serde_json::from_value(value).unwrap()
 }
 
-/// KODE-61: deny goes before allow, allow before ask, and the mode decides what is left.
+/// KODE-61.
 #[test]
 fn deny_goes_before_allow_and_allow_before_ask() {
     let mut table = String::new();
@@ -88,8 +88,7 @@ fn rules_name_tools_by_pattern_and_group() {
     let reads = Effect::Reads;
     assert!(covers(json!("@read"), "wiki_search", Effect::Reads));
     assert!(!covers(json!("@read"), "memory_ingest", Effect::Writes));
-    // What a foreign server says of its tools is not believed.
-    // Only a server whose word is trusted has tools that read.
+    // Only a trusted server has tools that read.
     assert!(covers(json!("@read"), "mcp__jira__list", reads));
     assert!(covers(json!("@mcp:jira"), "mcp__jira__list", reads));
     assert!(!covers(json!("@mcp:jira"), "mcp__jirafe__list", reads));
@@ -143,7 +142,7 @@ fn a_wrong_rule_is_found_before_a_run() {
         ^
     error: unclosed group
     ");
-    // The pattern stays one whole: it cannot end early and allow more.
+    // The pattern cannot close its group early and allow more.
     assert_snapshot!(told(json!({ "tool": "x", "args": { "a": { "regex": "a)|(b" } } })), @r"
     `a)|(b` is not a regular expression: regex parse error:
         a)|(b

@@ -15,19 +15,16 @@ use crate::event::{Cause, Phase, Severity, Strategy, TurnEnd};
 use crate::session::{Session, SessionError};
 use crate::turn::{AskError, Turn, go_on};
 
-/// Maximum time that a run may take to drop its tools.
 const RELEASE: Duration = Duration::from_secs(10);
 
-/// How a turn of the pool ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Completed,
-    /// Somebody stopped it, or a call waits for a decision.
+    /// Stopped or parked.
     Interrupted,
     Failed,
 }
 
-/// What messages do that wait when a turn has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queued {
     Begins,
@@ -35,7 +32,7 @@ enum Queued {
 }
 
 impl PoolState {
-    /// Runs turns as long as messages wait. The log is open only meanwhile.
+    /// Runs turns while messages wait.
     pub(super) async fn work(self: Arc<Self>, id: &SessionId, mut stop: CancellationToken) {
         loop {
             let permit = self.room.acquire().with_cancellation_token(&stop).await;
@@ -53,7 +50,7 @@ impl PoolState {
         }
     }
 
-    /// Runs turns until none waits or a caller stops one. Returns what stops the next ones, if something has come
+    /// Runs turns until none waits or one is stopped. Returns the next token if something arrived
     /// since.
     async fn turns(&self, id: &SessionId, stop: &CancellationToken) -> Option<CancellationToken> {
         loop {
@@ -81,7 +78,7 @@ impl PoolState {
                 _ => Queued::Stays,
             };
             let Some(next) = self.next_task(id, queued) else {
-                // A schedule makes a session each time: they would fill the pool.
+                // A schedule creates a session each time; they would fill the pool.
                 let cause = history.end().and_then(|end| end.cause);
                 if history.trigger().is_some() && cause != Some(Cause::Parked) {
                     self.members().remove(id);
@@ -94,13 +91,12 @@ impl PoolState {
         }
     }
 
-    /// Opens the log for a turn.
     fn open(&self, id: &SessionId) -> Result<Arc<Session>, SessionError> {
         let session = Arc::new(self.sessions.resume(id.clone(), Strategy::Crash)?);
         if let Some(member) = self.members().get_mut(id)
             && let Some(task) = member.task()
         {
-            // This turn sees what has come so far.
+            // This turn sees everything up to now.
             task.again = false;
             let task = task.clone();
             let session = Arc::clone(&session);
@@ -109,7 +105,7 @@ impl PoolState {
         Ok(session)
     }
 
-    /// Lets a session wait for its next turn, and returns what stops that; if none is needed, it is a name again.
+    /// Queues the next turn, or makes the session idle.
     fn next_task(&self, id: &SessionId, queued: Queued) -> Option<CancellationToken> {
         let mut members = self.members();
         let member = members.get_mut(id)?;
@@ -143,7 +139,7 @@ impl PoolState {
                 _ => Ended::Failed,
             },
             Err(error) => {
-                // The turn has not told why it has no answer.
+                // The turn has not recorded its failure.
                 if let Err(unkept) = failed(session, &error.to_string()) {
                     tracing::warn!(error = %unkept, session = %session.id(), "a failure is not kept");
                 }
@@ -194,7 +190,6 @@ impl PoolState {
         Ok(())
     }
 
-    /// Makes a session a name again, unless it was removed.
     fn rest(&self, id: &SessionId) {
         if let Some(member) = self.members().get_mut(id) {
             *member = Member::Idle;
@@ -211,10 +206,10 @@ impl PoolState {
     }
 }
 
-/// Waits until the run that has ended has dropped its tools, which hold the session: until then the log cannot be
-/// opened again. A process of a model may take a while to exit.
+/// Waits for the run to drop its tools, which hold the session: the log cannot be reopened before.
+/// A model's process can take a while to exit.
 async fn released(session: &Arc<Session>) {
-    // The caller and the member of the pool.
+    // The caller's and the pool's.
     const OWN: usize = 2;
     let mut waited = Duration::ZERO;
     while Arc::strong_count(session) > OWN && waited < RELEASE {

@@ -1,6 +1,5 @@
 //! Names in a message.
 
-/// Whether a text can be a name.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_part)
 }
@@ -9,7 +8,7 @@ const fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
-/// The names after `@`, in the order of the text. An `@` inside a word, as in an address, is not a mention.
+/// Returns the names after `@`. An `@` inside a word, as in an address, is not a mention.
 pub(super) fn of(text: &str) -> impl Iterator<Item = &str> {
     let places = text.match_indices('@');
     places.filter_map(|(at, _)| {
@@ -19,7 +18,7 @@ pub(super) fn of(text: &str) -> impl Iterator<Item = &str> {
         }
         let rest = text.get(at + 1..)?;
         let end = rest.bytes().take_while(|byte| is_part(*byte)).count();
-        // A sentence may end with a name.
+        // A sentence can end with a name.
         let name = rest.get(..end)?.trim_end_matches('-');
         (!name.is_empty()).then_some(name)
     })
@@ -29,7 +28,7 @@ pub(super) fn of(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    /// KODE-70: `@name` is a name, an address is not.
+    /// KODE-70.
     #[test]
     fn mentions_are_found() {
         let all = |text: &'static str| of(text).collect::<Vec<&str>>();

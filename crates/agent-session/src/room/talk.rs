@@ -1,4 +1,4 @@
-//! What follows from one message of a person.
+//! The conversation after a person's message.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,37 +16,28 @@ use crate::pool::{Host, PoolError};
 use crate::session::Channels;
 use crate::turn::{Turn, ask};
 
-/// An answer of a member.
 #[derive(Debug)]
 pub struct RoomAnswer {
-    /// The member.
     pub member: String,
-    /// How often the person's message had been passed on.
     pub hop: u32,
-    /// The answer, or why there is none.
     pub result: Result<String, PoolError>,
 }
 
-/// What came of a message.
 #[derive(Debug, Default)]
 pub struct RoomReport {
-    /// In the order of the hops, and of the names within one.
+    /// Ordered by hop, then by name.
     pub answers: Vec<RoomAnswer>,
-    /// Whether messages were left that would have been passed on once too often.
     pub is_stopped: bool,
 }
 
-/// How a room talks.
 pub struct Talk<'a> {
-    /// Makes members ready.
     pub host: &'a Arc<dyn Host>,
     pub on_ask: OnAsk,
-    /// Members that answer at the same time.
+    /// Maximum concurrent answers.
     pub running: usize,
-    /// How often a message is passed on.
+    /// Maximum forwards of a person's message.
     pub hops: u32,
     pub cancel: CancellationToken,
-    /// Hears what happens in the sessions of the members.
     pub heard: mpsc::UnboundedSender<(String, Record)>,
     pub channels: Channels,
 }
@@ -60,14 +51,12 @@ impl std::fmt::Debug for Talk<'_> {
     }
 }
 
-/// Messages that wait for a member: their speakers and their texts.
+/// Speakers and texts of waiting messages, by member.
 type Waiting = BTreeMap<String, Vec<(String, String)>>;
 
 impl Room {
-    /// Says something as a person, and lets the members answer it and each other.
-    ///
-    /// # Errors
-    /// [`RoomError::Unknown`] before anything is delivered.
+    /// Sends a person's message and lets the members answer it and each other. Nothing is delivered
+    /// if a name is unknown.
     pub async fn say(
         &self,
         from: &str,
@@ -113,7 +102,6 @@ impl Room {
         Ok(report)
     }
 
-    /// Adds an answer to the messages of those that it names.
     fn pass_on(&self, from: &str, text: &str, waiting: &mut Waiting) {
         match self.named_in(text) {
             Ok(named) => {
@@ -129,7 +117,7 @@ impl Room {
         }
     }
 
-    /// Records in the sessions of those that would have heard more that the room is silent.
+    /// Records the stop for members with waiting messages.
     fn stop(&self, waiting: &Waiting, hop: u32) {
         for member in waiting.keys().filter_map(|name| self.members.get(name)) {
             let stopped = Event::RoomStopped {
@@ -142,7 +130,6 @@ impl Room {
         }
     }
 
-    /// Delivers messages, and returns the answers in the order of the names.
     async fn deliver(&self, waiting: Waiting, hop: u32, talk: &Talk<'_>) -> Vec<RoomAnswer> {
         let room = Arc::new(Semaphore::new(talk.running.max(1)));
         let mut running = JoinSet::new();
@@ -190,7 +177,6 @@ impl Room {
     }
 }
 
-/// A message for one member.
 struct Delivery {
     name: String,
     text: String,
@@ -223,7 +209,7 @@ impl Delivery {
         let asked = ask(session, ready.runtime.as_ref(), turn, &self.text);
         tokio::pin!(asked);
         let tell = |record| {
-            // Nobody has to listen.
+            // The receiver may be gone.
             drop(self.heard.send((self.name.clone(), record)));
         };
         let result = loop {

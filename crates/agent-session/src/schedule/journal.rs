@@ -1,4 +1,4 @@
-//! The log of firings: what fired, what was skipped, up to which moment everything is known.
+//! The log of fired and skipped moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,40 +15,31 @@ use super::Firing;
 use super::plan::{Skipped, WhySkipped};
 use crate::session::SessionError;
 
-/// The name of the log in its folder.
 const NAME: &str = "schedules";
 
-/// The last firing of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastFiring {
     pub scheduled: Timestamp,
     pub session: SessionId,
 }
 
-/// The past firings of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name of the agent's file.
     pub agent: String,
-    /// The entry's name.
     pub name: String,
     /// Every moment up to here is decided.
     pub until: Timestamp,
     pub last: Option<LastFiring>,
-    /// Firings that did not happen.
     pub skipped: usize,
-    /// The moments of all firings.
     fired: BTreeSet<Timestamp>,
 }
 
 impl Entry {
-    /// Whether this moment has had its firing.
     pub(super) fn has_fired(&self, moment: Timestamp) -> bool {
         self.fired.contains(&moment)
     }
 }
 
-/// A record of the log.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event {
@@ -79,11 +70,9 @@ enum Event {
     Unknown,
 }
 
-/// What each entry of a schedule has done, by agent and entry.
 #[derive(Debug, Default)]
 struct Firings(BTreeMap<(String, String), Entry>);
 
-/// The log, open for writing.
 pub(super) struct Journal {
     log: SessionLog,
     firings: Firings,
@@ -173,7 +162,7 @@ impl Firings {
     fn take(&mut self, record: &Record) {
         let event = serde_json::from_value(Value::Object(record.event.clone()));
         match event.unwrap_or(Event::Unknown) {
-            // It may be earlier than the moments before it, if the clock was wrong.
+            // Can go back if the clock was wrong.
             Event::ScheduleSeen { agent, name, until } => {
                 self.of(agent, name, until).until = until;
             }
@@ -198,7 +187,6 @@ impl Firings {
         }
     }
 
-    /// The entry, known up to `until`.
     fn of(&mut self, agent: String, name: String, until: Timestamp) -> &mut Entry {
         let key = (agent.clone(), name.clone());
         let entry = self.0.entry(key).or_insert(Entry {

@@ -1,35 +1,30 @@
-//! What is due: a pure function of moments.
+//! Decides which moments fire: a pure function.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// How late a firing is still on time, whatever is said about missed ones.
+/// A firing up to this late is always on time.
 pub const ON_TIME: SignedDuration = SignedDuration::from_mins(5);
 
-/// What happens to missed firings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatchUp {
-    /// The newest one is made up for if it is not older than this.
+    /// The newest one fires late if it is not older than this.
     Within(SignedDuration),
     Never,
 }
 
-/// Why an entry did not fire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhySkipped {
-    /// No process looked at the clock in time.
+    /// No process looked at the clock.
     Missed,
-    /// The firing before was not over.
+    /// The previous firing was not over.
     Overlap,
 }
 
-/// Firings that did not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// The name of the agent's file.
     pub agent: String,
-    /// The entry's name.
     pub name: String,
     pub reason: WhySkipped,
     pub first: Timestamp,
@@ -38,7 +33,7 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// Sums up moments, oldest first; none if there are none.
+    /// Sums up moments, oldest first.
     pub(super) fn of(
         agent: &str,
         name: &str,
@@ -56,23 +51,20 @@ impl Skipped {
     }
 }
 
-/// The time of the firing before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
-    /// Its moment.
     pub(super) began: Timestamp,
-    /// None while it lasts.
+    /// `None` while it runs.
     pub(super) ended: Option<Timestamp>,
 }
 
-/// What becomes of moments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Planned {
     pub(super) due: Option<Timestamp>,
     pub(super) skipped: Vec<(WhySkipped, Vec<Timestamp>)>,
 }
 
-/// Decides about the moments that have come since the last look, oldest first.
+/// Decides the moments since the last tick, oldest first.
 pub(super) fn plan(
     moments: &[Timestamp],
     now: Timestamp,
@@ -108,7 +100,6 @@ pub(super) fn plan(
 mod tests {
     use super::*;
 
-    /// A moment, in minutes since 1970.
     fn at(minutes: i64) -> Timestamp {
         Timestamp::from_second(minutes * 60).unwrap()
     }
@@ -137,7 +128,7 @@ mod tests {
 
     const DAY: CatchUp = CatchUp::Within(SignedDuration::from_hours(24));
 
-    /// KODE-66: the newest missed firing is made up for, once; the others are recorded.
+    /// KODE-66.
     #[test]
     fn missed_firings_are_made_up_for_once() {
         assert_eq!(planned(&[], 60, None, DAY), "");
@@ -158,7 +149,7 @@ mod tests {
         );
     }
 
-    /// KODE-66: firings while the last one runs are skipped, and not made up for afterwards.
+    /// KODE-66.
     #[test]
     fn firings_do_not_overlap() {
         assert_eq!(

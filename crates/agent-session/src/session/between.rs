@@ -1,4 +1,4 @@
-//! Messages to the model besides questions: those that arrive during a turn, and reminders.
+//! Reminders, and messages that arrive during a turn.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,8 @@ use crate::schedule::Trigger;
 use crate::todo::Task;
 use crate::{reminders, todo};
 
-/// The most messages that wait at once.
 const MOST_QUEUED: usize = 20;
 
-/// Whether a message was sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sending {
     New,
@@ -24,16 +22,13 @@ pub(crate) enum Sending {
 }
 
 impl Session {
-    /// Takes a message while a turn runs: it joins at the next step, or when the model has answered. It is on the disk
-    /// when this returns.
-    ///
-    /// # Errors
-    /// [`SessionError::Queue`] if too many wait, [`SessionError::Log`].
+    /// Queues a message for the next step or the end of the turn. It is on disk when this returns.
     pub fn queue(&self, text: &str) -> Result<(), SessionError> {
         self.queue_as(text, None, None).map(|_| ())
     }
 
-    /// As [`Self::queue`], and says which turn answers. A key that was given before names the message of then.
+    /// As [`Self::queue`], returning the answering turn. A repeated key returns the earlier
+    /// message.
     pub(crate) fn accept(
         &self,
         text: &str,
@@ -54,7 +49,7 @@ impl Session {
         let turn = if history.is_unfinished() {
             history.turn()
         } else {
-            // Each message that waits already begins a turn or joins the one before.
+            // Each waiting message begins a turn or joins the previous one.
             history.turn() + 1
         };
         let (seq, at) = self.queue_as(text, key, Some(turn))?;
@@ -90,7 +85,7 @@ impl Session {
         })
     }
 
-    /// Makes the messages that wait part of the conversation, as long as the session takes more questions.
+    /// Adds waiting messages up to the session's limit of questions.
     pub(crate) fn join_queued(&self, most: u32) -> Result<Vec<Message>, SessionError> {
         let mut joined = Vec::new();
         loop {
@@ -108,18 +103,15 @@ impl Session {
         }
     }
 
-    /// Records which schedule began the session.
     pub(crate) fn begin_by(&self, trigger: Trigger) -> Result<(), SessionError> {
         self.record(&Event::SchedulerTriggered(trigger))
     }
 
-    /// Keeps the agent's list of tasks.
     pub(crate) fn write_tasks(&self, current: Vec<Task>) -> Result<(), SessionError> {
         let previous = self.lock().tasks().to_vec();
         self.record(&Event::TodoChanged { current, previous })
     }
 
-    /// Records that the model gets a note, and returns its text.
     pub(crate) fn tell_reminder(
         &self,
         category: &str,
@@ -132,13 +124,11 @@ impl Session {
         Ok(reminders::note(category, &reminders::escaped(content)))
     }
 
-    /// Records that the agent is reminded of its tasks.
     pub(crate) fn tell_of_tasks(&self) -> Result<(), SessionError> {
         let tasks = self.lock().tasks().to_vec();
         self.record(&Event::TodoReminder { tasks })
     }
 
-    /// Records which manuals the model reads, if they are other ones than before.
     pub(crate) fn tell_manuals(&self, tools: &[String]) -> Result<(), SessionError> {
         if self.lock().manuals() == tools {
             return Ok(());
@@ -148,7 +138,7 @@ impl Session {
         })
     }
 
-    /// Tells the model which files that it has read were changed by others, once for each change.
+    /// Reports each change by others to a file that the model has read.
     pub(crate) fn remind_of_files(&self, tools: &ToolSet) -> Result<Option<Message>, SessionError> {
         let changed = tools.iter().flat_map(|tool| tool.handler.changed_files());
         let changed: BTreeSet<String> = changed.collect();
@@ -169,7 +159,6 @@ impl Session {
         Ok(Some(message))
     }
 
-    /// Reminds the model of the agent's tasks.
     pub(crate) fn remind_of_tasks(&self) -> Result<(), SessionError> {
         self.tell_of_tasks()?;
         let content = todo::reminder(self.lock().tasks());

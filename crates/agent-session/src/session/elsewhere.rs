@@ -1,4 +1,4 @@
-//! Calls that wait for a decision about a call of another agent.
+//! Calls that wait for a decision on a sub-agent's call.
 
 use std::sync::PoisonError;
 
@@ -6,16 +6,14 @@ use super::Session;
 use crate::event::{Call, CallState};
 
 impl Session {
-    /// Leaves a call until a sub-agent has a decision.
     pub(crate) fn wait_elsewhere(&self, call: &str) {
         let elsewhere = self.elsewhere.lock();
         let mut elsewhere = elsewhere.unwrap_or_else(PoisonError::into_inner);
         elsewhere.insert(call.to_owned());
-        // Who waits for the other calls looks again.
+        // Wakes waiters for the other calls.
         self.written.send_replace(self.log.last());
     }
 
-    /// Whether nothing can happen to an open call before a decision.
     pub(crate) fn waits(&self, call: &Call) -> bool {
         let elsewhere = self.elsewhere.lock();
         let elsewhere = elsewhere.unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,9 @@
-//! Tells the ends of calls in call order.
+//! Publishes the ends of calls in call order.
 
 use std::collections::VecDeque;
 
 use crate::event::Call;
 
-/// Calls that began, in call order, with the call once it has ended.
 #[derive(Debug, Default)]
 pub(super) struct EndOrder(VecDeque<Place>);
 
@@ -22,7 +21,7 @@ impl EndOrder {
         });
     }
 
-    /// Returns the calls whose end can be told now.
+    /// Returns the calls to publish now.
     pub(super) fn end(&mut self, call: Call) -> Vec<Call> {
         match self.0.iter_mut().find(|place| place.id == call.id) {
             Some(place) => place.ended = Some(call),
@@ -36,7 +35,7 @@ impl EndOrder {
         ready
     }
 
-    /// Returns all ended calls and forgets those that have not.
+    /// Returns the ended calls and forgets the others.
     pub(super) fn drain(&mut self) -> Vec<Call> {
         self.0.drain(..).filter_map(|place| place.ended).collect()
     }

@@ -1,4 +1,4 @@
-//! Following the events of a session (KODE-43, KODE-44).
+//! Subscriptions to a session's events (KODE-43, KODE-44).
 
 use std::sync::{Arc, PoisonError};
 
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{Session, SessionError};
 
-/// Returns a record as subscribers get it (KODE-44).
+/// Returns a record in the subscribers' format (KODE-44).
 pub fn envelope(session: &SessionId, record: &Record) -> Value {
     json!({
         "cursor": record.seq,
@@ -21,41 +21,36 @@ pub fn envelope(session: &SessionId, record: &Record) -> Value {
     })
 }
 
-/// The channels that a subscriber hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Channels(Vec<Channel>);
 
 impl Default for Channels {
-    /// What people see.
     fn default() -> Self {
         Self(vec![Channel::Progress])
     }
 }
 
 impl Channels {
-    /// Hears these channels.
     pub fn new(channels: impl IntoIterator<Item = Channel>) -> Self {
         Self(channels.into_iter().collect())
     }
 
-    /// Whether a record is heard.
     pub fn has(&self, record: &Record) -> bool {
         self.0.contains(&record.channel)
     }
 }
 
-/// Records that a subscriber may be behind before it reads the log again.
+/// Maximum lag before a subscriber reads the log again.
 const MOST_UNHEARD: usize = 1_024;
 
-/// Hears the records of a session as they are written, and reads those that it has not heard in its log. A slow
-/// subscriber delays no one and loses no record.
+/// Receives new records, and reads missed ones from the log. A slow subscriber delays no one and
+/// loses no record.
 #[derive(Debug)]
 pub struct Subscription {
     heard: broadcast::Receiver<Arc<Record>>,
     written: watch::Receiver<u64>,
     reader: LogReader,
     channels: Channels,
-    /// The last record that was heard or read.
     since: u64,
 }
 
@@ -84,10 +79,7 @@ impl Subscription {
         })
     }
 
-    /// Returns the next record of the channels that is written already.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
+    /// Returns the next written record without waiting.
     pub fn next_written(&mut self) -> Result<Option<Record>, SessionError> {
         while let Some(record) = self.next_of_all()? {
             self.since = record.seq;
@@ -103,7 +95,7 @@ impl Subscription {
             match self.heard.try_recv() {
                 Ok(record) if record.seq <= self.since => {}
                 Ok(record) if record.seq == self.since + 1 => return Ok(Some(record)),
-                // It was not heard in its place.
+                // It did not arrive in order.
                 Ok(_) => return self.read(),
                 Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => {
@@ -123,10 +115,7 @@ impl Subscription {
         Ok(None)
     }
 
-    /// Returns the next record of the channels; `None` after the session's last one.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
+    /// Returns the next record; `None` after the session's last one.
     pub async fn next_record(&mut self) -> Result<Option<Record>, SessionError> {
         loop {
             if let Some(record) = self.next_written()? {
@@ -140,7 +129,6 @@ impl Subscription {
 }
 
 impl Session {
-    /// Hears the records that are written from now on.
     fn hear(&self) -> broadcast::Receiver<Arc<Record>> {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let sender = heard.get_or_insert_with(|| broadcast::Sender::new(MOST_UNHEARD));
@@ -150,7 +138,7 @@ impl Session {
     pub(super) fn tell_subscribers(&self, record: Record) {
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = heard.as_ref().filter(|it| it.receiver_count() > 0) {
-            // The last subscriber may just have left.
+            // The last subscriber may have left.
             drop(sender.send(Arc::new(record)));
         }
     }

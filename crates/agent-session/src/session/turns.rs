@@ -1,4 +1,4 @@
-//! The begin and the end of a turn.
+//! The start and the end of a turn.
 
 use ktx_llm_runtime::{Message, MessageRole};
 
@@ -9,15 +9,11 @@ use crate::room::RoomOrigin;
 use crate::turn::Question;
 
 impl Session {
-    /// Begins a turn with a question. When this returns, the question is on the disk.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
+    /// Begins a turn. The question is on disk when this returns.
     pub fn begin_turn<'q>(&self, question: impl Into<Question<'q>>) -> Result<(), SessionError> {
         self.begin_turn_in(question.into(), None)
     }
 
-    /// As [`Self::begin_turn`], with a question that was said in a room.
     pub(crate) fn begin_turn_in(
         &self,
         question: Question<'_>,
@@ -34,16 +30,12 @@ impl Session {
         self.enter(AgentState::Working)
     }
 
-    /// Ends the turn.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`].
     pub fn end_turn(&self, reason: TurnEnd, cause: Option<Cause>) -> Result<(), SessionError> {
         let done = self.record(&Event::Done { reason, cause });
         if cause == Some(Cause::Parked) {
             return done.and(self.enter(AgentState::Paused));
         }
-        // A full disk takes none of them now; all of them wait for room (KODE-46).
+        // On a full disk, all records wait for space (KODE-46).
         let ready = self.reach(Breakpoint::Ready);
         let entered = self.enter(AgentState::Ready);
         done.and(ready).and(entered)?;

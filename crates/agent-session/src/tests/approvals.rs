@@ -37,7 +37,7 @@ fn decision(call: &str, decision: Decision, note: Option<&str>) -> DecisionRecor
     }
 }
 
-/// KODE-41, KODE-45: without a person to ask, a writing call is denied, and the log records it.
+/// KODE-41, KODE-45.
 #[tokio::test]
 async fn a_call_that_nobody_allows_is_denied() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,8 +68,7 @@ async fn a_call_that_nobody_allows_is_denied() {
     "#);
 }
 
-/// KODE-62: a parked call outlives its process; once it is allowed it runs, once, with the recorded arguments, and the
-/// model is not asked for it again.
+/// KODE-62.
 #[tokio::test]
 async fn a_parked_call_runs_once_after_it_was_allowed() {
     let folder = tempfile::tempdir().unwrap();
@@ -86,7 +85,6 @@ async fn a_parked_call_runs_once_after_it_was_allowed() {
     assert!(matches!(parked, AskError::Waiting { calls } if calls.len() == 1));
     drop(session);
 
-    // A later process finds it waiting, still.
     let session = resumed(&sessions);
     assert!(session.sealed().is_empty());
     let waiting = session.history().waiting_calls();
@@ -147,7 +145,6 @@ async fn a_parked_call_runs_once_after_it_was_allowed() {
     "#);
 }
 
-/// Leaves the call for later.
 struct Later;
 
 #[async_trait]
@@ -157,7 +154,7 @@ impl Approver for Later {
     }
 }
 
-/// KODE-41: another process decides while the turn waits.
+/// KODE-41.
 #[tokio::test]
 async fn a_decision_arrives_through_the_inbox() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,7 +192,6 @@ async fn a_decision_arrives_through_the_inbox() {
     assert_eq!(sessions.store().inbox(&id("one")).letters().unwrap(), []);
 }
 
-/// A turn that waits can be stopped from elsewhere, and nothing waits afterwards.
 #[tokio::test]
 async fn an_interrupt_arrives_through_the_inbox() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,7 +222,6 @@ async fn an_interrupt_arrives_through_the_inbox() {
     "#);
 }
 
-/// A call that must not wait ends its turn.
 #[tokio::test]
 async fn a_turn_can_end_for_want_of_a_decision() {
     let folder = tempfile::tempdir().unwrap();

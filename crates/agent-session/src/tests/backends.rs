@@ -1,4 +1,4 @@
-//! Backends and conversations: what they allow, and how they end.
+//! Backends and conversations: allowed moves and ends.
 
 use std::sync::Mutex;
 
@@ -12,10 +12,9 @@ use crate::{
     ToolsRequest, TurnStart,
 };
 
-/// A scripted model with the usual tools, which may not be there yet.
 struct Scripted {
     model: Arc<ScriptedRuntime>,
-    /// Reasons why the tools are missing, one for each call.
+    /// One entry per failing request.
     missing: Mutex<Vec<&'static str>>,
     closed: Arc<Mutex<u32>>,
 }
@@ -86,8 +85,7 @@ fn told<T: std::fmt::Debug>(result: Result<T, AgentSessionError>) -> String {
     result.unwrap_err().to_string()
 }
 
-/// HOLO-33: nothing is asked before `initialize` or after `teardown`, each question alone is a conversation of its own,
-/// and the end comes once however often it is asked for.
+/// HOLO-33.
 #[tokio::test]
 async fn a_backend_is_used_between_its_begin_and_its_end() {
     let bench = Bench::new([says("One."), says("Two.")], &[]);
@@ -114,8 +112,7 @@ async fn a_backend_is_used_between_its_begin_and_its_end() {
     assert_eq!(*bench.closed.lock().unwrap(), 2);
 }
 
-/// HOLO-32, HOLO-35: a conversation opens with its first question, takes one at a time, and can be closed twice. What
-/// keeps a question from being asked leaves it ready.
+/// HOLO-32, HOLO-35.
 #[tokio::test]
 async fn a_conversation_takes_one_question_at_a_time() {
     let script = [calls(&["look"], "One."), says("Two.")];
@@ -142,7 +139,7 @@ async fn a_conversation_takes_one_question_at_a_time() {
     let result = exchange.finish().await.unwrap();
     assert_eq!((text.as_str(), result.response.as_str()), ("One.", "One."));
     assert_eq!(session.stage(), AgentStage::Ready);
-    // One that is dropped before it begins has asked nothing.
+    // Nothing was asked.
     drop(streamed().unwrap());
     assert_eq!(session.stage(), AgentStage::Ready);
     assert_eq!(send("And?").await.unwrap().response, "Two.");
@@ -152,8 +149,7 @@ async fn a_conversation_takes_one_question_at_a_time() {
     assert_eq!(session.kept().history().turn(), 2);
 }
 
-/// HOLO-36: when the process of the model ends during a turn, the conversation is closed and later questions fail at
-/// once; what was said is kept, and another conversation continues with it.
+/// HOLO-36.
 #[tokio::test]
 async fn a_crash_closes_the_conversation_and_loses_nothing() {
     let crashed = LlmError::new(LlmErrorKind::Crashed, "Claude Code ended");
@@ -170,7 +166,6 @@ async fn a_crash_closes_the_conversation_and_loses_nothing() {
     let cancel = CancellationToken::new();
     let send = |text| session.send(TurnStart::from(text), &cancel);
     send("Which?").await.unwrap();
-    // Another failure of the model closes nothing.
     assert_eq!(told(send("And?").await), "the model failed");
     assert_eq!(session.stage(), AgentStage::Ready);
     assert_eq!(told(send("Now?").await), "the model failed");

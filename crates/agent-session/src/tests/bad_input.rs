@@ -1,4 +1,4 @@
-//! Tools, messages and readers that ask for too much: each gets one clear answer, and no record is lost.
+//! Oversized input.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{calls, created, id, model, says, sessions, tool, turn};
 use crate::{Channels, Session, SessionError, Sessions, Strategy, Turn, ask};
 
-/// Answers with this many bytes, never if there are none.
+/// Answers with this many bytes; 0 never answers.
 struct Says(usize);
 
 #[async_trait]
@@ -29,7 +29,6 @@ fn looking(bytes: usize) -> Turn {
     turn(ToolSet::new(vec![look]).unwrap())
 }
 
-/// The state of the only call, and its result as the conversation has it.
 fn only_call(session: &Session) -> (bool, String) {
     let messages = serde_json::to_value(session.messages()).unwrap();
     let result = &messages[2]["content"][0];
@@ -44,7 +43,6 @@ fn folder_and_session() -> (tempfile::TempDir, Sessions, Arc<Session>) {
     (folder, sessions, session)
 }
 
-/// A result of 50 MB is cut, and the answer says so.
 #[tokio::test]
 async fn an_endless_result_is_cut() {
     let (_folder, sessions, session) = folder_and_session();
@@ -60,7 +58,7 @@ async fn an_endless_result_is_cut() {
     assert!(log.len() < 10_000_000, "{}", log.len());
 }
 
-/// KODE-60: a tool that hangs is stopped after its time, and the turn continues.
+/// KODE-60.
 #[tokio::test]
 async fn a_tool_that_hangs_is_stopped() {
     let (_folder, _, session) = folder_and_session();
@@ -73,7 +71,7 @@ async fn a_tool_that_hangs_is_stopped() {
     assert_eq!(only_call(&session), (true, told));
 }
 
-/// KODE-63: a list of ten thousand tasks is refused, and the list before it stays.
+/// KODE-63.
 #[tokio::test]
 async fn an_endless_list_of_tasks_is_refused() {
     let (_folder, _, session) = folder_and_session();
@@ -97,7 +95,7 @@ async fn an_endless_list_of_tasks_is_refused() {
     assert!(messages.contains("the list has 10000 tasks, at most 100 are kept"));
 }
 
-/// KODE-44, KODE-55: a bookmark after the end, a second writer and an id that is there twice are errors.
+/// KODE-44, KODE-55.
 #[tokio::test]
 async fn readers_and_writers_that_are_wrong_are_told() {
     let (_folder, sessions, session) = folder_and_session();

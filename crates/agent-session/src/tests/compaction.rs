@@ -9,7 +9,6 @@ use ktx_session_log::{Channel, SessionStore};
 use super::{Says, calls, conversation, created, events, id, model, says, sessions, tools, turn};
 use crate::{AskError, ForkPoint, Turn, ask};
 
-/// A turn of an agent with a small window.
 fn small(window: u64) -> Turn {
     let mut of = turn(tools(Arc::new(Says("saved"))));
     of.agent.context.window = Some(window);
@@ -20,12 +19,11 @@ fn long(question: &str) -> String {
     format!("{question} {}", "x".repeat(600))
 }
 
-/// The conversation without the padding of its questions.
 fn brief(text: &str) -> String {
     text.replace(&"x".repeat(600), "…")
 }
 
-/// KODE-71: the older turns become a summary; the last turn stays whole, and the log keeps everything.
+/// KODE-71.
 #[tokio::test]
 async fn older_turns_are_summarized_once_a_turn() {
     let folder = tempfile::tempdir().unwrap();
@@ -62,7 +60,6 @@ async fn older_turns_are_summarized_once_a_turn() {
     2.1 {"type":"context_compression","phase":"start"}
     2.1 {"type":"context_compression","phase":"end","ratio":0.55}
     "#);
-    // The same conversation is read from the log, and a copy has all of it.
     let report = sessions.read(&id("one")).unwrap();
     assert_eq!(report.history.messages(), session.messages());
     let copy = sessions
@@ -71,7 +68,7 @@ async fn older_turns_are_summarized_once_a_turn() {
     assert_eq!(copy.messages().len(), 6);
 }
 
-/// KODE-71: without a summary, the results of old calls are left out, then whole turns; no model is needed.
+/// KODE-71.
 #[tokio::test]
 async fn a_summary_that_fails_is_replaced_by_omissions() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +93,7 @@ async fn a_summary_that_fails_is_replaced_by_omissions() {
     "#);
 }
 
-/// KODE-71: what cannot become shorter is not shortened for ever.
+/// KODE-71.
 #[tokio::test]
 async fn compression_that_does_not_help_ends_the_turn() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +102,7 @@ async fn compression_that_does_not_help_ends_the_turn() {
     let down = || Reply::Error(LlmError::new(LlmErrorKind::Server, "the server is down"));
     let model = model([says("15."), down(), down(), says("b"), down(), down()]);
     let mut last = Ok(String::new());
-    // Each question is nine times as long as everything before it.
+    // Nine times as long as everything before it.
     for question in ["a".to_owned(), "y".repeat(900), "y".repeat(9500)] {
         let answer = ask(&session, &model, small(100), &question).await;
         last = answer.map(|result| result.response);

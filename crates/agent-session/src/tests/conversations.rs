@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Channels, Event, ForkPoint, Subscription, ask, go_on};
 
-/// KODE-40: what people see of a turn, in order.
+/// KODE-40.
 #[tokio::test]
 async fn a_turn_is_told_in_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ async fn a_turn_is_told_in_order() {
     "#);
 }
 
-/// KODE-54: a copy begins after a question or an answer only.
+/// KODE-54.
 #[tokio::test]
 async fn turns_are_asked_in_one_conversation_and_copied_at_safe_points() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +113,6 @@ async fn turns_are_asked_in_one_conversation_and_copied_at_safe_points() {
     "#);
 }
 
-/// A question is taken as it is; what cannot be asked changes nothing.
 #[tokio::test]
 async fn what_cannot_be_asked_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +157,7 @@ impl ToolHandler for Endless {
     }
 }
 
-/// KODE-57: a cancelled call has failed, and the conversation stands.
+/// KODE-57.
 #[tokio::test]
 async fn a_cancelled_call_is_not_a_completed_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +190,7 @@ async fn a_cancelled_call_is_not_a_completed_one() {
     "#);
 }
 
-/// KODE-43, KODE-44: a subscriber hears its channels from its bookmark on, without a hole, to the end.
+/// KODE-43, KODE-44.
 #[tokio::test]
 async fn a_subscriber_continues_at_its_bookmark() {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +245,7 @@ async fn a_subscriber_continues_at_its_bookmark() {
     assert!(second.next_record().await.unwrap().is_none());
 }
 
-/// KODE-44: a slow subscriber reads what it has missed: every record arrives, and only once.
+/// KODE-44.
 #[test]
 fn a_subscriber_that_lags_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -275,7 +274,7 @@ fn a_subscriber_that_lags_loses_nothing() {
     assert_eq!(read(&mut from_first, 7), numbers(0..5));
     tell(5, 8);
     assert_eq!(read(&mut from_first, 2), [5, 6]);
-    // More than a subscriber may be behind.
+    // More than a subscriber can lag.
     tell(8, 3_000);
     assert_eq!(read(&mut from_first, 9_999), numbers(7..3_000));
     assert_eq!(read(&mut from_now, 9_999), numbers(5..3_000));
@@ -285,7 +284,6 @@ fn a_subscriber_that_lags_loses_nothing() {
     }
 }
 
-/// A session knows which agent it was opened with.
 #[test]
 fn an_agent_has_a_digest_and_its_differences_have_names() {
     let mut other = agent();

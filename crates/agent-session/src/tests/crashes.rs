@@ -1,4 +1,4 @@
-//! What is left when a process dies.
+//! Sessions after their process died.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::approvals::Approvals;
 use crate::calls::Calls;
 use crate::{MOST_AT_ONCE, OnAsk, Permissions, Rule, Strategy, ask, go_on};
 
-/// Copies the log while the call runs, and counts.
+/// Copies the log during the call.
 struct Leaving {
     log: PathBuf,
     copies: PathBuf,
@@ -43,7 +43,7 @@ impl Leaving {
 impl ToolHandler for Leaving {
     async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         self.all.wait().await;
-        // Let the calls that were asked for in the same moment queue up.
+        // Lets calls of the same moment queue up.
         tokio::task::yield_now().await;
         if self.begun.fetch_add(1, Ordering::SeqCst) == 0 {
             fs::create_dir_all(&self.copies).unwrap();
@@ -53,8 +53,7 @@ impl ToolHandler for Leaving {
     }
 }
 
-/// KODE-52, KODE-53: a call that was running when the process died is never begun again by itself, and the model learns
-/// that its effect is unknown.
+/// KODE-52, KODE-53.
 #[tokio::test]
 async fn a_call_that_was_running_when_the_process_died_is_never_begun_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -91,11 +90,10 @@ async fn a_call_that_was_running_when_the_process_died_is_never_begun_again() {
     assert_eq!(handler.begun.load(Ordering::SeqCst), 1);
     assert_snapshot!(script.prompts().join("\n"), @"the call was interrupted; whether it had an effect is not known; look before you repeat it");
     drop(session);
-    // A second resume seals no call again.
     assert!(resumed(&left).sealed().is_empty());
 }
 
-/// KODE-52: a person can look at a session as it was left.
+/// KODE-52.
 #[tokio::test]
 async fn a_session_can_be_opened_as_it_was_left() {
     let folder = tempfile::tempdir().unwrap();
@@ -115,7 +113,7 @@ async fn a_session_can_be_opened_as_it_was_left() {
     assert_eq!(session.history().open_calls().count(), 1);
 }
 
-/// KODE-60: at most three calls run at once, and their ends are told in call order.
+/// KODE-60.
 #[tokio::test]
 async fn three_calls_run_at_once_and_their_ends_are_told_in_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +147,7 @@ async fn three_calls_run_at_once_and_their_ends_are_told_in_order() {
         ends,
         ["call-1", "call-2", "call-3", "call-4", "call-5", "call-6"]
     );
-    // When the first three ran, the others had not begun.
+    // The others had not begun while the first three ran.
     let sealed = resumed(&left);
     let told = sealed
         .sealed()

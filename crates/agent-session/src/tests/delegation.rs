@@ -1,4 +1,4 @@
-//! Agents that ask other agents (KODE-70).
+//! Sub-agents (KODE-70).
 
 use std::sync::{Arc, Mutex};
 
@@ -19,11 +19,9 @@ use crate::{
     Parent, Session, Sessions, Turn, ask, go_on,
 };
 
-/// Every agent of the project has this model and these tools.
 struct Crew {
     runtime: Arc<dyn LlmRuntime>,
     tools: ToolSet,
-    /// The agents that this one asks.
     agents: Vec<String>,
     ready: Mutex<Vec<String>>,
 }
@@ -73,7 +71,6 @@ fn asks(agents: &[&str]) -> Reply {
     }
 }
 
-/// A turn of an agent that may ask these.
 fn asking(sessions: &Sessions, crew: &Arc<Crew>, agents: &[&str]) -> Turn {
     let mut turn = turn(tools(Arc::new(Says("saved"))));
     turn.agent.agents = agents.iter().map(|name| (*name).to_owned()).collect();
@@ -85,14 +82,12 @@ fn asking(sessions: &Sessions, crew: &Arc<Crew>, agents: &[&str]) -> Turn {
     turn
 }
 
-/// Waits until no task of the turn has the session any more, and closes it.
 async fn ended(session: Arc<Session>) {
     while Arc::strong_count(&session) > 1 {
         tokio::task::yield_now().await;
     }
 }
 
-/// The answer of another agent is the result of the call, and its work a session with its parent.
 #[tokio::test]
 async fn an_agent_asks_another_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -134,8 +129,6 @@ async fn an_agent_asks_another_one() {
     "#);
 }
 
-/// A call of the other agent that waits parks both. After the decision it runs once, and neither model is asked again
-/// for what it has said.
 #[tokio::test]
 async fn a_waiting_call_of_the_other_agent_parks_both() {
     let folder = tempfile::tempdir().unwrap();
@@ -152,7 +145,6 @@ async fn a_waiting_call_of_the_other_agent_parks_both() {
     assert_snapshot!(parked, @"`call-1` (save) of the session `one-call-1` waits for a decision");
     ended(session).await;
 
-    // Nothing happens before the decision.
     let session = resumed(&sessions);
     assert!(session.sealed().is_empty());
     let again = go_on(&session, &script, of.clone()).await.unwrap_err();
@@ -195,7 +187,6 @@ async fn a_waiting_call_of_the_other_agent_parks_both() {
     assert_snapshot!(crew.ready.lock().unwrap().join(", "), @"reviewer, reviewer again, reviewer again");
 }
 
-/// Agents ask each other at most twice in a row: the last one has no tool for it.
 #[tokio::test]
 async fn the_third_agent_asks_nobody() {
     let folder = tempfile::tempdir().unwrap();
@@ -225,7 +216,6 @@ async fn the_third_agent_asks_nobody() {
     assert_eq!(ids.len(), 3);
 }
 
-/// Stops the asking turn, and waits until it is stopped itself.
 struct StopsAsker(CancellationToken);
 
 #[async_trait]
@@ -237,7 +227,6 @@ impl ToolHandler for StopsAsker {
     }
 }
 
-/// Interrupting an agent interrupts the agents that it has asked, and each records it.
 #[tokio::test]
 async fn an_interrupt_reaches_the_other_agent() {
     let folder = tempfile::tempdir().unwrap();

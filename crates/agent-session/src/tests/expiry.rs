@@ -18,7 +18,6 @@ fn parking(on_expiry: OnExpiry) -> Turn {
     of
 }
 
-/// An expired call is denied by the expiry; neither a later decision nor a later question can begin it.
 #[tokio::test]
 async fn an_expired_call_is_never_begun() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +60,6 @@ async fn an_expired_call_is_never_begun() {
     "#);
 }
 
-/// With `on_expiry: fail`, the turn ends when it notices; the next try continues without the call.
 #[tokio::test]
 async fn an_expiry_ends_the_turn_if_the_agent_says_so() {
     let folder = tempfile::tempdir().unwrap();

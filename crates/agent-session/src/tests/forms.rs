@@ -10,8 +10,7 @@ use serde_json::json;
 use super::{Says, calls, created, model, resumed, sessions, tools, turn};
 use crate::{AskError, ask, go_on};
 
-/// HOLO-31: the answer is put into the form once. An answer that does not fit is kept, and a later try asks for the
-/// form alone.
+/// HOLO-31.
 #[tokio::test]
 async fn an_answer_is_put_into_its_form_without_being_asked_for_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A turn on a disk that fills up, as a child process with a limit on the size of files.
+//! A turn on a full disk, in a child process with a file size limit.
 #![expect(
     clippy::disallowed_methods,
     reason = "the test runs itself as a child and hands it a folder"
@@ -12,10 +12,10 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use super::*;
 use crate::ask;
 
-/// Names the child's folder; a test that finds it is the child of its own parent.
+/// Set only in the child process.
 const FOLDER: &str = "KTX_TEST_SESSION_FOLDER";
 
-/// Fills the disk: no file can grow any more.
+/// Lets no file grow any more.
 struct Fills;
 
 #[async_trait]
@@ -50,8 +50,7 @@ async fn ask_on_a_full_disk(sessions: &Sessions) {
     limit(None);
 }
 
-/// KODE-46: a full disk ends the turn with the path, no call that writes begins, and with room again every critical
-/// event is in the log: the end of the call, the end of the turn and the states.
+/// KODE-46.
 #[test]
 fn a_full_disk_ends_the_turn_and_costs_no_critical_event() {
     if let Some(folder) = env::var_os(FOLDER) {

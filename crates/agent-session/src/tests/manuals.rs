@@ -1,4 +1,4 @@
-//! What tools tell beside their results: manuals, progress, files that others change.
+//! Manuals, progress and changed files.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,6 @@ use ktx_vocabulary::ModelRole;
 use super::*;
 use crate::ask;
 
-/// A tool with a manual, whose file changes while it runs.
 struct Handbook {
     manual: &'static str,
     changed: Mutex<Vec<String>>,
@@ -43,7 +42,6 @@ fn handbook(name: &str, manual: &'static str) -> ToolDescriptor {
     tool(name, WriteEffect::ReadOnly, Arc::new(handler))
 }
 
-/// Remembers the system prompts of runs.
 struct Heard(ScriptedRuntime, Mutex<Vec<String>>);
 
 #[async_trait]
@@ -72,8 +70,7 @@ impl LlmRuntime for Heard {
     }
 }
 
-/// KODE-65: the manuals of the offered tools are in the system prompt once, in order, the same bytes each turn; another
-/// set of them is told once.
+/// KODE-65.
 #[tokio::test]
 async fn manuals_are_read_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -133,8 +130,7 @@ async fn manuals_are_read_once() {
     "#);
 }
 
-/// KODE-67: a file that others have changed is reported once, to the model and to subscribers; so is the
-/// progress of a call.
+/// KODE-67.
 #[tokio::test]
 async fn changed_files_and_progress_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -169,7 +165,7 @@ async fn changed_files_and_progress_are_told() {
     "#);
 }
 
-/// KODE-44: the types that subscribers get.
+/// KODE-44.
 #[test]
 fn the_schema_names_every_type_of_event() {
     assert_snapshot!(crate::event::schema::names().join(" "), @"think_chunk_start think_chunk think_chunk_end text_chunk_start text_chunk text_chunk_end tool:start tool:end tool:error done permission_required permission_decided state_changed step_complete error token_usage tool_executed agent_resumed breakpoint_changed status context_compression tool_manual_updated file_changed tool_custom_event todo_reminder todo_changed reminder_sent queued subagent room_stopped scheduler_triggered rate_limit_observed rate_limit_refused rate_limit_wait_started rate_limit_wait_tick rate_limit_wait_finished retry isolation_verified");

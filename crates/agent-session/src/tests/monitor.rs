@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::{calls, created, events, says, sessions, tool, turn};
 use crate::ask;
 
-/// What a backend tells during a bad night.
 fn night() -> Vec<RuntimeEvent> {
     let window = || "five_hour".to_owned();
     let reason = || "5-hour window".to_owned();
@@ -56,8 +55,7 @@ fn night() -> Vec<RuntimeEvent> {
     ]
 }
 
-/// KODE-42: limits, waits, retries and the isolation of the model's program are events of the Monitor channel of the
-/// session whose turn meets them, and no longer than it runs.
+/// KODE-42.
 #[tokio::test]
 async fn monitors_hear_of_limits_retries_and_isolation() {
     let folder = tempfile::tempdir().unwrap();

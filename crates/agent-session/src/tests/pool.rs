@@ -61,12 +61,10 @@ fn no_tools() -> ToolSet {
     ToolSet::new(Vec::new()).unwrap()
 }
 
-/// How many files this process has open.
 fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// A person allows the first call.
 fn allowed() -> DecisionRecord {
     DecisionRecord {
         call_id: "call-1".to_owned(),
@@ -77,7 +75,6 @@ fn allowed() -> DecisionRecord {
     }
 }
 
-/// A thousand sessions that wait hold no descriptor, and one more than the pool takes is refused.
 #[tokio::test]
 async fn idle_sessions_hold_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +97,6 @@ async fn idle_sessions_hold_nothing() {
     assert!(pool.list().iter().all(|(_, it)| *it == Activity::Idle));
 }
 
-/// A decision that comes as soon as the turn waits for it continues the turn.
 #[tokio::test]
 async fn a_turn_continues_when_its_call_is_allowed_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,7 +112,7 @@ async fn a_turn_continues_when_its_call_is_allowed_at_once() {
     assert_eq!(report.history.last_answer(), "I saved it.");
 }
 
-/// KODE-66: the sessions of a schedule leave the pool when they are answered, so that they never fill it.
+/// KODE-66.
 #[tokio::test]
 async fn scheduled_sessions_leave_the_pool() {
     let folder = tempfile::tempdir().unwrap();
@@ -145,7 +141,6 @@ async fn scheduled_sessions_leave_the_pool() {
     assert_eq!(pool.list(), []);
 }
 
-/// Never answers before it is stopped.
 struct Waits;
 
 #[async_trait]
@@ -156,7 +151,6 @@ impl ToolHandler for Waits {
     }
 }
 
-/// A pool that is shut down takes nothing new and interrupts what does not end.
 #[tokio::test]
 async fn a_shutdown_interrupts_what_does_not_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -184,7 +178,7 @@ async fn a_shutdown_interrupts_what_does_not_end() {
     assert!(matches!(refused, Err(PoolError::Closing)));
 }
 
-/// KODE-62: a decision about a call that another process has parked continues its turn in the pool.
+/// KODE-62.
 #[tokio::test]
 async fn a_turn_that_a_command_has_parked_is_continued() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,14 +201,14 @@ async fn a_turn_that_a_command_has_parked_is_continued() {
     assert!(!history.is_promised());
 }
 
-/// KODE-55, KODE-70: a message that was accepted is known to be unanswered until its turn ends.
+/// KODE-55, KODE-70.
 #[tokio::test]
 async fn an_accepted_message_is_a_promise() {
     let folder = tempfile::tempdir().unwrap();
     let sessions = sessions(SessionStore::new(folder.path()));
     let killed = pool(&sessions, Vec::new(), no_tools(), 5);
     killed.join(None, Some(id("one")), "").await.unwrap();
-    // The server dies before it works on the message: its task never runs.
+    // The server dies before it handles the message.
     let session = sessions.touch(id("one")).unwrap();
     session.accept("Hello?", None).unwrap();
     drop(session);
@@ -228,7 +222,6 @@ async fn an_accepted_message_is_a_promise() {
     assert_eq!(history.last_answer(), "Hello.");
 }
 
-/// A decision is on the disk, and the server dies before the turn has gone on: the next one continues it.
 #[tokio::test]
 async fn a_decided_turn_is_still_a_promise() {
     let folder = tempfile::tempdir().unwrap();
@@ -240,7 +233,7 @@ async fn a_decided_turn_is_still_a_promise() {
     pool.settle().await;
     let is_promised = || sessions.read(&id("one")).unwrap().history.is_promised();
     assert!(!is_promised(), "a person has to decide first");
-    // The process that takes the decision goes no further.
+    // The process dies after the decision.
     sessions.decide(&id("one"), allowed(), "a").unwrap();
     assert!(is_promised());
     pool.resume_all(&[id("one")]).unwrap();
@@ -250,8 +243,7 @@ async fn a_decided_turn_is_still_a_promise() {
     assert_eq!(history.last_answer(), "I saved it.");
 }
 
-/// A message that comes after an interrupt begins the next turn, also if the turn has not begun or not ended yet; what
-/// was queued before waits for it.
+/// Also if the turn has not begun or not ended yet.
 #[tokio::test]
 async fn a_message_after_an_interrupt_is_answered() {
     let folder = tempfile::tempdir().unwrap();
@@ -278,7 +270,6 @@ async fn a_message_after_an_interrupt_is_answered() {
     let history = sessions.read(&id("one")).unwrap().history;
     assert_eq!(history.last_answer(), "Hello.");
     assert!(history.queued().is_empty());
-    // Nothing comes after this one.
     pool.interrupt(&id("one"), "b").await.unwrap();
     pool.settle().await;
 }

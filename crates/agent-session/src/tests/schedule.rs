@@ -1,4 +1,4 @@
-//! Schedules whose clock, processes or entries misbehave.
+//! Schedules with a wrong clock or several processes.
 
 use jiff::{SignedDuration, Timestamp};
 use ktx_session_log::SessionStore;
@@ -6,12 +6,10 @@ use ktx_session_log::SessionStore;
 use super::{agent, sessions};
 use crate::{CatchUp, Scheduled, Scheduler, Spending, Tick, Trigger, TriggerKind};
 
-/// A moment, in minutes since 1970.
 fn at(minutes: i64) -> Timestamp {
     Timestamp::from_second(minutes * 60).unwrap()
 }
 
-/// Every ten minutes.
 fn moments(after: Timestamp, until: Timestamp) -> Vec<Timestamp> {
     let minutes = |moment: Timestamp| moment.as_second().div_euclid(600);
     let counts = minutes(after) + 1..=minutes(until);
@@ -45,7 +43,7 @@ fn fired(tick: &Tick) -> Vec<i64> {
     tick.fired.iter().map(|it| minutes(it.scheduled)).collect()
 }
 
-/// KODE-66: a clock that was a year ahead for a moment silences no entry for a year, and no moment fires twice.
+/// KODE-66.
 #[test]
 fn a_clock_that_was_wrong_silences_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,14 +58,14 @@ fn a_clock_that_was_wrong_silences_nothing() {
     // Right again: it counts from now on.
     assert!(fired(&tick(&scheduler, 1_015)).is_empty());
     assert_eq!(fired(&tick(&scheduler, 1_020)), [1_020]);
-    // A step back by seconds fires nothing again.
+    // Setting the clock back by seconds fires nothing again.
     let before = sessions.store().list().unwrap().len();
     tick(&scheduler, 1_019);
     tick(&scheduler, 1_020);
     assert_eq!(sessions.store().list().unwrap().len(), before);
 }
 
-/// KODE-66: each moment fires once, ever: also when the clock comes by a second time and the session was removed.
+/// KODE-66.
 #[test]
 fn a_clock_that_is_set_back_fires_no_moment_twice() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,7 +82,6 @@ fn a_clock_that_is_set_back_fires_no_moment_twice() {
     assert_eq!(fired(&tick(&scheduler, 1_030)), [1_030]);
 }
 
-/// The session of the last firing.
 fn tick_session(scheduler: &Scheduler) -> ktx_session_log::SessionId {
     let entries = scheduler.journal().unwrap();
     let last = entries.into_iter().find_map(|entry| entry.last);

@@ -1,4 +1,4 @@
-//! Messages that come while a turn runs.
+//! Messages that arrive during a turn.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{Session, ask, go_on};
 
-/// Says something while it runs.
 struct Speaks(Arc<Session>);
 
 #[async_trait]
@@ -26,7 +25,6 @@ impl ToolHandler for Speaks {
     }
 }
 
-/// Without steps in between, a message is answered in the same turn, once; texts of tools do not count as notes.
 #[tokio::test]
 async fn a_queued_message_is_answered_in_its_turn() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,7 +67,6 @@ async fn a_queued_message_is_answered_in_its_turn() {
     assert_eq!(session.history().questions(), 2);
 }
 
-/// A message that came too late for a turn is not lost.
 #[tokio::test]
 async fn a_message_that_came_too_late_begins_the_next_turn() {
     let folder = tempfile::tempdir().unwrap();

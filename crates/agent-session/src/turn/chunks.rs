@@ -1,7 +1,7 @@
-//! Joins the pieces of an answer into chunks, and keeps them in front of the calls that follow them.
+//! Joins the pieces of an answer into chunks, before the calls that follow.
 //!
-//! Pieces come as events, whole messages come through the hook of the run, which is earlier. A whole message
-//! therefore ends its chunks at once, and pieces of it that arrive later are dropped.
+//! Pieces come as events, whole messages earlier through the run's hook. A whole message therefore
+//! ends its chunks at once, and its late pieces are dropped.
 
 use std::time::Duration;
 
@@ -9,21 +9,19 @@ use tokio::time::Instant;
 
 use crate::event::Event;
 
-/// The shortest time between two chunks of one stream.
+/// Minimum time between two chunks of one stream.
 const PACE: Duration = Duration::from_millis(33);
 
-/// What a chunk is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
     Thought,
     Text,
 }
 
-/// The chunks of one run.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     open: Option<Open>,
-    /// Bytes of pieces that are still to come and already told with a whole message.
+    /// Pending bytes of an already published message.
     late_thought: usize,
     late_text: usize,
 }
@@ -31,21 +29,19 @@ pub(super) struct Chunks {
 #[derive(Debug)]
 struct Open {
     stream: Stream,
-    /// Everything so far.
     whole: String,
-    /// How much of it was told, in bytes.
+    /// Bytes already published.
     told: usize,
     last: Instant,
 }
 
 impl Chunks {
-    /// When waiting text must be told.
     pub(super) fn due(&self) -> Option<Instant> {
         let open = self.open.as_ref()?;
         (open.told < open.whole.len()).then(|| open.last + PACE)
     }
 
-    /// Takes a piece; returns what to tell.
+    /// Adds a piece; returns the events to publish.
     pub(super) fn piece(&mut self, stream: Stream, piece: &str, now: Instant) -> Vec<Event> {
         let late = self.late(stream);
         let skipped = piece.len().min(*late);
@@ -74,12 +70,10 @@ impl Chunks {
         events
     }
 
-    /// Returns the chunk that waits.
     pub(super) fn flush(&mut self, now: Instant) -> Option<Event> {
         self.open.as_mut().and_then(|open| open.tell(now))
     }
 
-    /// Ends the open stream.
     pub(super) fn end(&mut self) -> Vec<Event> {
         let Some(mut open) = self.open.take() else {
             return Vec::new();
@@ -92,7 +86,7 @@ impl Chunks {
         events
     }
 
-    /// Takes all of a stream's part of a message.
+    /// Adds a stream's whole part of a message.
     pub(super) fn whole(&mut self, stream: Stream, whole: &str, now: Instant) -> Vec<Event> {
         let heard = match &self.open {
             Some(open) if open.stream == stream => open.whole.len(),
@@ -119,7 +113,6 @@ impl Chunks {
         events
     }
 
-    /// What was said in the open stream of the answer.
     pub(super) fn unfinished_text(&self) -> Option<&str> {
         let open = self.open.as_ref()?;
         (open.stream == Stream::Text).then_some(open.whole.as_str())
@@ -171,7 +164,7 @@ mod tests {
         lines.collect()
     }
 
-    /// KODE-40: the first piece is told at once, further ones together, and each stream begins and ends.
+    /// KODE-40.
     #[test]
     fn pieces_are_joined_and_streams_are_closed() {
         let mut chunks = Chunks::default();
@@ -186,7 +179,7 @@ mod tests {
         assert_eq!(told(chunks.end()), ")abc");
     }
 
-    /// A whole message ends its streams before its pieces have arrived, and no piece is told twice.
+    /// No piece is published twice.
     #[test]
     fn a_whole_message_overtakes_its_pieces() {
         let mut chunks = Chunks::default();

@@ -1,4 +1,4 @@
-//! Keeps what a run says and does, in the order in which it happened.
+//! Records a run's messages and calls in order.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,38 +19,32 @@ use crate::history::{History, text_of};
 use crate::reminders::Reminders;
 use crate::session::{Session, SessionError};
 
-/// Follows one run of a session. The backend calls it as the hook of the run, the turn hands it the events.
+/// The backend calls it as the run's hook; the turn passes it the events.
 pub(super) struct Follower {
     session: Arc<Session>,
     state: Mutex<State>,
     between: Between,
-    /// Fires when the run is stopped: results that come afterwards are those of stopped calls.
+    /// Later results are those of stopped calls.
     stop: CancellationToken,
 }
 
-/// What may be said to the model between two steps.
 #[derive(Debug, Default)]
 pub(super) struct Between {
-    /// The questions of a session.
     pub(super) most_questions: u32,
     pub(super) reminders: Option<Arc<Reminders>>,
-    /// What the agent may have read of files that others change.
+    /// Report changed files.
     pub(super) tools: Option<ToolSet>,
-    /// Asks the turn to compress the conversation if it has become too long.
     pub(super) compress: Option<mpsc::UnboundedSender<Compress>>,
 }
 
-/// A request to compress the conversation; the answer says whether it is another one now.
+/// The reply says whether the conversation changed.
 pub(super) type Compress = oneshot::Sender<Result<bool, LlmError>>;
 
 #[derive(Default)]
 struct State {
     chunks: Chunks,
-    /// The last step whose end was told.
     told_step: u32,
-    /// Whether the model has said something since the last results of calls.
     has_answer: bool,
-    /// Why the log could not take a record.
     failed: Option<SessionError>,
 }
 
@@ -68,7 +62,6 @@ impl Follower {
         }
     }
 
-    /// When waiting text must be told with [`Self::flush`].
     pub(super) fn due(&self) -> Option<Instant> {
         self.lock().chunks.due()
     }
@@ -79,7 +72,6 @@ impl Follower {
         self.tell(&mut state, event);
     }
 
-    /// Takes an event of the run.
     pub(super) fn hear(&self, event: RunEvent) {
         let mut state = self.lock();
         let now = Instant::now();
@@ -105,17 +97,16 @@ impl Follower {
         }
     }
 
-    /// Ends what is open: `answer` is the closing answer, none if the run failed. Returns why the log could not take
-    /// everything.
+    /// `answer` is `None` if the run failed. Returns the log's first failure.
     pub(super) fn close(&self, answer: Option<&str>, seen: &Seen) -> Option<SessionError> {
         let mut state = self.lock();
         let unfinished = state.chunks.unfinished_text().map(str::to_owned);
         let events = state.chunks.end();
         self.tell(&mut state, events);
         let kept = match (answer, unfinished) {
-            // The backend has handed it over, in one message or in several.
+            // The backend has already sent it.
             (Some(_), _) if state.has_answer => Ok(()),
-            // A backend that tells no messages.
+            // A backend that sends no messages.
             (Some(answer), _) if !answer.is_empty() => self
                 .session
                 .say(Message::text(MessageRole::Assistant, answer), Origin::Model),
@@ -143,7 +134,6 @@ impl Follower {
         }
     }
 
-    /// Keeps a message of the model, before any of its calls begins.
     fn said(&self, state: &mut State, message: &Message) -> Result<(), SessionError> {
         let now = Instant::now();
         let thought = thought_of(message);
@@ -162,7 +152,6 @@ impl Follower {
         Ok(())
     }
 
-    /// Records the messages that the model gets before its next step.
     fn said_between(&self) -> Result<StepPlan, SessionError> {
         let mut messages = Vec::new();
         let steps = self.session.look(History::step).saturating_sub(1);
@@ -184,7 +173,7 @@ impl Follower {
         })
     }
 
-    /// Keeps the results of calls, those of calls that had no handler included.
+    /// Includes calls without a handler.
     fn answered(&self, state: &mut State, message: &Message) -> Result<(), SessionError> {
         for block in &message.content {
             if let ContentBlock::ToolResult {
@@ -208,7 +197,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Records a call that never reached a tool of the session, such as one of a name that does not exist.
+    /// Records a call that reached no tool of the session, such as an unknown name.
     fn answered_elsewhere(
         &self,
         tool_use: &str,
@@ -249,7 +238,7 @@ impl TurnHook for Follower {
         if compress.send(reply).is_err() {
             return Ok(said);
         }
-        // A turn that has ended compresses no more.
+        // The turn has ended.
         let is_shorter = answer.await.unwrap_or(Ok(false))?;
         Ok(if is_shorter {
             StepPlan::Replace(self.session.messages())
@@ -281,7 +270,7 @@ fn not_kept(error: &SessionError) -> LlmError {
     )
 }
 
-/// Remembers the first failure of the log.
+/// Keeps the first failure.
 fn note(state: &mut State, kept: Result<(), SessionError>) {
     if let Err(error) = kept {
         state.failed.get_or_insert(error);

@@ -1,4 +1,4 @@
-//! The structured answer of a turn (HOLO-31): what the answer says, in the form that the agent asks for.
+//! The structured answer of a turn (HOLO-31).
 
 use ktx_llm_runtime::{
     CallLabel, CallMetrics, LlmError, LlmErrorKind, ObjectOutcome, ObjectRequest,
@@ -14,10 +14,8 @@ use crate::session::{Session, SessionError};
 
 const INSTRUCTIONS: &str = include_str!("../prompts/structured.system.md");
 
-/// The stage that the call is accounted to.
 const STAGE: &str = "structured";
 
-/// Puts an answer into the form that the agent asks for.
 pub(super) async fn object_of(
     work: &Work<'_>,
     schema: &Value,
@@ -51,7 +49,6 @@ pub(super) async fn object_of(
     })
 }
 
-/// Keeps the object and makes it the response.
 pub(super) fn keep(
     work: &Work<'_>,
     outcome: ObjectOutcome,

@@ -1,4 +1,4 @@
-//! The steps of one turn, and how it ends.
+//! The steps of one turn, and its end.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,19 +26,16 @@ use crate::reminders::Reminders;
 use crate::session::{Session, SessionError};
 use crate::todo;
 
-/// A turn while it runs.
 pub(super) struct Work<'a> {
     pub(super) session: &'a Arc<Session>,
     pub(super) runtime: &'a dyn LlmRuntime,
     pub(super) turn: Turn,
-    /// Stops it.
     pub(super) stop: CancellationToken,
     approvals: Arc<Approvals>,
     calls: Calls,
     tools: ToolSet,
     others: Option<Arc<Others>>,
     compressor: Compressor<'a>,
-    /// Sent between steps.
     reminders: Option<Arc<Reminders>>,
 }
 
@@ -60,7 +57,7 @@ impl<'a> Work<'a> {
             Arc::new(Reminders::new(every, step))
         });
         let abilities = runtime.abilities(ModelRole::Default);
-        // Between steps, or with a result: never both.
+        // Never both.
         let (between, with_results) = match reminders {
             Some(reminders) if abilities.has(Ability::BetweenSteps) => (Some(reminders), None),
             reminders => (None, reminders),
@@ -127,7 +124,7 @@ impl<'a> Work<'a> {
             self.session.join_queued(self.turn.agent.max_messages)?;
         }
         let result = match answer() {
-            // An earlier process was stopped before it had put the answer into its form.
+            // An earlier process stopped before it structured the answer.
             Some(answer) => self.answered_before(answer),
             None => self.ask_until_answered().await?,
         };
@@ -144,7 +141,7 @@ impl<'a> Work<'a> {
         self.ended(result).await
     }
 
-    /// Begins calls that were allowed since an earlier process, and asks about those that still wait.
+    /// Begins calls allowed since an earlier process, and asks about waiting ones.
     async fn settle_left_calls(&self) -> Settled {
         let left: Vec<Call> = self
             .session
@@ -183,7 +180,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Asks the model, and again as long as messages have come meanwhile.
+    /// Asks again while new messages come.
     async fn ask_until_answered(&self) -> Result<Result<ExecutionResult, LlmError>, SessionError> {
         let most = self.turn.agent.max_messages;
         let mut result = self.ask_model().await?;
@@ -198,7 +195,7 @@ impl<'a> Work<'a> {
         Ok(result)
     }
 
-    /// Asks the model until it has answered, with the tools that it calls.
+    /// Asks until the model answers.
     async fn ask_model(&self) -> Result<Result<ExecutionResult, LlmError>, SessionError> {
         self.session.reach(Breakpoint::PreModel)?;
         if let Err(error) = self.compressor.compress().await {
@@ -210,7 +207,7 @@ impl<'a> Work<'a> {
             self.stop.clone(),
             self.between(compress),
         ));
-        // A run begins at once, and what it says must not come before this record.
+        // The run's events must come after this record.
         self.session.reach(Breakpoint::StreamingModel)?;
         let run = self
             .runtime
@@ -223,14 +220,14 @@ impl<'a> Work<'a> {
                 tokio::select! {
                     last = &mut followed => break last,
                     Some(reply) = requests.recv() => {
-                        // A run that has ended meanwhile needs no answer.
+                        // The run may have ended.
                         drop(reply.send(self.compressor.compress().await));
                     }
                 }
             }
         };
         if let Some(error) = follower.close(last.result.as_deref().ok(), &seen) {
-            // The answer was paid for; the log that should hold it cannot take it.
+            // The answer was paid for, but the log cannot be written.
             drop(
                 self.session
                     .end_turn(TurnEnd::Interrupted, Some(Cause::Failed)),
@@ -265,7 +262,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The calls that wait for a decision, those of other agents included.
+    /// Includes those of sub-agents.
     fn waiting_calls(&self) -> Vec<WaitingCall> {
         let own = self.session.look(History::waiting_calls).into_iter();
         let mut waiting: Vec<WaitingCall> = own.map(WaitingCall::own).collect();
@@ -273,7 +270,6 @@ impl<'a> Work<'a> {
         waiting
     }
 
-    /// Records how the turn ends.
     async fn ended(
         &self,
         result: Result<ExecutionResult, LlmError>,
@@ -322,7 +318,6 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Hands the events of a run on until its end.
 async fn follow(mut run: RunHandle, follower: &Follower, seen: &mut Seen) -> RunFinal {
     loop {
         let next = match follower.due() {

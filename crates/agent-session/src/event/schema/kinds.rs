@@ -2,7 +2,6 @@
 
 use ktx_session_log::Channel;
 
-/// One type of event.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     pub(super) channel: Channel,
@@ -22,7 +21,6 @@ pub(super) enum Presence {
     Sometimes,
 }
 
-/// What a field holds.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Text,
@@ -71,7 +69,6 @@ const CALL: &[Field] = &[always("call", Form::Call)];
 const DELTA: &[Field] = &[always("delta", Form::Text)];
 const TASKS: &[Field] = &[always("tasks", Form::Tasks)];
 
-/// The decision about a call.
 const DECISION: &[Field] = &[
     always("call_id", Form::Text),
     always("decision", Form::Choice(&["allow", "deny"])),

@@ -1,4 +1,4 @@
-//! What the follower of a run keeps.
+//! Tests of the records of a run.
 
 use insta::assert_snapshot;
 use ktx_session_log::SessionStore;
@@ -6,7 +6,7 @@ use ktx_session_log::SessionStore;
 use super::*;
 use crate::tests::{conversation, created, sessions};
 
-/// A backend may hand over an answer in several messages, and name it as a whole at the end, or only then.
+/// A backend can send the answer in parts, whole, or both.
 #[test]
 fn an_answer_is_kept_once() {
     let folder = tempfile::tempdir().unwrap();
