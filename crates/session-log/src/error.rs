@@ -1,4 +1,4 @@
-//! Why a log cannot be used.
+//! Errors of a log.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,83 +8,49 @@ use ktx_project_store::{FileError, Holder};
 
 use crate::{InvalidSessionId, SessionId};
 
-/// Why a log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The text cannot name a session.
     #[error(transparent)]
     Id(#[from] InvalidSessionId),
-    /// No session has this id.
     #[error("there is no session `{wanted}`{}", similar(.nearest))]
     NotFound {
-        /// What was looked for.
         wanted: String,
-        /// The ids most like it, nearest first.
+        /// Nearest first.
         nearest: Vec<String>,
     },
-    /// Several sessions have ids that begin so.
     #[error("`{prefix}` is the beginning of {matches} session ids")]
-    Ambiguous {
-        /// The beginning.
-        prefix: String,
-        /// How many sessions it fits.
-        matches: usize,
-    },
-    /// A session of this id exists.
+    Ambiguous { prefix: String, matches: usize },
     #[error("there is a session `{id}` already")]
-    Exists {
-        /// The session.
-        id: SessionId,
-    },
-    /// Another writer has the log open.
+    Exists { id: SessionId },
     #[error("the session `{id}` is in use{}", by(.holder.as_ref()))]
     Busy {
-        /// The session.
         id: SessionId,
-        /// The writer, if it has written its name.
+        /// `None` if the writer's name is missing.
         holder: Option<Holder>,
     },
-    /// A line in the middle of the log is wrong.
     #[error("{}:{line}: the record is damaged: {reason}", .path.display())]
     Damaged {
-        /// The log.
         path: PathBuf,
-        /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
         reason: &'static str,
     },
-    /// The log has a format that this version does not know.
     #[error("{}:1: the log has format {format}, and this ktx reads format {}", .path.display(), crate::FORMAT)]
-    Format {
-        /// The log.
-        path: PathBuf,
-        /// Its format.
-        format: String,
-    },
-    /// The log cannot be read.
+    Format { path: PathBuf, format: String },
     #[error("cannot read `{}`", .path.display())]
     Read {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The log cannot be written. The record is kept in memory and written with the next one.
     #[error("cannot write `{}`", .path.display())]
     Write {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The log could not be written for so long that no further record is kept in memory.
+    /// This record was not taken.
     #[error("cannot write `{}`: {waiting} records are waiting, and no more are kept", .path.display())]
-    Full {
-        /// The log.
-        path: PathBuf,
-        /// How many records are in memory.
-        waiting: usize,
-    },
-    /// The folder of a session cannot be removed.
+    Full { path: PathBuf, waiting: usize },
     #[error(transparent)]
     File(#[from] FileError),
 }

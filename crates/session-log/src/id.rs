@@ -1,15 +1,14 @@
-//! The id of a session, which is also the name of its folder.
+//! Session ids, which are also folder names.
 
 use serde::{Deserialize, Serialize};
 
 const LONGEST: usize = 64;
 
-/// Names a session. Invariant: matches `^[a-z0-9][a-z0-9-]{0,63}$`, so that it is safe as the name of a folder.
+/// Invariant: matches `^[a-z0-9][a-z0-9-]{0,63}$`, which is safe as a folder name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
-/// Why a text is not the id of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`"
@@ -20,10 +19,6 @@ pub struct InvalidSessionId {
 }
 
 impl SessionId {
-    /// Parses an id.
-    ///
-    /// # Errors
-    /// [`InvalidSessionId`] for every text that breaks the invariant.
     pub fn parse(text: &str) -> Result<Self, InvalidSessionId> {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if !text.is_empty()
@@ -38,7 +33,6 @@ impl SessionId {
         })
     }
 
-    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

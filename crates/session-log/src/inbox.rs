@@ -1,22 +1,20 @@
-//! Messages to the process that has a session open.
+//! Letters to the process that has a session open.
 
 use std::path::{Path, PathBuf};
 
 use ktx_project_store::{FileError, list, read_optional, remove, write_privately};
 use serde_json::Value;
 
-/// The folder in which other processes leave letters for the holder of a session.
 #[derive(Debug, Clone)]
 pub struct Inbox {
     folder: PathBuf,
 }
 
-/// One letter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Letter {
-    /// Its name, unique in the session.
+    /// Unique in the session.
     pub name: String,
-    /// Its text; `None` if it is no JSON.
+    /// `None` unless it is JSON.
     pub body: Option<Value>,
 }
 
@@ -27,18 +25,12 @@ impl Inbox {
         }
     }
 
-    /// Leaves a letter. Nobody sees a part of it.
-    ///
-    /// # Errors
-    /// [`FileError`].
+    /// Leaves a letter atomically.
     pub fn post(&self, name: &str, body: &Value) -> Result<(), FileError> {
         write_privately(&self.path(name), body.to_string().as_bytes()).map(drop)
     }
 
-    /// Returns the letters in the order of their names. They stay until they are removed.
-    ///
-    /// # Errors
-    /// [`FileError`].
+    /// Returns the letters by name without removing them.
     pub fn letters(&self) -> Result<Vec<Letter>, FileError> {
         let mut letters = Vec::new();
         for path in list(&self.folder)? {
@@ -55,10 +47,6 @@ impl Inbox {
         Ok(letters)
     }
 
-    /// Removes a letter that was taken.
-    ///
-    /// # Errors
-    /// [`FileError`].
     pub fn remove(&self, name: &str) -> Result<(), FileError> {
         remove(&self.path(name)).map(drop)
     }

@@ -1,7 +1,7 @@
-//! A row for each session, kept beside the logs so that a list reads only those that have changed.
+//! An index of sessions, so that a list reads only changed logs.
 //!
-//! The logs are the truth. A missing, damaged or older index costs the reading of the logs, never a wrong row: each
-//! row names the length and the time of the log that it was made of.
+//! Each row has the length and the time of its log. A missing, damaged or old index costs time but
+//! never gives a wrong row.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -14,17 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LogError, SessionId, SessionStore};
 
-/// The name of the index, beside the folder of the sessions.
+/// Beside the folder of the sessions.
 const FILE: &str = "index.jsonl";
 
-/// A session and its row, or why there is none.
 #[derive(Debug)]
 pub struct Indexed<T, E> {
     pub id: SessionId,
     pub row: Result<T, E>,
 }
 
-/// What a log looked like when its row was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     bytes: u64,
@@ -32,11 +30,10 @@ struct Stamp {
     written: u64,
 }
 
-/// One line of the index.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line<T> {
     session: SessionId,
-    /// The version of `row`.
+    /// Of `row`.
     version: u32,
     log: Stamp,
     row: T,
@@ -53,11 +50,8 @@ impl Stamp {
 }
 
 impl SessionStore {
-    /// Returns a row for each session, in the order of the ids. `read` makes a row from a log, and is called only for
-    /// logs that have changed since the row was made. Rows of another `version` are made again.
-    ///
-    /// # Errors
-    /// [`LogError::Read`] if the folder cannot be listed.
+    /// Returns a row per session, by id. Calls `read` only for changed logs and rows of another
+    /// `version`.
     pub fn indexed<T, E>(
         &self,
         version: u32,
@@ -106,7 +100,6 @@ impl SessionStore {
     }
 }
 
-/// The lines that can be read.
 fn lines<T: DeserializeOwned>(path: &Path) -> BTreeMap<SessionId, Line<T>> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines = text
@@ -115,7 +108,7 @@ fn lines<T: DeserializeOwned>(path: &Path) -> BTreeMap<SessionId, Line<T>> {
     lines.map(|line| (line.session.clone(), line)).collect()
 }
 
-/// Keeps the index. Without it, the next list is slower and as right.
+/// Without the index, the next list is only slower.
 fn keep<T: Serialize>(path: &Path, lines: &[Line<T>]) {
     let mut bytes = Vec::new();
     for line in lines {

@@ -1,8 +1,8 @@
-//! The log of a session: one append-only file of JSON lines, each with its sequence number and its checksum.
+//! The log of a session: an append-only file of JSON lines with sequence numbers and checksums.
 //!
-//! One process at a time writes a log and holds its lock; any number of processes read it without one. A process that
-//! is killed leaves at most one torn line at the end, which readers pass over and the next writer moves away. A wrong
-//! line anywhere else is damage, which is named and never repaired in place.
+//! One process at a time writes a log under its lock; any number read it without one. A killed
+//! process leaves at most one torn line at the end, which readers skip and the next writer moves
+//! away. Any other invalid line is damage, which is never repaired in place.
 //!
 //! This crate must never know who runs models or tools, or what an event means.
 

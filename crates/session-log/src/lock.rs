@@ -1,4 +1,4 @@
-//! The lock that lets only one process write a log.
+//! The lock for writing a log.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -9,7 +9,6 @@ use ktx_project_store::Holder;
 
 use crate::{LogError, SessionId};
 
-/// Whether a process holds the lock in the file at `path`.
 pub(crate) fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else {
         return false;
@@ -17,8 +16,8 @@ pub(crate) fn is_held(path: &Path) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Takes the lock in the file at `path` and writes the holder's name into it. The kernel frees it when the file is
-/// closed, so also when the process ends in any way.
+/// Takes the lock and writes the holder's name into its file. The kernel releases it when the
+/// process ends.
 pub(crate) fn acquire(path: &Path, id: &SessionId, holder: &Holder) -> Result<File, LogError> {
     let failed = |source| LogError::Write {
         path: path.to_owned(),
@@ -45,7 +44,7 @@ pub(crate) fn acquire(path: &Path, id: &SessionId, holder: &Holder) -> Result<Fi
     }
     let mut name = serde_json::to_vec(holder).unwrap_or_default();
     name.push(b'\n');
-    // A full disk must not keep anybody from the lock; the name is only for messages.
+    // A full disk must not prevent locking.
     let signed = file
         .set_len(0)
         .and_then(|()| file.seek(SeekFrom::Start(0)))

@@ -10,62 +10,53 @@ use ktx_project_store::Holder;
 
 use crate::{Entry, LogError, LogReader, Record, SessionId, TornTail, lock};
 
-/// Records that are kept in memory while the log cannot be written (KODE-46).
+/// Maximum records in memory while the log cannot be written (KODE-46).
 pub const MOST_WAITING: usize = 1_000;
 
 const LOG: &str = "log.jsonl";
 const LOCK: &str = "lock";
 const TORN: &str = "log.torn";
 
-/// The log in the folder of a session.
 pub(crate) fn path_in(folder: &Path) -> PathBuf {
     folder.join(LOG)
 }
 
-/// How safe a record is when `append` returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// In the file: it survives the end of the process.
+    /// Survives the end of the process.
     Written,
-    /// On the disk: it survives the end of the machine.
+    /// Survives the end of the machine.
     Synced,
 }
 
-/// The log of one session, open for writing. Several threads may append at once: while one of them writes, the records
-/// of the others gather, and the next write and the next sync take all of them.
+/// A log open for writing. While one thread writes, the records of others gather for the next write
+/// and sync.
 #[derive(Debug)]
 pub struct SessionLog {
     path: PathBuf,
     file: File,
     state: Mutex<State>,
     idle: Condvar,
-    /// Held as long as the log is open.
+    /// Held while the log is open.
     _lock: File,
 }
 
 /// Sequence numbers count records; lengths count bytes.
 #[derive(Debug, Default)]
 struct State {
-    /// Lines that are not in the file.
     waiting: Vec<u8>,
     waiting_records: usize,
     last: u64,
     written: u64,
     synced: u64,
-    /// The last record that must be on the disk.
     wanted: u64,
-    /// The length of the whole lines in the file.
+    /// Of the whole lines in the file.
     length: u64,
-    /// Whether a thread is writing.
     is_writing: bool,
 }
 
 impl SessionLog {
-    /// Opens the log in `folder` and hands each of its records to `each`. A torn line at its end is moved to
-    /// `log.torn`. A log that does not exist begins empty.
-    ///
-    /// # Errors
-    /// [`LogError::Busy`], and those of reading and writing.
+    /// Opens or creates a log and passes its records to `each`. Moves a torn line to `log.torn`.
     pub(crate) fn open(
         folder: &Path,
         id: &SessionId,
@@ -95,7 +86,7 @@ impl SessionLog {
         }
         let seq = reader.seq();
         if seq == 0 {
-            // Later processes find a name that is on the disk.
+            // Makes the file's name durable.
             sync_folder(folder).map_err(failed)?;
         }
         let state = State {
@@ -113,20 +104,18 @@ impl SessionLog {
         })
     }
 
-    /// Appends a record and returns its sequence number when it is as safe as asked.
+    /// Appends a record and returns its sequence number.
     ///
     /// # Errors
-    /// [`LogError::Write`]: the record has its place, waits in memory, and is written with the next one or by
-    /// [`Self::flush`]. [`LogError::Full`]: too many wait, and this one was not taken.
+    /// [`LogError::Write`]: the record has its number, waits in memory, and is written with the
+    /// next one or by [`Self::flush`]. [`LogError::Full`]: too many wait, and this one was not
+    /// taken.
     pub fn append(&self, entry: Entry, durability: Durability) -> Result<u64, LogError> {
         self.append_record(entry, durability)
             .map(|record| record.seq)
     }
 
-    /// As [`Self::append`]; returns the record as a reader of the log reads it.
-    ///
-    /// # Errors
-    /// As [`Self::append`].
+    /// Appends a record and returns it as readers get it.
     pub fn append_record(&self, entry: Entry, durability: Durability) -> Result<Record, LogError> {
         let mut state = self.lock();
         if state.waiting_records >= MOST_WAITING && !state.is_writing {
@@ -151,28 +140,18 @@ impl SessionLog {
         Ok(record)
     }
 
-    /// Brings every record to the disk.
-    ///
-    /// # Errors
-    /// [`LogError::Write`].
+    /// Writes and syncs every record.
     pub fn flush(&self) -> Result<(), LogError> {
         let state = self.lock();
         let last = state.last;
         self.settle(state, last, Durability::Synced)
     }
 
-    /// Reads the log from its beginning while it grows.
-    ///
-    /// # Errors
-    /// [`LogError::Read`].
     pub fn reader(&self) -> Result<LogReader, LogError> {
         LogReader::open(&self.path)
     }
 
-    /// Reads the records that come from now on, and those before that are not in the file yet.
-    ///
-    /// # Errors
-    /// [`LogError::Read`].
+    /// Reads new records, and earlier ones not yet in the file.
     pub fn tail(&self) -> Result<LogReader, LogError> {
         let state = self.lock();
         let (length, written) = (state.length, state.written);
@@ -180,17 +159,17 @@ impl SessionLog {
         LogReader::open_at(&self.path, length, written)
     }
 
-    /// Returns the sequence number of the last record; 0 if there is none.
+    /// Returns the last sequence number; 0 without records.
     pub fn last(&self) -> u64 {
         self.lock().last
     }
 
-    /// Returns how many records wait in memory because they could not be written.
+    /// Returns the number of records that wait in memory.
     pub fn waiting(&self) -> usize {
         self.lock().waiting_records
     }
 
-    /// Waits until the record `seq` is as safe as asked, and writes unless another thread does.
+    /// Waits until `seq` has the given durability, and writes unless another thread does.
     fn settle<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -217,7 +196,6 @@ impl SessionLog {
         }
     }
 
-    /// Writes what waits, with one write, and syncs if one of its records asks for it.
     fn write<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -232,7 +210,7 @@ impl SessionLog {
             done = self.file.sync_data();
         }
         if done.is_err() {
-            // No half line stays, and no record that the disk refused. If this fails too, the next writer does it.
+            // Removes what the disk did not take whole. If this fails too, the next writer does it.
             drop(self.file.set_len(length));
         }
         let mut state = self.lock();
@@ -267,7 +245,7 @@ impl SessionLog {
 impl Drop for SessionLog {
     fn drop(&mut self) {
         if self.waiting() > 0 {
-            // Whoever cared about these records got the error when they were appended.
+            // The appender of these records got the error.
             drop(self.flush());
         }
     }
@@ -281,7 +259,6 @@ fn move_torn(log: &Path, torn: TornTail, kept: io::Result<File>) -> io::Result<(
     kept.write_all(b"\n")
 }
 
-/// Makes the names in a folder safe.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -1,4 +1,4 @@
-//! Reading a log, from its beginning or while it grows.
+//! Reads a log, also while it grows.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
@@ -8,33 +8,27 @@ use serde_json::Value;
 
 use crate::{FORMAT, LogError, OPENED, Record};
 
-/// The bytes of a killed writer after the last whole record.
+/// Bytes of a killed writer after the last record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TornTail {
-    /// Where it begins, in bytes from the beginning of the log.
+    /// From the beginning of the log.
     pub offset: u64,
-    /// Its length in bytes.
     pub bytes: u64,
 }
 
-/// Reads the records of one log in their order. Needs no lock.
+/// Reads a log's records without a lock.
 #[derive(Debug)]
 pub struct LogReader {
     path: PathBuf,
     file: BufReader<File>,
     /// Bytes of whole records.
     offset: u64,
-    /// The last record that was read.
     seq: u64,
     torn: Option<TornTail>,
     line: Vec<u8>,
 }
 
 impl LogReader {
-    /// Opens the log at `path`.
-    ///
-    /// # Errors
-    /// [`LogError::Read`] if there is none or it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let file = File::open(path).map_err(|source| LogError::Read {
             path: path.to_owned(),
@@ -50,7 +44,6 @@ impl LogReader {
         })
     }
 
-    /// Opens the log at `path` behind its record `seq`, which ends at `offset`.
     pub(crate) fn open_at(path: &Path, offset: u64, seq: u64) -> Result<Self, LogError> {
         let mut reader = Self::open(path)?;
         let sought = reader.file.seek(SeekFrom::Start(offset));
@@ -60,11 +53,7 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// Returns the next record, or `None` at the end. After the end it can be called again: it returns what a writer
-    /// has appended since.
-    ///
-    /// # Errors
-    /// [`LogError::Damaged`] with the line, [`LogError::Format`], [`LogError::Read`].
+    /// Returns the next record, or `None` at the end. Later calls return newly appended records.
     pub fn next_record(&mut self) -> Result<Option<Record>, LogError> {
         self.line.clear();
         let read = self.file.read_until(b'\n', &mut self.line);
@@ -91,10 +80,6 @@ impl LogReader {
         Ok(Some(record))
     }
 
-    /// Returns all further records.
-    ///
-    /// # Errors
-    /// As [`Self::next_record`].
     pub fn read_all(&mut self) -> Result<Vec<Record>, LogError> {
         let mut records = Vec::new();
         while let Some(record) = self.next_record()? {
@@ -103,22 +88,21 @@ impl LogReader {
         Ok(records)
     }
 
-    /// Returns the sequence number of the last record that was read; 0 before the first.
+    /// Returns 0 before the first record.
     pub const fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Returns the length in bytes of the records that were read.
+    /// Returns the bytes of the records read.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the bytes after the last whole record, if the reader has reached the end and there are some.
     pub const fn torn(&self) -> Option<TornTail> {
         self.torn
     }
 
-    /// A wrong line is torn if nothing follows it, damage otherwise.
+    /// A wrong line is torn if nothing follows it, else damaged.
     fn wrong(&mut self, reason: &'static str) -> Result<Option<Record>, LogError> {
         let more = self.file.fill_buf().map(|bytes| !bytes.is_empty());
         if more.map_err(|source| self.read_error(source))? {
@@ -132,7 +116,7 @@ impl LogReader {
             offset: self.offset,
             bytes: u64::try_from(self.line.len()).unwrap_or(u64::MAX),
         });
-        // The writer may still be at this line.
+        // The writer may not have finished this line.
         let sought = self.file.seek(SeekFrom::Start(self.offset));
         sought.map_err(|source| self.read_error(source))?;
         Ok(None)

@@ -11,27 +11,22 @@ use ktx_project_store::{Holder, remove_folder};
 use crate::log::path_in;
 use crate::{Inbox, LogError, LogReader, Record, SessionId, SessionLog, lock};
 
-/// The shortest beginning of an id that stands for it.
 const SHORTEST_PREFIX: usize = 6;
 
-/// The sessions of a project, one folder each.
+/// One folder per session.
 #[derive(Debug, Clone)]
 pub struct SessionStore {
     folder: PathBuf,
 }
 
 impl SessionStore {
-    /// The sessions in `folder`, which need not exist.
+    /// `folder` need not exist.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// Makes a session with an empty log.
-    ///
-    /// # Errors
-    /// [`LogError::Exists`], and those of writing.
     pub fn create(&self, id: &SessionId, holder: &Holder) -> Result<SessionLog, LogError> {
         let folder = self.folder_of(id);
         let failed = |source| LogError::Write {
@@ -43,7 +38,7 @@ impl SessionStore {
         builder.create(&self.folder).map_err(failed)?;
         match builder.recursive(false).create(&folder) {
             Ok(()) => {}
-            // A process that was killed before its first record left a folder, not a session.
+            // A process killed before its first record left only a folder.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(source) => return Err(failed(source)),
         }
@@ -54,10 +49,7 @@ impl SessionStore {
         Ok(log)
     }
 
-    /// Opens a session for writing and hands each of its records to `each`.
-    ///
-    /// # Errors
-    /// [`LogError::NotFound`], [`LogError::Busy`], and those of reading.
+    /// Passes the session's records to `each`.
     pub fn open(
         &self,
         id: &SessionId,
@@ -68,26 +60,18 @@ impl SessionStore {
         SessionLog::open(&self.folder_of(id), id, holder, each)
     }
 
-    /// Opens a session for reading; needs no lock.
-    ///
-    /// # Errors
-    /// [`LogError::NotFound`], [`LogError::Read`].
     pub fn read(&self, id: &SessionId) -> Result<LogReader, LogError> {
         self.known(id)?;
         LogReader::open(&path_in(&self.folder_of(id)))
     }
 
-    /// Returns the ids of all sessions, in their order.
-    ///
-    /// # Errors
-    /// [`LogError::Read`] if the folder cannot be listed.
+    /// In order.
     pub fn list(&self) -> Result<Vec<SessionId>, LogError> {
         let mut ids = self.names()?;
         ids.retain(|id| has_records(&self.path(id)));
         Ok(ids)
     }
 
-    /// The names in the folder that can be ids, in their order.
     pub(crate) fn names(&self) -> Result<Vec<SessionId>, LogError> {
         let failed = |source| LogError::Read {
             path: self.folder.clone(),
@@ -108,10 +92,7 @@ impl SessionStore {
         Ok(ids)
     }
 
-    /// Returns the session that was written last; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`LogError::Read`].
+    /// Returns the most recently written session.
     pub fn newest(&self) -> Result<Option<SessionId>, LogError> {
         let mut dated = Vec::new();
         for id in self.list()? {
@@ -123,20 +104,15 @@ impl SessionStore {
         Ok(dated.into_iter().max().map(|(_, id)| id))
     }
 
-    /// Whether there is a session of this id.
     pub fn exists(&self, id: &SessionId) -> bool {
         has_records(&self.path(id))
     }
 
-    /// Whether a process has the session open for writing.
     pub fn is_open(&self, id: &SessionId) -> bool {
         lock::is_held(&self.folder_of(id).join("lock"))
     }
 
-    /// Finds the session that `text` means: its id, or a beginning of at least six characters that fits one session.
-    ///
-    /// # Errors
-    /// [`LogError::Id`], [`LogError::NotFound`] with similar ids, [`LogError::Ambiguous`].
+    /// Finds a session by id or unique prefix of at least six characters.
     pub fn find(&self, text: &str) -> Result<SessionId, LogError> {
         let id = SessionId::parse(text)?;
         if has_records(&self.path(&id)) {
@@ -147,7 +123,7 @@ impl SessionStore {
         let begins = |id: &&SessionId| is_long && id.as_str().starts_with(text);
         let fitting: Vec<&SessionId> = all.iter().filter(begins).collect();
         match fitting.split_first() {
-            // The sessions of the agents that it asked begin with its id, too.
+            // Sub-agents' sessions begin with its id, too.
             Some((id, others)) if others.iter().all(|other| belongs_to(other, id)) => {
                 Ok((*id).clone())
             }
@@ -165,10 +141,6 @@ impl SessionStore {
         }
     }
 
-    /// Removes a session that no process has open.
-    ///
-    /// # Errors
-    /// [`LogError::NotFound`], [`LogError::Busy`], [`LogError::File`].
     pub fn delete(&self, id: &SessionId, holder: &Holder) -> Result<(), LogError> {
         self.known(id)?;
         let folder = self.folder_of(id);
@@ -176,17 +148,15 @@ impl SessionStore {
         Ok(remove_folder(&folder)?)
     }
 
-    /// Returns the inbox of a session.
     pub fn inbox(&self, id: &SessionId) -> Inbox {
         Inbox::new(&self.folder_of(id))
     }
 
-    /// The log of a session; it may not exist.
+    /// The log need not exist.
     pub fn path(&self, id: &SessionId) -> PathBuf {
         path_in(&self.folder_of(id))
     }
 
-    /// The folder of all sessions.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -206,13 +176,13 @@ impl SessionStore {
     }
 }
 
-/// Whether a session has the id of another one with a further part.
+/// True if `id` is `other` with a suffix.
 fn belongs_to(id: &SessionId, other: &SessionId) -> bool {
     let rest = id.as_str().strip_prefix(other.as_str());
     rest.is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Whether a log has been begun. A process that was killed before its first record left an empty one.
+/// A process killed before its first record leaves an empty log.
 fn has_records(log: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|about| about.is_file() && about.len() > 0)
 }

@@ -1,4 +1,4 @@
-//! Logs in real folders: written, torn, damaged, locked, found again.
+//! Logs in real folders: written, torn, damaged, locked.
 #![expect(
     clippy::disallowed_methods,
     reason = "the tests tear and damage logs themselves"
@@ -67,7 +67,6 @@ fn begin(store: &SessionStore, name: &str) -> SessionLog {
     log
 }
 
-/// A session of three records in a new folder.
 fn three(folder: &Path) -> SessionStore {
     let store = SessionStore::new(folder.join("sessions"));
     let log = begin(&store, "one");
@@ -92,7 +91,6 @@ fn texts(store: &SessionStore) -> Vec<String> {
     numbered.collect()
 }
 
-/// The layout of a log, byte for byte.
 #[test]
 fn a_record_is_a_line_with_its_checksum() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +103,7 @@ fn a_record_is_a_line_with_its_checksum() {
     "#);
 }
 
-/// Replaces the checksums that fit, counted here bit by bit.
+/// Replaces valid checksums, computed here bit by bit.
 fn checksums_hold(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let (body, checksum) = line.split_once(",\"crc\":\"").unwrap();
@@ -125,7 +123,6 @@ fn checksums_hold(text: &str) -> String {
     lines.collect()
 }
 
-/// Every way in which a killed write can end.
 #[test]
 fn a_log_cut_at_any_byte_is_read_and_continued() {
     let whole = tempfile::tempdir().unwrap();
@@ -202,7 +199,6 @@ fn one_writer_at_a_time_and_readers_beside_it() {
     assert_snapshot!(refused, @"the session `one` is in use by `ktx agent` (process 7)");
     assert_snapshot!(store.delete(&id("one"), &holder()).unwrap_err(), @"the session `one` is in use by `ktx agent` (process 7)");
 
-    // A reader follows without a hole.
     let mut reader = store.read(&id("one")).unwrap();
     assert_eq!(reader.read_all().unwrap().len(), 1);
     log.append(note("a"), Durability::Written).unwrap();
@@ -236,7 +232,6 @@ fn threads_share_writes_and_each_gets_its_own_number() {
     assert_eq!(texts(&store).len(), 161);
 }
 
-/// Which session a text means.
 #[test]
 fn sessions_are_found_by_the_beginning_of_their_id() {
     let folder = tempfile::tempdir().unwrap();

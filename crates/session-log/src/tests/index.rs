@@ -1,4 +1,4 @@
-//! The index of the sessions: whatever happens to it, a list is right.
+//! The index of sessions.
 
 use std::cell::RefCell;
 use std::fs;
@@ -7,7 +7,7 @@ use crate::{Durability, LogError, SessionStore};
 
 use super::{begin, holder, id, note};
 
-/// Lists the number of records of each session; returns the sessions whose logs were read, too.
+/// Returns record counts, and the sessions that were read.
 fn list(store: &SessionStore, version: u32) -> (Vec<String>, Vec<String>) {
     let read = RefCell::new(Vec::new());
     let listed = store.indexed(version, |id| {
@@ -24,7 +24,6 @@ fn list(store: &SessionStore, version: u32) -> (Vec<String>, Vec<String>) {
     (rows.collect(), read.into_inner())
 }
 
-/// Only changed logs are read; a missing, damaged or older index is rebuilt.
 #[test]
 fn an_index_costs_time_and_never_truth() {
     let folder = tempfile::tempdir().unwrap();
@@ -64,7 +63,6 @@ fn an_index_costs_time_and_never_truth() {
     assert_eq!(list(&store, 2), (fewer, both));
 }
 
-/// Each list reports a log that cannot be read, beside the others.
 #[test]
 fn a_damaged_log_has_no_row() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Writers that are killed and disks that are full, as child processes.
+//! Killed writers and full disks, in child processes.
 #![expect(
     clippy::disallowed_methods,
     reason = "the tests run themselves as children and hand them a folder"
@@ -13,10 +13,10 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use super::{holder, id, note, opened};
 use crate::{Durability, LogError, SessionStore};
 
-/// Names the child's folder; a test that finds it is the child of its own parent.
+/// Set only in the child process.
 const FOLDER: &str = "KTX_TEST_SESSION_FOLDER";
 
-/// What `sh` does before it becomes the child.
+/// Runs `before` in `sh`, then the child.
 fn child(test: &str, before: &str, folder: &std::path::Path) -> Child {
     let script = format!("{before} exec \"$0\" --exact --nocapture tests::kills::{test}");
     let mut command = Command::new("sh");
@@ -47,7 +47,7 @@ fn write_until_killed(store: &SessionStore) {
     }
 }
 
-/// After each of 100 kills the log is readable, has every acknowledged record, and can be continued.
+/// After each of 100 kills.
 #[test]
 fn a_killed_writer_loses_nothing_that_it_had_acknowledged() {
     if let Some(store) = store_of_child() {
@@ -93,7 +93,7 @@ fn fill_the_disk(store: &SessionStore) {
         Err(other) => panic!("{other}"),
     };
     let first = (2..100_000).find(fails).unwrap();
-    // What is in the file are whole lines; what the disk refused waits.
+    // The file has only whole lines; the rest waits.
     let bytes = std::fs::read(store.path(&id("one"))).unwrap();
     assert_eq!(bytes.last(), Some(&b'\n'));
     let mut reader = store.read(&id("one")).unwrap();
@@ -107,7 +107,6 @@ fn fill_the_disk(store: &SessionStore) {
         refused,
         LogError::Write { .. } | LogError::Full { .. }
     ));
-    // With room again, no record is missing.
     let unlimited = Rlimit {
         current: None,
         maximum: None,
@@ -119,7 +118,6 @@ fn fill_the_disk(store: &SessionStore) {
     println!("\nheld");
 }
 
-/// A full disk leaves no half line and loses no record.
 #[test]
 fn a_full_disk_costs_no_record() {
     if let Some(store) = store_of_child() {
