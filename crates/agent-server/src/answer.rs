@@ -1,4 +1,4 @@
-//! Answers: JSON, and failures with the status that fits their code.
+//! HTTP answers: JSON, and failures with their status.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
@@ -16,7 +16,6 @@ pub(crate) fn json_answer(status: StatusCode, value: &Value) -> HttpAnswer {
     answer
 }
 
-/// An answer without a body.
 pub(crate) fn empty(status: StatusCode) -> HttpAnswer {
     let mut answer = Response::new(Full::new(Bytes::new()).boxed());
     *answer.status_mut() = status;
@@ -35,7 +34,6 @@ pub(crate) fn refused(status: StatusCode, failure: &Failure) -> HttpAnswer {
     json_answer(status, &json!({ "error": error }))
 }
 
-/// The status that tells a program whose fault it is.
 pub(crate) const fn status_of(code: Code) -> StatusCode {
     match code {
         Code::SessionNotFound | Code::AgentNotFound | Code::NoWaitingCall => StatusCode::NOT_FOUND,

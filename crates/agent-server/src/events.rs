@@ -1,5 +1,5 @@
-//! The events of a session as they come: each with its record as its id, so that a client that was cut off continues
-//! where it was (KODE-44).
+//! A session's event stream. Each event's id is its record, so that clients reconnect without a gap
+//! (KODE-44).
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -20,13 +20,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How often the log is looked at for more.
+/// Of the log.
 const LOOKS: Duration = Duration::from_millis(50);
 
-/// The longest silence. Proxies close silent connections.
+/// Proxies close silent connections.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// Which events a client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wish {
     channels: Channels,
@@ -35,7 +34,7 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// Reads the query and `Last-Event-ID`, which a browser sends when it connects again: it is later than `since`.
+    /// A reconnecting browser sends `Last-Event-ID`, which is later than `since`.
     pub(crate) fn read(query: &str, headers: &HeaderMap) -> Result<Self, Failure> {
         let mut wish = Self {
             channels: Channels::default(),
@@ -85,10 +84,6 @@ fn cursor(name: &str, text: &str) -> Result<u64, Failure> {
     })
 }
 
-/// Opens the stream of a session's events.
-///
-/// # Errors
-/// A session that cannot be read, and a cursor after its last record.
 pub(crate) fn stream_of(
     sessions: &Sessions,
     id: &SessionId,
@@ -119,7 +114,6 @@ pub(crate) fn stream_of(
     Ok(answer)
 }
 
-/// The body of a stream.
 struct Pieces(mpsc::Receiver<Bytes>);
 
 impl Body for Pieces {
@@ -145,7 +139,6 @@ struct Tail {
 }
 
 impl Tail {
-    /// Tells events until the client leaves or the server ends.
     async fn follow(mut self) {
         let mut silent_until = Instant::now() + SILENCE;
         loop {
@@ -160,7 +153,7 @@ impl Tail {
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
                 Err(error) => {
-                    // The client connects again and gets the failure as an answer.
+                    // The client reconnects and gets the failure as an answer.
                     return tracing::warn!(%error, "the events of a session cannot be read any more");
                 }
             }
@@ -185,7 +178,6 @@ impl Tail {
         }
     }
 
-    /// Whether the client still listens.
     async fn tell(&self, text: String) -> bool {
         self.told.send(Bytes::from(text)).await.is_ok()
     }

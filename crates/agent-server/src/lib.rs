@@ -1,6 +1,6 @@
-//! Sessions of agents for other programs: requests and answers over HTTP, events as they come (KODE-70).
+//! HTTP API of agent sessions, with event streams (KODE-70).
 //!
-//! This crate must never know the terminal, and who runs the models.
+//! This crate must never know the terminal, or who runs the models.
 
 mod answer;
 mod events;

@@ -1,9 +1,8 @@
-//! What a path asks for.
+//! Parses request paths.
 
 use http::Method;
 use ktx_session_log::SessionId;
 
-/// A thing that has an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     Sessions,
@@ -17,12 +16,9 @@ pub(crate) enum Place {
     Agents,
 }
 
-/// Why a path has no place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoPlace {
-    /// There is nothing.
     Unknown,
-    /// This text cannot be the id of a session.
     Id(String),
 }
 
@@ -48,7 +44,6 @@ impl Place {
         }
     }
 
-    /// The methods that it takes.
     pub(crate) const fn methods(&self) -> &'static [Method] {
         match self {
             Self::Sessions => &[Method::GET, Method::POST],
@@ -65,7 +60,7 @@ impl Place {
 mod tests {
     use super::*;
 
-    /// A path names one place, and no id leaves its folder.
+    /// No id leaves its folder.
     #[test]
     fn paths_have_one_meaning() {
         let one = SessionId::parse("one").unwrap();

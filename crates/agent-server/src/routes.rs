@@ -1,4 +1,4 @@
-//! What each address does.
+//! The handlers of each address.
 
 use std::sync::Arc;
 
@@ -23,49 +23,30 @@ use crate::answer::{empty, failed, json_answer, refused};
 use crate::events::{Wish, stream_of};
 use crate::path::{NoPlace, Place};
 
-/// The longest key of a message.
 const LONGEST_KEY: usize = 200;
 
-/// What the server says about the project.
+/// Reports about the project.
 pub trait Catalog: Send + Sync {
-    /// Returns the agents.
-    ///
-    /// # Errors
-    /// Files that cannot be read.
     fn agents(&self) -> Result<Value, Failure>;
 
-    /// Returns all sessions.
-    ///
-    /// # Errors
-    /// As above.
     fn sessions(&self) -> Result<Value, Failure>;
 
-    /// Returns one session.
-    ///
-    /// # Errors
-    /// As above.
     fn session(&self, id: &SessionId) -> Result<Value, Failure>;
 
-    /// Returns the calls that wait for a decision.
-    ///
-    /// # Errors
-    /// As above.
     fn approvals(&self) -> Result<Value, Failure>;
 
-    /// Says why something was refused, with the next step.
+    /// Explains a refusal with the next step.
     fn failure(&self, error: PoolError) -> Failure;
 }
 
-/// The addresses of a pool of sessions.
 pub struct AgentRoutes {
     pool: Pool,
     catalog: Arc<dyn Catalog>,
-    /// Ends the streams of events.
     ending: CancellationToken,
 }
 
 impl AgentRoutes {
-    /// Serves a pool. `ending` ends the streams of events.
+    /// Serves a pool. `ending` ends the event streams.
     pub fn new(pool: Pool, catalog: Arc<dyn Catalog>, ending: CancellationToken) -> Self {
         Self {
             pool,
@@ -156,7 +137,6 @@ impl Routes for AgentRoutes {
     }
 }
 
-/// A request without its path.
 struct Asked {
     method: Method,
     query: String,
@@ -165,7 +145,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The body; an absent one has no fields.
+    /// An absent body has no fields.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         let body: &[u8] = if self.body.is_empty() {
             b"{}"
@@ -240,7 +220,7 @@ impl AgentRoutes {
         result.map_err(|error| self.catalog.failure(error))
     }
 
-    /// A name for a request to the process that has a session open.
+    /// Returns a new name for a letter.
     fn letter(&self) -> Result<String, Failure> {
         Ok(self.pool.host().new_id("")?.to_string())
     }
@@ -318,14 +298,13 @@ impl AgentRoutes {
         };
         let name = self.letter()?;
         let continued = self.told(self.pool.decide(id, record, &name).await)?;
-        // A full server keeps the decision; a client has to continue the turn later.
+        // A full server keeps the decision; a client must continue the turn.
         answer["continued"] = json!(continued != Continued::Not);
         Ok(json_answer(StatusCode::OK, &answer))
     }
 }
 
-/// The id of the session that a request with this key begins: a client that asks again, because it has heard nothing,
-/// gets the same session.
+/// Derives the session id from the request's key, so that a retry gets the same session.
 fn id_of(key: &str) -> Result<SessionId, Failure> {
     let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     let marks: Vec<String> = digest
