@@ -1,4 +1,4 @@
-//! A folder whose files are reached part by part, without links.
+//! A folder whose files are opened part by part, without following links.
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,10 +13,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::fault::{MOST_FILE_BYTES, WorkspaceFault};
 
-/// The most entries of a folder that are listed.
+/// Maximum entries in a listing.
 pub const MOST_ENTRIES: usize = 1_000;
 
-/// The prefix of the name of a file that is being written.
 const TEMPORARY: &str = ".ktx-tmp-";
 
 const FOLDER: OFlags = OFlags::RDONLY
@@ -24,54 +23,47 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// The hash of a file's content.
 pub(crate) type ContentDigest = [u8; 32];
 
 pub(crate) fn digest(content: &[u8]) -> ContentDigest {
     Sha256::digest(content).into()
 }
 
-/// How a file must be before it is written.
+/// Required state before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// It does not exist.
     Absent,
-    /// It has content with this SHA-256.
+    /// SHA-256 of the content.
     Content([u8; 32]),
 }
 
-/// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     pub name: String,
     pub kind: EntryKind,
-    /// Its bytes; 0 for a folder.
+    /// Bytes; 0 for a folder.
     pub size: u64,
 }
 
-/// The kind of an entry. Links and devices are not listed.
+/// Kind of an entry. Links and devices are not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     Folder,
     File,
 }
 
-/// What a folder holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// Sorted by name.
     pub entries: Vec<Entry>,
-    /// Whether there are more than [`MOST_ENTRIES`].
     pub is_cut: bool,
 }
 
-/// An open folder. Files are named by paths below it, with `/`.
+/// An open folder. Paths are relative to it, with `/`.
 #[derive(Debug)]
 pub struct LocalFolder {
     root: OwnedFd,
 }
 
-/// Splits a path into its parts.
 pub(crate) fn parts(path: &str) -> Result<Vec<&str>, WorkspaceFault> {
     let outside = || WorkspaceFault::Outside(path.to_owned());
     if path.starts_with('/') || path.contains(['\0', '\\']) {
@@ -92,10 +84,7 @@ pub(crate) fn parts(path: &str) -> Result<Vec<&str>, WorkspaceFault> {
 }
 
 impl LocalFolder {
-    /// Opens a folder. It stays the same one when its path leads elsewhere later.
-    ///
-    /// # Errors
-    /// That of the system.
+    /// Opens a folder. It stays the same folder if its path changes later.
     pub fn open(folder: &Path) -> std::io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
@@ -103,19 +92,11 @@ impl LocalFolder {
         })
     }
 
-    /// Reads a whole file.
-    ///
-    /// # Errors
-    /// If it is not a regular file below the folder, or is too long.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, WorkspaceFault> {
         let (folder, name) = self.located(path)?;
         read_at(&folder, name, path)
     }
 
-    /// Lists a folder.
-    ///
-    /// # Errors
-    /// If it is not a folder below this one.
     pub fn list(&self, path: &str) -> Result<Listing, WorkspaceFault> {
         let folder = self.descend(&parts(path)?, path)?;
         let failed = |error| WorkspaceFault::of(path, error);
@@ -153,10 +134,7 @@ impl LocalFolder {
         Ok(Listing { entries, is_cut })
     }
 
-    /// Writes a whole file at once: readers see the old content or the new one. Folders on the way are created.
-    ///
-    /// # Errors
-    /// A file that is not as expected; everything that cannot be written below the folder.
+    /// Writes a file atomically, if it is as expected. Creates missing folders.
     pub fn write(
         &self,
         path: &str,
@@ -192,7 +170,6 @@ impl LocalFolder {
         fsync(&folder).map_err(failed)
     }
 
-    /// The folder of a file and its name.
     fn located<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), WorkspaceFault> {
         let parts = parts(path)?;
         let Some((name, folders)) = parts.split_last() else {
@@ -224,10 +201,9 @@ impl LocalFolder {
     }
 }
 
-/// Opens a folder in a folder.
 fn below(folder: &OwnedFd, part: &str, path: &str) -> Result<OwnedFd, WorkspaceFault> {
     openat(folder, part, FOLDER, Mode::empty()).map_err(|error| match error {
-        // With these flags, the system does not take a link for a folder.
+        // The system does not treat a link as a folder.
         Errno::NOTDIR if is_link(folder, part) => WorkspaceFault::Outside(path.to_owned()),
         Errno::NOTDIR => WorkspaceFault::Missing(path.to_owned()),
         other => WorkspaceFault::of(path, other),
@@ -241,7 +217,7 @@ fn is_link(folder: &OwnedFd, name: &str) -> bool {
 
 fn read_at(folder: &OwnedFd, name: &str, path: &str) -> Result<Vec<u8>, WorkspaceFault> {
     let failed = |error| WorkspaceFault::of(path, error);
-    // Without waiting, so that a pipe without a writer does not hold the call.
+    // Non-blocking, because opening a pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::empty()).map_err(failed)?;
     let found = fstat(&file).map_err(failed)?;
@@ -275,7 +251,7 @@ fn fill(file: OwnedFd, content: &[u8], path: &str) -> Result<std::fs::File, Work
     Ok(file)
 }
 
-/// Gives a written file its name, if what has the name is as expected.
+/// Renames a written file if the target is as expected.
 fn put(
     folder: &OwnedFd,
     temporary: &str,
@@ -290,7 +266,7 @@ fn put(
         why,
     };
     match expected {
-        // A new name for the file: this fails if there is one of this name, whatever it is.
+        // A hard link fails if the name exists, whatever it is.
         Expected::Absent => {
             linkat(folder, temporary, folder, name, AtFlags::empty()).map_err(|error| match error {
                 Errno::EXIST if is_link(folder, name) => WorkspaceFault::Outside(path.to_owned()),

@@ -1,8 +1,8 @@
-//! The folder that an agent can touch, and the tools for its files (KODE-67, KODE-69).
+//! The folder that an agent can access, and its file tools (KODE-67, KODE-69).
 //!
-//! Every path is opened part by part below the folder, and no link is followed, so that nothing can be exchanged
-//! between a check and a use. A file is replaced only as it was read. This crate must not know sessions, permissions
-//! or models, and nothing here runs a program.
+//! Every path is opened part by part without following links, so that nothing can be exchanged
+//! between check and use. A file is replaced only if it is unchanged since the agent read it. This
+//! crate must not know sessions, permissions or models, and never runs a program.
 
 mod fault;
 mod folder;

@@ -1,21 +1,17 @@
-//! Finds a text in the files of a workspace.
+//! Text search in workspace files.
 
 use crate::fault::WorkspaceFault;
 use crate::folder::{EntryKind, LocalFolder};
 
-/// The most lines that a search returns.
 pub const MOST_HITS: usize = 200;
 
-/// The most files that a search reads.
 const MOST_FILES: usize = 2_000;
 
-/// The deepest folder below the searched one.
 const DEPTH: usize = 16;
 
-/// The longest part of a line that is shown, in characters.
+/// Maximum characters shown of a line.
 const LONGEST_LINE: usize = 300;
 
-/// A line that holds the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
     pub path: String,
@@ -24,22 +20,17 @@ pub struct Match {
     pub text: String,
 }
 
-/// What a search found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Matches {
     pub found: Vec<Match>,
-    /// Files that were read.
     pub files: usize,
     /// Files that are not text, or too long.
     pub unread: usize,
-    /// Whether there may be more, because a limit was reached.
+    /// True if a limit was reached.
     pub is_cut: bool,
 }
 
-/// Searches all files below a folder for a text; case does not matter. `is_left_out` names what is not searched.
-///
-/// # Errors
-/// A folder that cannot be listed.
+/// Searches all files below a folder, ignoring case. `is_left_out` excludes paths.
 pub(crate) fn search(
     folder: &LocalFolder,
     path: &str,
@@ -53,7 +44,7 @@ pub(crate) fn search(
         let listing = folder.list(&place)?;
         matches.is_cut |= listing.is_cut;
         let entries = listing.entries;
-        // Taken from the end, so that folders come in order.
+        // In reverse, because the stack is popped from the end.
         for entry in entries.iter().rev() {
             let path = joined(&place, &entry.name);
             if entry.kind == EntryKind::Folder && !is_left_out(&path) {

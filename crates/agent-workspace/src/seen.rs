@@ -1,11 +1,11 @@
-//! Which files an agent has read, and with which content (KODE-67).
+//! The files that an agent has read, with their content (KODE-67).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::folder::{ContentDigest, Expected, digest};
 
-/// The content of each file when it was last read or written.
+/// Content of each file at the last read or write.
 #[derive(Debug, Default)]
 pub(crate) struct SeenFiles(Mutex<BTreeMap<String, SeenFile>>);
 
@@ -15,11 +15,10 @@ struct SeenFile {
     reported: Reported,
 }
 
-/// The change of a file that the agent knows of.
 #[derive(Debug, PartialEq, Eq)]
 enum Reported {
     Nothing,
-    /// The file has this content now; none if it is gone.
+    /// `None` if the file is gone.
     Change(Option<ContentDigest>),
 }
 
@@ -32,7 +31,7 @@ impl SeenFiles {
         self.files().insert(key(path), seen);
     }
 
-    /// Returns the files with another content than was seen, each content once. `read` returns what is there now.
+    /// Returns the changed files, each change once. `read` returns the current content.
     pub(crate) fn changed(&self, read: impl Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
         let mut changed = Vec::new();
         for (path, seen) in self.files().iter_mut() {
@@ -47,7 +46,6 @@ impl SeenFiles {
         changed
     }
 
-    /// How a file must be before it is written.
     pub(crate) fn expected(&self, path: &str) -> Expected {
         match self.files().get(&key(path)) {
             Some(seen) => Expected::Content(seen.content),
@@ -60,7 +58,6 @@ impl SeenFiles {
     }
 }
 
-/// One spelling for each path.
 fn key(path: &str) -> String {
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
     parts.collect::<Vec<&str>>().join("/")

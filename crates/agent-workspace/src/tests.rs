@@ -1,4 +1,4 @@
-//! What an agent can reach, and what it cannot.
+//! Tests of what an agent can and cannot reach.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make, change and remove files"
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{Access, Exclusion, Expected, LocalFolder, WorkspaceFault, workspace_tools};
 
-/// Leaves out what git would: `build`.
+/// Excludes `build`.
 struct Ignored;
 
 impl Exclusion for Ignored {
@@ -23,7 +23,6 @@ impl Exclusion for Ignored {
     }
 }
 
-/// A folder `work` with files, and a secret beside it.
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let work = dir.path().join("work");
@@ -70,7 +69,7 @@ fn calls(tools: &ToolSet, calls: &[(&str, Value)]) -> String {
     each.collect::<Vec<String>>().join("\n---\n")
 }
 
-/// KODE-69: files below the folder are listed, read and found; hidden and ignored ones are left out.
+/// KODE-69.
 #[test]
 fn files_are_listed_read_and_found() {
     let dir = folder();
@@ -118,7 +117,7 @@ fn files_are_listed_read_and_found() {
     "#);
 }
 
-/// KODE-69: nothing leads out: not `..`, not a link, not an absolute path.
+/// KODE-69.
 #[test]
 fn nothing_outside_can_be_reached() {
     let dir = folder();
@@ -184,7 +183,7 @@ fn nothing_outside_can_be_reached() {
     assert!(!dir.path().join("new.txt").exists());
 }
 
-/// KODE-67: a file is replaced only as it was read.
+/// KODE-67.
 #[test]
 fn a_file_that_has_changed_is_stale() {
     let dir = folder();
