@@ -1,5 +1,5 @@
-//! Compares large results: prints the median milliseconds of 10,000 rows of 20 columns, and those of a search for columns
-//! that runs out of tries, as one line of JSON.
+//! Benchmarks comparisons of large results: prints the median milliseconds for 10,000 rows of 20
+//! columns, and for a column search that runs out of tries, as a line of JSON.
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -10,7 +10,7 @@ const ROWS: u32 = 10_000;
 const COLUMNS: u32 = 20;
 const RUNS: usize = 7;
 
-/// A table in which `changed` rows have another number; all rows and all columns differ.
+/// A table with unique values, of which `changed` rows differ.
 fn table(order: impl Iterator<Item = u32>, changed: u32) -> Table {
     let cell = |row: u32, column: u32| match column % 4 {
         0 => Cell::Number(f64::from(row) + f64::from(column) / 100.0),
@@ -28,7 +28,6 @@ fn table(order: impl Iterator<Item = u32>, changed: u32) -> Table {
     }
 }
 
-/// A hundred columns with the same values, each in an order of its own that no other table has.
 fn tangled(first: u32) -> Table {
     let cell = |row: u32, column: u32| Cell::Number(f64::from(row * (first + column) % 9_973));
     Table {
@@ -67,6 +66,5 @@ fn main() {
     let figures = format!(
         "{{\"equal\": {equal:.3}, \"shuffled\": {shuffled:.3}, \"unequal\": {unequal:.3}, \"tangled\": {tangled:.3}}}"
     );
-    // Without a reader there is nothing to report to.
     drop(writeln!(std::io::stdout(), "{figures}"));
 }

@@ -1,6 +1,5 @@
-//! Counts as numbers with a fraction.
+//! Counts as floats.
 
-/// `count` as a float.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of cases, rows and tokens stay far below 2^53"
@@ -9,7 +8,7 @@ pub(crate) fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// `part` of `whole`, and 0 of nothing.
+/// Returns `part` / `whole`, and 0 for an empty whole.
 pub(crate) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 {
         0.0

@@ -1,7 +1,7 @@
 //! Evaluators that ask a model.
 //!
-//! A judge sees the case and the answer, never the arm of a comparison. What comes from the case or the agent is fenced
-//! as data. A judge that fails, or whose object is not the one that was asked for, is an error.
+//! A judge sees the case and the answer, never the arm. Their text is fenced as data. A failing
+//! judge is an error.
 
 mod context;
 mod criteria;
@@ -21,54 +21,40 @@ pub use criteria::{Criteria, JudgedPart, judge_criteria};
 pub use prompt::Material;
 pub use refusal::{Expectation, judge_refusal};
 
-/// A model that answers with an object.
 #[async_trait]
 pub trait Judge: Send + Sync {
-    /// The object that answers `question`, valid against its schema.
-    ///
-    /// # Errors
-    /// Anything that kept the model from answering.
+    /// Returns an object that is valid against the question's schema.
     async fn object(&self, question: &Question) -> Result<JudgedObject, JudgeError>;
 }
 
-/// The answer of a judge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedObject {
-    /// The object.
     pub value: Value,
-    /// What it cost.
     pub usage: Usage,
 }
 
-/// What a judge is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// What the object is called.
     pub name: &'static str,
-    /// The system prompt.
     pub instructions: String,
-    /// The user's message: the task, then the fenced data.
+    /// The task, then the fenced data.
     pub prompt: String,
-    /// The JSON Schema of the object.
     pub schema: Value,
-    /// The model that the evaluator names; the judge's own when absent.
+    /// By default the judge's own.
     pub model: Option<String>,
 }
 
-/// Why a judge did not answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct JudgeError {
-    /// What failed.
     pub message: String,
-    /// What it cost all the same.
+    /// Cost of the failed call.
     pub usage: Usage,
 }
 
-/// A judge that adds up what it costs.
+/// Adds up the cost of a judge.
 pub(crate) struct MeteredJudge<'a> {
     judge: &'a dyn Judge,
-    /// Absent until it is asked.
     spent: Mutex<Option<Usage>>,
 }
 
@@ -80,7 +66,7 @@ impl<'a> MeteredJudge<'a> {
         }
     }
 
-    /// What it was paid; absent when it was not asked.
+    /// Returns `None` if the judge was not asked.
     pub(crate) fn spent(&self) -> Option<Usage> {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,7 +87,6 @@ impl Judge for MeteredJudge<'_> {
     }
 }
 
-/// A judge that asks the model of one evaluator.
 pub(crate) struct AssignedJudge<'a> {
     pub(crate) judge: &'a dyn Judge,
     pub(crate) model: Option<&'a str>,
@@ -121,7 +106,6 @@ impl Judge for AssignedJudge<'_> {
     }
 }
 
-/// Asks `judge` and reads its object.
 async fn ask<T: DeserializeOwned>(
     judge: &dyn Judge,
     question: &Question,

@@ -1,8 +1,8 @@
-//! Grades what an agent answered. Evaluators, statistics and reports are functions of their arguments; `run` asks the
-//! agent through a trait and keeps a journal.
+//! Grades the answers of agents. Evaluators, statistics and reports are pure functions; `run` asks
+//! the agent and keeps a journal.
 //!
-//! A grade is a score from 0 to 1. What could not be graded (a judge that failed, a reference without rows, two
-//! different numbers where one was asked for) is an error and never a score.
+//! A grade is a score from 0 to 1. A case that cannot be graded (a failing judge, a reference
+//! without rows, an ambiguous number) is an error, never a score.
 //!
 //! This crate must never know backends, the terminal or warehouses.
 

@@ -1,15 +1,12 @@
-//! What an answer may cost.
+//! Limits on the cost of an answer.
 
 use crate::{EvaluationError, FailureClass, Grade};
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// US dollars at list prices.
     Cost,
-    /// Tokens, input and output.
     Tokens,
-    /// Seconds.
     Seconds,
     /// Messages of the model.
     Steps,
@@ -26,10 +23,7 @@ impl Measure {
     }
 }
 
-/// 1 when `measured` is at most `max`, else 0.
-///
-/// # Errors
-/// [`EvaluationError::NotMeasured`] when the backend does not say.
+/// Returns 1 if `measured` is at most `max`, else 0.
 pub fn grade_measure(
     measure: Measure,
     measured: Option<f64>,

@@ -1,9 +1,8 @@
-//! The largest matching between two sides of a graph (Hopcroft and Karp).
+//! Maximum bipartite matching (Hopcroft and Karp).
 
 use std::collections::VecDeque;
 
-/// The largest set of pairs in which each item of both sides appears at most once: for each left item its right one.
-/// `edges` lists for each left item the right items that it may be paired with, each below `right`.
+/// Returns each left item's partner. `edges` lists the possible partners, below `right`.
 pub(crate) fn maximum_matching(edges: &[Vec<usize>], right: usize) -> Vec<Option<usize>> {
     let mut search = Search {
         edges,
@@ -29,12 +28,11 @@ struct Search<'e> {
     of_right: Vec<Option<usize>>,
     /// Distance of a left item from the free ones.
     level: Vec<Option<usize>>,
-    /// The next edge to try of each left item.
     next: Vec<usize>,
 }
 
 impl Search<'_> {
-    /// Whether a free item on the right can be reached from a free one on the left.
+    /// Returns whether a free right item can be reached.
     fn set_levels(&mut self) -> bool {
         let mut queue = VecDeque::new();
         for (left, paired) in self.of_left.iter().enumerate() {
@@ -59,14 +57,13 @@ impl Search<'_> {
         reaches
     }
 
-    /// Follows one path of rising levels to a free item and pairs its items again. The path is a list, so that its
-    /// length costs no stack.
+    /// Augments one path. It is a list, so that its length costs no stack.
     fn augment(&mut self, first: usize) {
         let mut path: Vec<(usize, usize)> = Vec::new();
         let mut left = first;
         loop {
             let Some(right) = self.edges[left].get(self.next[left]).copied() else {
-                // A dead end: no later path needs this item.
+                // A dead end for later paths, too.
                 self.level[left] = None;
                 let Some((before, _)) = path.pop() else {
                     return;

@@ -1,4 +1,4 @@
-//! The report of a run: as data, and as JSON, `JUnit`, Markdown and HTML.
+//! The report of a run, as data, JSON, `JUnit`, Markdown and HTML.
 
 mod build;
 mod compare;

@@ -3,8 +3,8 @@
 use crate::count::share;
 use crate::{FailureClass, Grade};
 
-/// The share of `wanted` that is among `found`. Names are equal whatever their case; a name without its outer parts,
-/// such as `orders` for `main.orders`, is enough.
+/// Returns the share of `wanted` in `found`. Ignores case and outer parts, such as `main` in
+/// `main.orders`.
 pub fn grade_sources(found: &[String], wanted: &[String]) -> Grade {
     let is_found = |wanted: &&String| found.iter().any(|found| names(found, wanted));
     let missing: Vec<&String> = wanted.iter().filter(|it| !is_found(it)).collect();

@@ -1,4 +1,4 @@
-//! What repeated and paired verdicts say.
+//! Statistics of repeats and of paired runs.
 
 mod ablation;
 mod interval;

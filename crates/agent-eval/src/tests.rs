@@ -1,4 +1,4 @@
-//! The evaluators through the functions that callers use.
+//! Tests of the evaluators.
 
 mod continued;
 mod judges;
@@ -12,7 +12,6 @@ mod tools;
 
 use crate::{EvaluationError, Grade};
 
-/// A grade in one line.
 fn line(grade: &Result<Grade, EvaluationError>) -> String {
     match grade {
         Err(error) => format!("error {}: {error}", error.code()),

@@ -19,7 +19,7 @@ pub use overlap::{RougeVariant, bleu, f1_score, rouge};
 pub use stem::stem;
 pub use token::tokens;
 
-/// The score that two token lists have without any counting: 1 when they are the same, 0 when one of them is empty.
+/// Returns 1 for equal lists, and 0 if one is empty.
 pub(crate) fn trivial_score(answer: &[String], truth: &[String]) -> Option<f64> {
     if answer == truth {
         Some(1.0)

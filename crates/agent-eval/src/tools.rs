@@ -9,23 +9,18 @@ use crate::matching::maximum_matching;
 use crate::text::longest_sequence;
 use crate::{FailureClass, Grade};
 
-/// A call that the agent made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The tool.
     pub name: String,
-    /// What it was called with: an object in most cases.
     pub arguments: Value,
 }
 
-/// A call that the case expects.
 #[derive(Debug, Clone)]
 pub struct ExpectedCall {
-    /// The tool; `*` stands for any characters.
+    /// `*` matches any characters.
     pub name: String,
-    /// Arguments that the call must have by name; it may have others.
+    /// The call can have others.
     pub arguments: Vec<(String, ArgumentMatcher)>,
-    /// How often at least.
     pub count: usize,
 }
 
@@ -40,21 +35,21 @@ impl ExpectedCall {
     }
 }
 
-/// How calls are compared with the expected ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolsMode {
-    /// Every expected call was made, in any order; others are fine.
+    /// In any order; others are allowed.
     Subset,
-    /// The same, and each call is like an expected one.
+    /// No other calls.
     Exact,
-    /// The expected calls are among the calls in this order.
+    /// In this order.
     Ordered,
 }
 
-/// Compares the calls of an agent with those that a case expects. One call counts for one expected call.
+/// Compares calls. One call counts for one expected call.
 ///
-/// With M pairs, A calls and E expected calls the score is 2M/(A+E), and 1 when there are neither. A grade without
-/// `failure` has all expected calls. A call of a tool in `forbidden`, whose names may hold `*`, makes the score 0.
+/// With M pairs, A calls and E expected calls the score is 2M/(A+E), and 1 if there are none.
+/// Without `failure`, all expected calls were made. `forbidden` names can have `*`; a call of one
+/// makes the score 0.
 pub fn grade_tools(
     calls: &[ToolCall],
     expected: &[ExpectedCall],
@@ -69,7 +64,7 @@ pub fn grade_tools(
     let wanted: usize = expected
         .iter()
         .fold(0, |sum, it| sum.saturating_add(it.count));
-    // More than all calls is as much as one too many.
+    // More slots make no difference.
     let slots: Vec<&ExpectedCall> = expected
         .iter()
         .flat_map(|it| std::iter::repeat_n(it, it.count.min(calls.len() + 1)))
@@ -104,7 +99,6 @@ pub fn grade_tools(
     grade
 }
 
-/// For each expected call the call that counts for it.
 fn pairs(calls: &[ToolCall], slots: &[&ExpectedCall]) -> Vec<Option<usize>> {
     let edges: Vec<Vec<usize>> = slots
         .iter()
@@ -117,7 +111,6 @@ fn pairs(calls: &[ToolCall], slots: &[&ExpectedCall]) -> Vec<Option<usize>> {
     maximum_matching(&edges, calls.len())
 }
 
-/// Why the calls do not pass.
 fn fault(
     calls: &[ToolCall],
     expected: &[ExpectedCall],

@@ -1,4 +1,4 @@
-//! An answer judged against the texts that were found for it.
+//! Judges an answer against retrieved texts.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -8,18 +8,17 @@ use super::{Judge, Question, ask};
 use crate::count::{float, share};
 use crate::{EvaluationError, Grade};
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RagMeasure {
-    /// The claims of the answer that the found texts support.
+    /// Claims of the answer that the texts support.
     Faithfulness,
-    /// The statements of the answer that are about the question.
+    /// Statements of the answer about the question.
     AnswerRelevancy,
-    /// The found texts that are about the question.
+    /// Retrieved texts about the question.
     ContextualRelevancy,
     /// Whether the useful texts come first.
     ContextualPrecision,
-    /// The statements of the reference that the found texts contain.
+    /// Statements of the reference that the texts contain.
     ContextualRecall,
 }
 
@@ -102,11 +101,12 @@ impl RagMeasure {
     }
 }
 
-/// The share of what holds; for precision the mean of precision@k over the texts that help.
+/// Returns the share of positive verdicts; for precision, the mean of precision@k over the useful
+/// texts.
 ///
 /// # Errors
-/// [`EvaluationError::Judge`] when the judge fails, finds nothing to judge or skips a text, and
-/// [`EvaluationError::Missing`] when the case has no texts or no reference.
+/// [`EvaluationError::Judge`] also if there is nothing to judge or a text is skipped;
+/// [`EvaluationError::Missing`] without texts or reference.
 pub async fn judge_context(
     judge: &dyn Judge,
     material: &Material,

@@ -1,4 +1,4 @@
-//! An answer judged by criteria in words.
+//! Judges an answer by criteria in words.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -7,33 +7,24 @@ use super::prompt::{Material, Prompt};
 use super::{Judge, Question, ask};
 use crate::{EvaluationError, Grade};
 
-/// What a judge sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JudgedPart {
-    /// The question.
     Input,
-    /// The answer.
     ActualOutput,
-    /// The reference.
     ExpectedOutput,
-    /// The background that the case gives.
     Context,
-    /// What was found.
     RetrievalContext,
 }
 
-/// How an answer is judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Criteria {
-    /// What a good answer is.
     pub criteria: String,
-    /// Steps that the judge follows; it chooses its own when empty.
+    /// If empty, the judge chooses its own.
     pub steps: Vec<String>,
-    /// What the judge sees.
     pub parts: Vec<JudgedPart>,
-    /// Whether only the highest score counts.
+    /// Only the highest score counts.
     pub is_strict: bool,
-    /// How often the judge is asked: an odd number.
+    /// An odd number.
     pub votes: u32,
 }
 
@@ -43,11 +34,11 @@ struct Object {
     reason: String,
 }
 
-/// The middle one of the judge's scores, from 0 to 1. When strict, only 10 of 10 is 1 and everything else is 0.
+/// Returns the median score, from 0 to 1. If strict, only 10 of 10 is 1 and everything else is 0.
 ///
 /// # Errors
-/// [`EvaluationError::Judge`] when one of the votes fails or is not between 0 and 10, and
-/// [`EvaluationError::Missing`] when the case does not have a part, or the votes are not an odd number.
+/// [`EvaluationError::Judge`] if a vote fails or is not from 0 to 10; [`EvaluationError::Missing`]
+/// if the case lacks a part, or the number of votes is even.
 pub async fn judge_criteria(
     judge: &dyn Judge,
     material: &Material,

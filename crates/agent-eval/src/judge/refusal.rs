@@ -1,4 +1,4 @@
-//! Whether the agent said that it cannot answer.
+//! Judges whether the agent refused.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -7,12 +7,10 @@ use super::prompt::{Material, Prompt};
 use super::{Judge, ask};
 use crate::{EvaluationError, FailureClass, Grade};
 
-/// What the case wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// The data do not hold the answer: the agent has to say so.
+    /// The data lack the answer.
     Refusal,
-    /// The data hold the answer.
     Answer,
 }
 
@@ -25,10 +23,7 @@ struct Object {
     reason: String,
 }
 
-/// 1 when the agent refused as expected, or answered as expected.
-///
-/// # Errors
-/// [`EvaluationError::Judge`].
+/// Returns 1 for the expected behavior.
 pub async fn judge_refusal(
     judge: &dyn Judge,
     material: &Material,

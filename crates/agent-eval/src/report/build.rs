@@ -1,4 +1,4 @@
-//! A report from attempts.
+//! Builds a report from attempts.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,27 @@ use super::wire::{
 use crate::count::{float, share};
 use crate::{Expectation, Pair, Side, Tally, accuracy, compare_arms};
 
-/// What a report says about its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// The id of the run.
     pub run: String,
-    /// The version of ktx.
     pub ktx: String,
-    /// The agent.
     pub agent: AgentInfo,
-    /// The context layer.
     pub layer: LayerInfo,
-    /// The model.
     pub model: String,
-    /// When it began: RFC 3339.
+    /// RFC 3339.
     pub started: String,
 }
 
-/// A case of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedCase {
-    /// Its name, which no other case has.
+    /// Unique.
     pub name: String,
-    /// Whether the data hold the answer.
     pub expectation: Expectation,
 }
 
-/// The largest k of pass@k.
 const MOST_K: usize = 10;
 
-/// The report over `attempts`, which may be in any order. The first arm is the base of the ablation.
+/// `attempts` can be in any order. The first arm is the base of the ablation.
 pub fn report(
     header: Header,
     cases: &[PlannedCase],
@@ -80,7 +71,6 @@ pub fn report(
     }
 }
 
-/// All repeats of one case in one arm.
 struct Run<'a> {
     case: &'a PlannedCase,
     attempts: Vec<&'a Attempt>,
@@ -137,7 +127,7 @@ impl<'a> Run<'a> {
     }
 
     fn report(&self, arm: &str) -> CaseReport {
-        // What one wants to know first: a failure, then what could not be judged.
+        // Failures first, then errors.
         let deciding = [Verdict::Failed, Verdict::Error, Verdict::Passed]
             .into_iter()
             .find_map(|verdict| self.attempts.iter().find(|it| it.verdict == verdict))
@@ -165,7 +155,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// By k from `first` on, the mean over the cases that were judged that often.
 fn chances(
     first: usize,
     tallies: &[Tally],

@@ -1,4 +1,4 @@
-//! Two reports compared.
+//! Compares two reports.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,24 @@ use serde::Serialize;
 use super::wire::{CaseReport, Report, Verdict};
 use crate::Tally;
 
-/// A case in an arm.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CaseKey {
-    /// The case.
     pub name: String,
-    /// The arm.
     pub arm: String,
 }
 
-/// What changed between two runs, each list in the order of the later report (of the earlier one for `gone`). A case
-/// that was not judged in one of the runs is in none of them.
+/// Changes between two runs, in the order of the later report (the earlier one for `gone`). Only
+/// cases that were judged in both.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Changes {
-    /// A larger share of repeats passes.
     pub better: Vec<CaseKey>,
-    /// A smaller share of repeats passes.
     pub worse: Vec<CaseKey>,
-    /// Cases that passed and now fail: those of `worse` that a run must not have.
+    /// Cases that passed and now fail.
     pub regressions: Vec<CaseKey>,
-    /// Cases that only the later run has.
     pub new: Vec<CaseKey>,
-    /// Cases that only the earlier run has.
     pub gone: Vec<CaseKey>,
 }
 
-/// Compares a report with an earlier one.
 pub fn changes(before: &Report, now: &Report) -> Changes {
     let earlier = by_key(before);
     let later = by_key(now);

@@ -1,14 +1,11 @@
-//! What Markdown and HTML show, as tables of text.
+//! The tables of Markdown and HTML reports.
 
 use super::wire::{ArmReport, CaseReport, MetricResult, Report, Verdict};
 use crate::Interval;
 
-/// A table of texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// The names of the columns.
     pub head: Vec<String>,
-    /// A text for each column.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -21,7 +18,6 @@ impl Grid {
     }
 }
 
-/// The lines above the tables: a name and a value each.
 pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let layer = &report.layer;
     let commit = layer.commit.as_deref().unwrap_or("no commit");
@@ -35,7 +31,6 @@ pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The arms with what each came to.
 pub fn arms(report: &Report) -> Grid {
     let row = |arm: &ArmReport| {
         vec![
@@ -72,7 +67,6 @@ pub fn arms(report: &Report) -> Grid {
     )
 }
 
-/// For each other arm its name beside that of the base, and the verdict of the ablation.
 pub fn verdicts(report: &Report) -> Vec<(String, String)> {
     let Some(ablation) = &report.ablation else {
         return Vec::new();
@@ -90,7 +84,6 @@ pub fn verdicts(report: &Report) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The cases with one column for each arm.
 pub fn side_by_side(report: &Report) -> Grid {
     let names = report.arms.iter().map(|arm| arm.name.clone());
     let first = report.arms.first().map(|arm| arm.name.as_str());
@@ -113,7 +106,7 @@ pub fn side_by_side(report: &Report) -> Grid {
     }
 }
 
-/// The verdict, with the number of passes where there are several repeats.
+/// Shows the number of passes of several repeats.
 fn at_a_glance(case: &CaseReport) -> String {
     let verdict = match case.class {
         Some(class) => format!("{}: {}", case.verdict.as_str(), class.as_str()),
@@ -145,7 +138,6 @@ pub(super) fn cases(report: &Report) -> Grid {
     )
 }
 
-/// The evaluators of one case.
 pub(super) fn metrics(case: &CaseReport) -> Grid {
     let row = |metric: &MetricResult| {
         vec![
@@ -176,13 +168,11 @@ pub(super) fn metrics(case: &CaseReport) -> Grid {
     )
 }
 
-/// Cases with something to look at.
 pub(super) fn troubled(report: &Report) -> impl Iterator<Item = &CaseReport> {
     let is_troubled = |case: &&CaseReport| matches!(case.verdict, Verdict::Failed | Verdict::Error);
     report.cases.iter().filter(is_troubled)
 }
 
-/// The verdict with the kind of the failure.
 pub(super) fn verdict(case: &CaseReport) -> String {
     let flaky = if case.flaky { ", flaky" } else { "" };
     match case.class {
@@ -191,7 +181,6 @@ pub(super) fn verdict(case: &CaseReport) -> String {
     }
 }
 
-/// Why a case did not pass.
 pub(super) fn explanation(case: &CaseReport) -> String {
     case.reason.clone().unwrap_or_default()
 }

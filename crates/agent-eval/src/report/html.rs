@@ -1,4 +1,4 @@
-//! The report as one file of HTML without scripts.
+//! The report as one HTML file without scripts.
 
 use super::grid::{self, Grid};
 use super::wire::Report;
@@ -8,7 +8,7 @@ table{border-collapse:collapse;margin:1rem 0}td,th{border:1px solid #8884;paddin
 vertical-align:top}dt{float:left;width:6rem;color:#777}tr.failed td:nth-child(3){color:#b00}\
 tr.error td:nth-child(3){color:#a60}:root{color-scheme:light dark}";
 
-/// The report as HTML. It loads nothing and runs nothing.
+/// The page loads and runs nothing.
 pub fn html(report: &Report) -> String {
     let title = format!("Tests of {}", escaped(&report.agent.name));
     let mut body = vec![format!("<h1>{title}</h1>"), "<dl>".to_owned()];
@@ -43,7 +43,6 @@ pub fn html(report: &Report) -> String {
     format!("{head}\n{}\n</body>\n</html>\n", body.join("\n"))
 }
 
-/// A table whose rows have the given classes.
 fn table(grid: &Grid, classes: &[&str]) -> String {
     let cells = |tag: &str, texts: &mut dyn Iterator<Item = String>| -> String {
         texts.fold(String::new(), |row, text| {

@@ -3,7 +3,7 @@
 use super::grid;
 use super::wire::{ArmReport, CaseReport, Report, Verdict};
 
-/// The report as `JUnit` XML: one `testsuite` for each arm.
+/// One `testsuite` per arm.
 pub fn junit(report: &Report) -> String {
     let totals = &report.totals;
     let mut lines = vec![
@@ -62,7 +62,7 @@ fn test(case: &CaseReport, agent: &str) -> String {
     format!("{opening}>{inner}</testcase>")
 }
 
-/// Text for an attribute; what XML cannot hold becomes U+FFFD.
+/// Characters that XML does not allow become U+FFFD.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for sign in text.chars() {

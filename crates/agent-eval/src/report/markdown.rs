@@ -3,7 +3,7 @@
 use super::grid::{self, Grid};
 use super::wire::Report;
 
-/// The report as Markdown. Texts of models and data cannot become headings, links or HTML.
+/// Texts of models and data cannot become headings, links or HTML.
 pub fn markdown(report: &Report) -> String {
     let mut parts = vec![format!("# Tests of {}", escaped(&report.agent.name))];
     let facts = grid::facts(report);

@@ -1,4 +1,4 @@
-//! Cells as numbers, so that tables are compared without looking at cells again.
+//! Encodes cells as numbers for fast comparison.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 use super::numeral::{Numeral, Tolerance, WholeNumbers};
 use super::table::{Cell, Table};
 
-/// A table whose cells are codes, by columns.
+/// Codes of cells, by column.
 pub(crate) struct Coded {
     pub columns: Vec<Vec<u32>>,
     pub rows: usize,
@@ -15,8 +15,8 @@ pub(crate) struct Coded {
 
 /// Two tables in one code.
 ///
-/// Equal cells have equal codes. Cells with equal codes are equal unless `has_chains`: then some numbers are only linked
-/// by numbers between them, each within the tolerance of the next one.
+/// Equal cells have equal codes. Cells with equal codes are equal unless `has_chains`: then some
+/// numbers are only linked through others, each within the tolerance of the next.
 pub(crate) struct Coding {
     pub gold: Coded,
     pub actual: Coded,
@@ -35,7 +35,6 @@ impl Coding {
 }
 
 struct Coder<'t> {
-    /// All numbers, in order, with their codes.
     numbers: Vec<Numeral>,
     number_codes: Vec<u32>,
     has_chains: bool,
@@ -48,7 +47,6 @@ const NULL: u32 = 0;
 const FALSE: u32 = 1;
 const TRUE: u32 = 2;
 
-/// The numbers among some cells, in order.
 pub(super) fn ordered_numbers<'t>(cells: impl Iterator<Item = &'t Cell>) -> Vec<Numeral> {
     let mut numbers: Vec<Numeral> = cells.filter_map(Cell::numeral).collect();
     numbers.sort_unstable_by(Numeral::order);
@@ -73,8 +71,8 @@ impl Coder<'_> {
         coder
     }
 
-    /// Gives neighbors within the tolerance one code. Among numbers that are known exactly, each has its own; a number
-    /// between them that is not links them.
+    /// Neighbors within the tolerance share a code. Exact numbers do not, unless an inexact number
+    /// links them.
     fn link(&mut self, numbers: &[Numeral], tolerance: Tolerance) {
         let are_near = |left: &Numeral, right: &Numeral| tolerance.is_near(*left, *right);
         for group in numbers.chunk_by(are_near) {
@@ -136,7 +134,7 @@ impl Coder<'_> {
     }
 }
 
-/// Spreads the bits of `value` (the finalizer of `SplitMix64`).
+/// The finalizer of `SplitMix64`.
 pub(crate) fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -144,12 +142,11 @@ pub(crate) fn mixed(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// The hash of a row with one more code.
 pub(crate) fn extended(row: u64, code: u32) -> u64 {
     mixed(row.rotate_left(17) ^ u64::from(code))
 }
 
-/// A number that equal multisets share, and that different ones share only by a chance of 2⁻⁶⁴ and less.
+/// Hashes a multiset, with a collision chance of at most 2⁻⁶⁴.
 pub(crate) fn fingerprint(hashes: impl IntoIterator<Item = u64>) -> u128 {
     hashes.into_iter().fold(0, |sum: u128, hash| {
         let wide = u128::from(mixed(hash)) << 64 | u128::from(mixed(!hash));

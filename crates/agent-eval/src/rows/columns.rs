@@ -1,30 +1,26 @@
-//! Which column of the agent is which column of the reference.
+//! Maps the reference's columns to the agent's.
 
 use super::coding::{Coding, extended, fingerprint, mixed, ordered_numbers};
 use super::numeral::{Numeral, Tolerance};
 use super::table::Table;
 
-/// How many pairs of columns are tried.
+/// Maximum pairs of columns tried.
 pub(crate) const MOST_TRIES: usize = 10_000;
 
-/// For each column of the reference a column of the agent.
+/// The agent's column for each reference column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mapping(pub Vec<usize>);
 
-/// What a search found.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Mapping(Mapping),
-    /// No mapping makes the rows equal.
     Nothing,
-    /// The tries were used up.
     OutOfTries,
 }
 
-/// What confirming a mapping counts for among the tries: it may look at each pair of rows.
+/// A confirmation can look at each pair of rows.
 const CONFIRMATION: usize = MOST_TRIES / 20;
 
-/// Both tables with their codes.
 #[derive(Clone, Copy)]
 pub(crate) struct Sides<'a> {
     pub gold: &'a Table,
@@ -33,8 +29,8 @@ pub(crate) struct Sides<'a> {
     pub tolerance: Tolerance,
 }
 
-/// Looks for a mapping under which the rows of both sides are equal multisets. `blocks` numbers the rows by place: rows
-/// are equal only within one block. `confirm` says whether the rows are equal not only by their codes.
+/// Searches for a mapping under which the rows are equal multisets within each of `blocks`.
+/// `confirm` compares more than codes.
 pub(crate) fn search(
     sides: Sides<'_>,
     blocks: &[u64],
@@ -77,7 +73,8 @@ fn add(rows: &mut [u64], column: &[u32]) {
     }
 }
 
-/// For each column of the reference the columns of the agent with the same values, the one at its own place first.
+/// Returns, for each reference column, the agent's columns with equal values, the one at its place
+/// first.
 fn candidates(sides: Sides<'_>) -> Vec<Vec<usize>> {
     let coding = sides.coding;
     let prints = |columns: &[Vec<u32>]| -> Vec<u128> {
@@ -104,15 +101,13 @@ fn candidates(sides: Sides<'_>) -> Vec<Vec<usize>> {
     gold.iter().enumerate().map(of).collect()
 }
 
-/// The numbers of each column in order. If the numbers of two columns can be paired within a tolerance, then in this
-/// order.
+/// If columns can be paired within a tolerance, then in this order.
 fn sorted_numbers(table: &Table) -> Vec<Vec<Numeral>> {
     let of = |column: usize| ordered_numbers(table.rows.iter().map(|row| &row[column]));
     (0..table.columns.len()).map(of).collect()
 }
 
-/// A hash for each column of the agent: columns that are equal row by row share it. Codes alone do not say so where
-/// numbers are only linked.
+/// Columns that are equal row by row share a hash. Codes are not enough for linked numbers.
 fn contents(sides: Sides<'_>) -> Vec<u64> {
     let of = |(column, codes): (usize, &Vec<u32>)| {
         let rows = codes.iter().zip(&sides.actual.rows);
@@ -128,11 +123,10 @@ fn contents(sides: Sides<'_>) -> Vec<u64> {
 struct Search<'a> {
     coding: &'a Coding,
     candidates: Vec<Vec<usize>>,
-    /// Columns of the reference, those with the fewest candidates first.
+    /// Fewest candidates first.
     order: Vec<usize>,
-    /// The fingerprint of the rows of the reference after each of them.
+    /// Fingerprints of the rows after each column.
     prints: Vec<u128>,
-    /// What each column of the agent holds.
     contents: Vec<u64>,
     chosen: Vec<Option<usize>>,
     is_used: Vec<bool>,
@@ -141,8 +135,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether the columns from `depth` on can be mapped when the rows so far hash to `rows`; `None` when the tries
-    /// are used up.
+    /// Maps the columns from `depth`, given the row hashes so far; `None` if the tries are used up.
     fn extend(&mut self, depth: usize, rows: &[u64]) -> Option<bool> {
         let Some(column) = self.order.get(depth).copied() else {
             if self.coding.has_chains {
@@ -181,8 +174,8 @@ impl Search<'_> {
     }
 }
 
-/// The mapping that shares the most values, for a look at what differs: of equal ones the pair of columns of one kind,
-/// then that at one place. `None` when the agent has too few columns.
+/// Returns the mapping that shares most values; ties prefer one kind, then one place. `None` if the
+/// agent has too few columns.
 pub(crate) fn nearest(coding: &Coding, is_alike: impl Fn(usize, usize) -> bool) -> Option<Mapping> {
     let sorted = |columns: &[Vec<u32>]| -> Vec<Vec<u32>> {
         let mut columns = columns.to_vec();
@@ -217,7 +210,6 @@ pub(crate) fn nearest(coding: &Coding, is_alike: impl Fn(usize, usize) -> bool) 
     Some(Mapping(chosen.into_iter().flatten().collect()))
 }
 
-/// The size of the common multiset of two sorted lists.
 fn shared(left: &[u32], right: &[u32]) -> usize {
     let mut right = right.iter().peekable();
     let mut shared = 0;

@@ -1,4 +1,4 @@
-//! Compares the rows of an agent with those of a reference.
+//! Compares the agent's rows with the reference.
 
 use serde_json::Value;
 
@@ -11,41 +11,30 @@ use super::table::{Cell, Extent, Table};
 use crate::count::share;
 use crate::{EvaluationError, FailureClass, Grade};
 
-/// Whether the agent may have more columns than the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtraColumns {
-    /// As long as they do not multiply the rows.
+    /// Unless they multiply the rows.
     Allow,
-    /// Never.
     Forbid,
 }
 
-/// Whether the order of rows counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowOrder {
-    /// It does not.
     Any,
-    /// Each row has its place.
     Listed,
-    /// The rows are sorted by these columns of the reference, from 0; rows with equal ones may change places.
+    /// Columns of the reference, from 0; ties are in any order.
     SortedBy(Vec<usize>),
 }
 
-/// How rows are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SqlResultOptions {
-    /// How far two numbers may differ.
     pub tolerance: Tolerance,
-    /// Whether further columns pass.
     pub extra_columns: ExtraColumns,
-    /// Whether the reference may have no rows.
     pub allow_empty: bool,
-    /// Whether the order of rows counts.
     pub order: RowOrder,
 }
 
 impl SqlResultOptions {
-    /// The options of an evaluation that sets none.
     pub const DEFAULT: Self = Self {
         tolerance: Tolerance::DEFAULT,
         extra_columns: ExtraColumns::Allow,
@@ -58,18 +47,18 @@ impl SqlResultOptions {
     }
 }
 
-/// Rows that a report shows of each side.
 const EXAMPLES: usize = 5;
 
-/// 1 when the rows of the agent's last successful query are those of the reference, else 0. Names of columns do not
-/// count, their values say which is which. `actual` is absent when no query succeeded.
+/// Returns 1 if the agent's last successful query has the reference's rows, else 0. Columns are
+/// matched by values, not names. `actual` is absent if no query succeeded.
 ///
-/// The details are `matched`, `missing` and `extra` (numbers of rows), up to five `missing_rows` and `extra_rows`,
-/// `soft` (twice the matched rows, as a share of all rows of both sides) and `fan_out_factor`.
+/// The details are `matched`, `missing` and `extra` (row counts), up to five `missing_rows` and
+/// `extra_rows`, `soft` (twice the matched rows divided by all rows) and `fan_out_factor`.
 ///
 /// # Errors
-/// [`EvaluationError::Truncated`], [`EvaluationError::TruncatedReference`], [`EvaluationError::EmptyReference`],
-/// [`EvaluationError::Ragged`], and [`EvaluationError::AmbiguousColumns`] when 10,000 pairs of columns were tried.
+/// [`EvaluationError::Truncated`], [`EvaluationError::TruncatedReference`],
+/// [`EvaluationError::EmptyReference`], [`EvaluationError::Ragged`], and
+/// [`EvaluationError::AmbiguousColumns`] after 10,000 pairs of columns.
 pub fn sql_result(
     actual: Option<&Table>,
     gold: &Table,
@@ -99,7 +88,6 @@ pub fn sql_result(
     comparison.grade()
 }
 
-/// A grade with the numbers of rows.
 fn counted(grade: Grade, matched: usize, missing: usize, extra: usize) -> Grade {
     let all = 2 * matched + missing + extra;
     let soft = if all == 0 {
@@ -144,7 +132,7 @@ impl Comparison<'_> {
         Ok(self.explain(FailureClass::WrongRows, self.difference()))
     }
 
-    /// For each place its block: rows of one block may change places.
+    /// Rows of one block can be in any order.
     fn blocks(&self) -> Vec<u64> {
         let rows = self.gold.rows.len();
         let keys = match &self.options.order {
@@ -199,7 +187,6 @@ impl Comparison<'_> {
         }
     }
 
-    /// The first row, from 1, that is not one of the reference at its place.
     fn first_out_of_order(&self, mapping: &Mapping, places: &[u64]) -> usize {
         let pairs = self.pairing(mapping).pairs(places, places);
         let mut is_paired = vec![false; self.actual.rows.len()];
@@ -221,7 +208,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A failure with the rows that differ under the nearest mapping.
+    /// Shows the different rows under the nearest mapping.
     fn explain(&self, class: FailureClass, reason: String) -> Grade {
         let (rows, others) = (self.gold.rows.len(), self.actual.rows.len());
         let kinds =
@@ -262,7 +249,6 @@ impl Comparison<'_> {
     }
 }
 
-/// What kind of value a cell holds.
 #[derive(PartialEq, Eq)]
 enum Kind {
     Bool,

@@ -1,15 +1,15 @@
-//! Numbers that a join multiplied.
+//! Detects numbers that a join multiplied.
 
 use super::coding::{Coding, extended};
 use super::columns::Mapping;
 use super::numeral::{Numeral, Tolerance};
 use super::table::{Cell, Table};
 
-/// The one whole factor, at least 2, by which every number that differs is larger than that of the reference. None if
-/// a wrong number may have it by chance: every whole number is a multiple of 1, and one number alone proves nothing.
+/// Returns the whole factor, at least 2, of every different number. `None` if it could be chance:
+/// every whole number is a multiple of 1, and one number alone proves nothing.
 ///
-/// Columns with equal values on both sides tell which rows belong together; each other column of the reference is held
-/// against the columns of the agent that are left.
+/// Columns with equal values on both sides identify the rows; the others are compared with the
+/// agent's remaining columns.
 pub(crate) fn factor(
     gold: &Table,
     actual: &Table,
@@ -55,13 +55,11 @@ pub(crate) fn factor(
         .then_some(evidence.factor)
 }
 
-/// What speaks for a factor.
 #[derive(Debug, Clone, Copy)]
 struct Evidence {
     factor: u64,
-    /// How many numbers differ by it.
     numbers: usize,
-    /// Whether one of them is of a number that not every whole number is a multiple of.
+    /// A reference number does not divide every whole number.
     tells: bool,
 }
 
@@ -96,7 +94,7 @@ fn add(rows: &mut [u64], column: &[u32]) {
     }
 }
 
-/// Both tables, with a hash of what tells their rows apart.
+/// Both tables, with hashes that identify rows.
 struct Sides<'a> {
     gold: &'a Table,
     actual: &'a Table,
@@ -134,7 +132,7 @@ impl Sides<'_> {
     }
 }
 
-/// The keys and numbers of a column in order; `None` when it holds anything but numbers and NULL.
+/// Returns sorted keys and numbers; `None` if the column has anything but numbers and NULL.
 fn numbers(table: &Table, keys: &[u64], column: usize) -> Option<Vec<(u64, Option<Numeral>)>> {
     let mut numbers = Vec::with_capacity(keys.len());
     for (row, key) in table.rows.iter().zip(keys) {

@@ -1,18 +1,18 @@
-//! Numbers as they are compared.
+//! Numbers for comparison.
 
 use std::cmp::Ordering;
 
-/// Below this a float holds every whole number.
+/// Floats below are exact for whole numbers.
 pub(crate) const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A number of a cell. 0 and -0 are one number.
+/// 0 and -0 are equal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numeral {
-    /// The nearest float.
+    /// Nearest float.
     pub value: f64,
-    /// What the float lacks of the number.
+    /// The number minus the float.
     rest: i128,
-    /// Whether the number is whole and known exactly.
+    /// True for exact whole numbers.
     pub is_exact: bool,
 }
 
@@ -40,40 +40,36 @@ impl Numeral {
         by_value.then(self.rest.cmp(&other.rest))
     }
 
-    /// What tells it from other numbers.
     pub(crate) fn bits(self) -> u64 {
         let rest = u64::try_from(self.rest.unsigned_abs()).unwrap_or_default();
         self.value.to_bits() ^ rest.rotate_left(32) ^ u64::from(self.rest < 0)
     }
 }
 
-/// Whether two whole numbers that are known exactly are within a tolerance of each other.
+/// How exact whole numbers are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WholeNumbers {
-    /// They are equal or not: neighbors may be two ids.
+    /// Neighbors can be two ids.
     Exact,
-    /// As other numbers.
     WithinTolerance,
 }
 
-/// How far two numbers may differ and be equal: the larger one of both.
+/// Maximum difference: the larger of both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// As a share of the larger number, below 1.
+    /// Share of the larger number, below 1.
     pub relative: f64,
     pub absolute: f64,
     pub whole_numbers: WholeNumbers,
 }
 
 impl Tolerance {
-    /// The tolerance of an evaluation that asks for none: floats are not exact.
     pub const DEFAULT: Self = Self {
         relative: 1e-6,
         absolute: 1e-9,
         whole_numbers: WholeNumbers::Exact,
     };
 
-    /// Within the bounds of its fields.
     pub(crate) const fn bounded(self) -> Self {
         Self {
             relative: self.relative.clamp(0.0, 0.999_999),
@@ -89,7 +85,7 @@ impl Tolerance {
         self.is_near(left, right)
     }
 
-    /// As if no number were known exactly.
+    /// Compares as floats, even exact numbers.
     pub(crate) fn is_near(self, left: Numeral, right: Numeral) -> bool {
         let (left, right) = (left.value, right.value);
         if left.is_nan() || right.is_nan() {
@@ -101,7 +97,7 @@ impl Tolerance {
     }
 }
 
-/// Whether a float is whole, and each of its neighbors has a float of its own.
+/// True for a whole float whose neighbors are floats, too.
 fn is_exact(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() < LARGEST_EXACT
 }

@@ -1,4 +1,4 @@
-//! Which row of the agent is which row of the reference.
+//! Pairs the agent's rows with the reference's.
 
 use std::cmp::Ordering;
 
@@ -8,10 +8,9 @@ use super::numeral::Tolerance;
 use super::table::{Cell, Table};
 use crate::matching::maximum_matching;
 
-/// Up to here the best pairs are looked for where sorting does not find them.
+/// Limit for a matching, where sorting does not pair all.
 const MOST_MATCHED_ROWS: usize = 2_000;
 
-/// Two tables under a mapping of their columns.
 pub(crate) struct Pairing<'a> {
     pub gold: &'a Table,
     pub actual: &'a Table,
@@ -21,8 +20,7 @@ pub(crate) struct Pairing<'a> {
 }
 
 impl Pairing<'_> {
-    /// For each row of the reference the row of the agent that is equal to it. `gold_blocks` and `actual_blocks` number
-    /// the rows by place; rows are equal only within one block.
+    /// Returns the agent's equal row for each reference row, within blocks.
     pub(crate) fn pairs(&self, gold_blocks: &[u64], actual_blocks: &[u64]) -> Vec<Option<usize>> {
         let mut gold = gold_blocks.to_vec();
         let mut actual = actual_blocks.to_vec();
@@ -46,7 +44,6 @@ impl Pairing<'_> {
         maximum_matching(&edges, actual.len())
     }
 
-    /// Sorts both sides and takes what is at the same place.
     fn sorted_pairs(&self, gold: &[u64], actual: &[u64]) -> Vec<Option<usize>> {
         let identity: Vec<usize> = (0..self.mapping.0.len()).collect();
         let left = self.order(gold, self.gold, &identity);
@@ -68,7 +65,7 @@ impl Pairing<'_> {
         pairs
     }
 
-    /// Rows by their hashes; rows with one hash by their numbers where these may differ, else by place.
+    /// Sorts by hash, then by numbers that can differ, then by place.
     fn order(&self, hashes: &[u64], table: &Table, columns: &[usize]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..hashes.len()).collect();
         order.sort_by(|one, two| {

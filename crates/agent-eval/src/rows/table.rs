@@ -1,4 +1,4 @@
-//! Rows as values.
+//! Query rows as values.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -10,25 +10,22 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::numeral::{LARGEST_EXACT, Numeral, nearest_float};
 use crate::EvaluationError;
 
-/// One value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// No value.
     Null,
-    /// A truth value, which is not the number 0 or 1.
+    /// Never a number.
     Bool(bool),
-    /// Any number.
     Number(f64),
-    /// A whole number beyond those that a float can hold.
+    /// Too large for a float.
     Whole(i128),
-    /// A date, which is its midnight, or a time of a date; with an offset, in UTC.
+    /// Midnight for a date; UTC with an offset.
     Time(DateTime),
-    /// Any other text, in NFC.
+    /// In NFC.
     Text(String),
 }
 
 impl Cell {
-    /// A text, or the date or time that it spells (`2025-09-30`, `2025-09-30 12:00:00`, `2025-09-30T12:00:00Z`).
+    /// Recognizes dates and times (`2025-09-30`, `2025-09-30 12:00:00`, `2025-09-30T12:00:00Z`).
     pub fn text(text: &str) -> Self {
         match time_of(text) {
             Some(time) => Self::Time(time),
@@ -36,7 +33,6 @@ impl Cell {
         }
     }
 
-    /// A whole number.
     pub fn whole(number: i128) -> Self {
         let float = nearest_float(number);
         if float.abs() >= LARGEST_EXACT {
@@ -46,7 +42,6 @@ impl Cell {
         }
     }
 
-    /// The number that the cell holds.
     pub(crate) fn numeral(&self) -> Option<Numeral> {
         match self {
             Self::Number(number) => Some(Numeral::of(*number)),
@@ -55,7 +50,7 @@ impl Cell {
         }
     }
 
-    /// A value of JSON; lists and objects are the text that spells them.
+    /// Lists and objects become text.
     pub fn json(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -70,7 +65,6 @@ impl Cell {
         }
     }
 
-    /// As a report shows it.
     pub(crate) fn shown(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -86,7 +80,7 @@ impl Cell {
     }
 }
 
-/// As a report shows it; what is read back compares as the cell does.
+/// The form in reports; it compares equal when parsed.
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.shown().serialize(to)
@@ -108,7 +102,7 @@ fn shown_whole(number: i128) -> Value {
     }
 }
 
-/// A whole number without `.0`; what JSON cannot spell as a text.
+/// Omits `.0`; NaN and infinities become text.
 fn shown_number(number: f64) -> Value {
     let spelled = number.to_string();
     match spelled.parse::<i64>() {
@@ -132,29 +126,22 @@ fn time_of(text: &str) -> Option<DateTime> {
     text.parse().ok()
 }
 
-/// Whether a table is all of the query's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
-    /// All rows.
     Whole,
-    /// The query has more rows.
     Truncated,
 }
 
-/// The rows of a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Names, which are never compared.
+    /// Never compared.
     pub columns: Vec<String>,
-    /// One cell for each column.
     pub rows: Vec<Vec<Cell>>,
-    /// Whether these are all rows.
     pub extent: Extent,
 }
 
 impl Table {
-    /// Whether each row has a cell for each column.
     pub(crate) fn check(&self) -> Result<(), EvaluationError> {
         let columns = self.columns.len();
         match self.rows.iter().position(|row| row.len() != columns) {

@@ -1,4 +1,4 @@
-//! What a run asks, and what it needs from its caller.
+//! Cases, and what a run needs from its caller.
 
 use std::time::Duration;
 
@@ -13,29 +13,22 @@ use crate::{
     RagMeasure, RougeVariant, RowOrder, Table, Tolerance, ToolCall, ToolsMode, Usage,
 };
 
-/// A case.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Its name, which no other case has.
+    /// Unique.
     pub name: String,
-    /// Why it is not asked.
     pub skip: Option<String>,
-    /// One or more questions in one session.
     pub turns: Vec<CaseTurn>,
-    /// How calls are compared.
     pub tools_mode: ToolsMode,
-    /// Tools that must not be called; `*` stands for any characters.
+    /// `*` matches any characters.
     pub forbidden_tools: Vec<String>,
-    /// The most that passes.
     pub limits: Limits,
-    /// How often it is asked.
     pub repeats: u32,
-    /// How long one attempt may take.
     pub timeout: Duration,
 }
 
 impl Case {
-    /// Whether the data hold the answers: a refusal is expected when each turn has that truth alone.
+    /// A refusal is expected if it is the only truth of each turn.
     pub fn expectation(&self) -> Expectation {
         let is_refusal = |turn: &CaseTurn| matches!(turn.truths.as_slice(), [Truth::Refusal]);
         if !self.turns.is_empty() && self.turns.iter().all(is_refusal) {
@@ -47,7 +40,7 @@ impl Case {
 }
 
 impl Case {
-    /// Whether any answer can be wrong: something compares it, and does not only inform.
+    /// True if something compares the answer.
     pub fn can_fail(&self) -> bool {
         let limits = self.limits != Limits::default();
         limits || !self.forbidden_tools.is_empty() || self.turns.iter().any(CaseTurn::can_fail)
@@ -66,65 +59,49 @@ impl CaseTurn {
     }
 }
 
-/// One question.
 #[derive(Debug, Clone)]
 pub struct CaseTurn {
-    /// The question.
     pub input: String,
-    /// Any of these is right.
+    /// Any one is right.
     pub truths: Vec<Truth>,
-    /// Calls that the agent must make.
     pub expected_tools: Vec<ExpectedCall>,
-    /// How the answer is judged; when empty, as follows from the kind of each truth.
+    /// If empty, inferred from the truths.
     pub evaluations: Vec<Evaluation>,
-    /// Background that the case gives.
     pub context: Vec<String>,
-    /// Texts that a judge takes as found; what the calls have found when absent.
+    /// For judges; by default the results of calls.
     pub retrieved: Option<Vec<String>>,
 }
 
-/// A right answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Truth {
-    /// A text.
     Text(String),
-    /// A number.
     Value(f64),
-    /// These rows.
     Rows(Table),
-    /// The rows of a query.
     Gold(Gold),
-    /// That the data do not hold the answer.
+    /// Not in the data.
     Refusal,
 }
 
-/// A query whose rows are right.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Gold {
-    /// SQL.
     Sql {
-        /// The statement.
         sql: String,
-        /// Where it runs; the only connection when absent.
+        /// By default the only connection.
         connection: Option<String>,
     },
-    /// A semantic query.
     Semantic {
-        /// The query.
         query: Value,
-        /// Where it runs; the only connection when absent.
+        /// By default the only connection.
         connection: Option<String>,
-        /// The day that relative dates count from; the day of the run when absent.
+        /// For relative dates; by default the day of the run.
         as_of: Option<String>,
     },
 }
 
-/// The most that passes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
     /// Messages of the model.
     pub max_steps: Option<f64>,
-    /// US dollars.
     pub max_usd: Option<f64>,
     /// Input and output.
     pub max_tokens: Option<f64>,
@@ -132,195 +109,140 @@ pub struct Limits {
     pub max_seconds: Option<f64>,
 }
 
-/// An evaluator of a case.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    /// What is computed.
     pub metric: Metric,
-    /// The name in reports; the metric's when absent.
+    /// By default the metric's.
     pub name: Option<String>,
-    /// The lowest score that passes; the metric's own rule when absent.
+    /// By default the metric's own rule.
     pub threshold: Option<f64>,
-    /// A path with dots into the structured answer, which is judged in place of the text.
+    /// Dotted path into the structured answer, judged instead of the text.
     pub response_path: Option<String>,
-    /// The model that judges, under the name that the caller's judge knows; its usual one when absent.
+    /// Name of a model; by default the judge's usual one.
     pub judge: Option<String>,
 }
 
-/// A metric with its parameters.
 #[derive(Debug, Clone)]
 pub enum Metric {
-    /// The answer is the text.
     Equality(EqualityOptions),
-    /// The answer contains one of the texts; the truths when there are none.
+    /// One of the texts; by default the truths.
     Contains(Vec<String>, LetterCase),
-    /// The answer contains none of the texts; of the truths when there are none.
+    /// None of the texts; by default of the truths.
     NotContains(Vec<String>, LetterCase),
-    /// The pattern matches somewhere.
     Pattern(Regex),
-    /// The number is right.
     Numeric(NumericOptions),
-    /// The rows are right.
     SqlResult {
-        /// How far two numbers may differ.
         tolerance: Tolerance,
-        /// Whether further columns pass.
         extra_columns: ExtraColumns,
-        /// Whether the reference may have no rows.
         allow_empty: bool,
-        /// Whether the order counts; the reference decides when absent.
+        /// By default the reference's.
         order: Option<RowOrder>,
     },
-    /// The expected calls were made; as the case says when there is no mode.
+    /// By default as in the case.
     Tools(Option<ToolsMode>),
-    /// Each of these names is among the found ones.
+    /// All names were found.
     Sources(Vec<String>),
-    /// The agent refused, or did not, as the truth says.
     Refusal,
-    /// At most these dollars.
     Cost(f64),
-    /// At most these tokens.
     Tokens(f64),
-    /// At most these seconds.
     Seconds(f64),
-    /// At most these steps.
     Steps(f64),
-    /// Shared tokens.
     F1Score,
-    /// BLEU.
     Bleu,
-    /// ROUGE.
     Rouge(RougeVariant),
-    /// METEOR.
     Meteor,
-    /// Criteria in words.
     Geval(Criteria),
-    /// The found texts.
     Rag(RagMeasure),
 }
 
-/// What the agent did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// The session.
     pub session: Option<String>,
-    /// One for each turn that was answered.
+    /// One per answered turn.
     pub turns: Vec<TurnRecord>,
-    /// Of all turns.
     pub usage: Usage,
-    /// How it ended.
     pub end: End,
-    /// Wall clock of all turns.
     pub seconds: f64,
 }
 
-/// How a conversation ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// With an answer to each turn.
     #[default]
     Answered,
-    /// The steps were used up.
     OutOfSteps,
 }
 
-/// What the agent did in one turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnRecord {
-    /// The text.
     pub answer: String,
-    /// The structured answer; absent when the agent has no schema.
+    /// Set if the agent has a schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
-    /// All calls, in order.
+    /// In order.
     pub calls: Vec<ToolCall>,
-    /// What the calls have found, as the model saw it.
+    /// Results of the calls, as the model saw them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<String>,
-    /// The rows of the last query that succeeded.
+    /// Rows of the last successful query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Table>,
 }
 
-/// Asks the agent.
 #[async_trait]
 pub trait AgentRunner: Send + Sync {
-    /// Asks the turns of a case in one fresh session, with the tools of an arm. When the token of the attempt is
-    /// cancelled, it ends soon, with what it has cost.
-    ///
-    /// # Errors
-    /// What kept the agent from answering: it is never a wrong answer.
+    /// Asks a case's turns in one new session, with the tools of an arm. A cancelled attempt ends
+    /// soon and reports its cost. An error is never a wrong answer.
     async fn ask(&self, attempt: AttemptRequest<'_>) -> Result<Conversation, AskError>;
 }
 
-/// One attempt that is to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptRequest<'a> {
-    /// The case.
     pub case: &'a Case,
-    /// The arm.
     pub arm: &'a str,
-    /// From 1.
     pub repeat: u32,
-    /// Ends the attempt.
     pub stop: &'a CancellationToken,
 }
 
-/// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct AskError {
-    /// What failed.
     pub message: String,
-    /// What that means for the run.
     pub effect: AskEffect,
-    /// What it cost all the same.
+    /// Of the failed attempt.
     pub usage: Usage,
 }
 
-/// What a failed attempt means for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskEffect {
     /// Another try may succeed.
     Retry,
-    /// Another try would fail alike.
     Lasting,
-    /// The budget is used up: the run ends.
     Budget,
-    /// Someone has stopped the run: it ends.
+    /// The user stopped the run.
     Cancelled,
-    /// No attempt can succeed, such as without a login: the run ends.
+    /// No attempt can succeed, for example without a login.
     Unusable,
 }
 
 impl AskEffect {
-    /// Whether the run ends.
     pub const fn ends_run(self) -> bool {
         matches!(self, Self::Budget | Self::Cancelled | Self::Unusable)
     }
 }
 
-/// Runs the queries of truths.
 #[async_trait]
 pub trait Oracle: Send + Sync {
-    /// The rows of `gold`, and the order that its query asks for.
-    ///
-    /// # Errors
-    /// What kept the query from running.
+    /// Returns the rows of `gold` and their order.
     async fn rows(&self, gold: &Gold) -> Result<GoldRows, OracleError>;
 }
 
-/// The rows of a truth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoldRows {
-    /// The rows.
     pub table: Table,
-    /// The order of the query.
     pub order: RowOrder,
 }
 
-/// Why a query of a truth did not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct OracleError(pub String);

@@ -1,18 +1,16 @@
-//! The verdict over one conversation.
+//! The verdict on one conversation.
 
 use super::case::{Case, Conversation, End, Evaluation, Metric};
 use super::metric::{KnownTruth, Turn, inferred};
 use crate::judge::MeteredJudge;
 use crate::{EvaluationError, FailureClass, Grade, Judge, MetricResult, Usage, Verdict};
 
-/// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Graded {
     pub verdict: Verdict,
     pub class: Option<FailureClass>,
     pub reason: Option<String>,
     pub metrics: Vec<MetricResult>,
-    /// What judges were paid.
     pub judging: Option<Usage>,
 }
 
@@ -28,13 +26,12 @@ impl Graded {
     }
 }
 
-/// One graded evaluator, with the kind of its failure.
 struct Judged {
     result: MetricResult,
     class: Option<FailureClass>,
 }
 
-/// Judges a conversation. `truths` has those of each turn.
+/// `truths` are per turn.
 pub(super) async fn grade(
     case: &Case,
     conversation: &Conversation,
@@ -101,7 +98,7 @@ async fn grade_with(
     verdict(judged)
 }
 
-/// Why no answer can be compared, whatever it is: the only truth of a turn has no rows, and no evaluator takes that.
+/// Returns an error if a turn's only truth has no rows and no evaluator allows that.
 pub(super) fn unusable(case: &Case, truths: &[Vec<KnownTruth>]) -> Option<Graded> {
     for (turn, truths) in case.turns.iter().zip(truths) {
         let [KnownTruth::Rows(gold)] = truths.as_slice() else {
@@ -142,7 +139,7 @@ async fn judge_turn(turn: &Turn<'_>, case: &Case, index: usize) -> Vec<Judged> {
     judged
 }
 
-/// One evaluation for each kind of truth, of which any may pass.
+/// One evaluation per kind of truth; any can pass.
 async fn judge_inferred(turn: &Turn<'_>) -> Vec<Judged> {
     let mut evaluations: Vec<Evaluation> = Vec::new();
     for truth in &turn.asked.truths {
@@ -222,7 +219,7 @@ fn result(
         Ok(grade) => {
             result.score = Some(grade.score);
             result.passed = match evaluation.threshold {
-                // 0.6 of ten votes is 0.6, whatever its binary fraction.
+                // Tolerates binary rounding.
                 Some(threshold) => Some(grade.score >= threshold - 1e-12),
                 None if evaluation.metric.only_informs() => None,
                 None => Some(grade.failure.is_none()),
@@ -234,7 +231,7 @@ fn result(
     result
 }
 
-/// A failure decides, whatever could not be judged; then an error; else all passed.
+/// A failure decides, then an error.
 fn verdict(judged: Vec<Judged>) -> Graded {
     let failed = judged.iter().find(|it| it.result.passed == Some(false));
     let error = judged.iter().find(|it| it.result.error.is_some());

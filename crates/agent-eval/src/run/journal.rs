@@ -1,4 +1,4 @@
-//! The journal of a run: a log with one record for each finished attempt and what the agent answered.
+//! The journal of a run: a log of finished attempts.
 
 use std::fmt;
 
@@ -18,26 +18,21 @@ const CONVERSATION: &str = "conversation";
 
 const LOST: &str = "lost";
 
-/// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The file.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A record that is not one of a run.
     #[error("record {seq} of the journal is not an attempt")]
     Record {
         /// From 1.
         seq: u64,
-        /// Why.
         source: serde_json::Error,
     },
-    /// An attempt that JSON cannot spell.
     #[error("the attempt cannot be written")]
     Attempt(#[source] serde_json::Error),
 }
 
-/// Keeps finished attempts: `kill -9` costs at most those that are under way.
+/// `kill -9` costs at most the running attempts.
 pub struct RunJournal {
     log: SessionLog,
     clock: fn() -> Timestamp,
@@ -49,31 +44,25 @@ impl fmt::Debug for RunJournal {
     }
 }
 
-/// What a journal holds.
 #[derive(Debug, Default)]
 pub struct RecordedRun {
-    /// What the run was begun with.
+    /// As in [`RunJournal::create`].
     pub plan: Value,
-    /// Its finished attempts, in the order in which they ended. Of two of one place the later one counts.
+    /// In the order in which they ended. The last attempt of a place counts.
     pub entries: Vec<JournalEntry>,
-    /// Attempts that cost something and that the end of the run cut off; none that was finished later.
+    /// Unfinished attempts that cost something.
     pub lost: Vec<Attempt>,
 }
 
-/// A finished attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JournalEntry {
-    /// The verdict.
     pub attempt: Attempt,
-    /// What the agent did; absent when it did not answer.
+    /// Absent if the agent did not answer.
     pub conversation: Option<Conversation>,
 }
 
 impl RunJournal {
-    /// Begins the journal of `run`. `plan` is what a later process needs to see that it continues the same run.
-    ///
-    /// # Errors
-    /// Those of the log.
+    /// `plan` lets a later process check that it continues the same run.
     pub fn create(
         store: &SessionStore,
         run: &SessionId,
@@ -93,10 +82,6 @@ impl RunJournal {
         Ok(journal)
     }
 
-    /// Opens the journal of `run` again.
-    ///
-    /// # Errors
-    /// Those of the log, and [`JournalError::Record`].
     pub fn resume(
         store: &SessionStore,
         run: &SessionId,
@@ -108,18 +93,11 @@ impl RunJournal {
         Ok((Self { log, clock }, recorded(records)?))
     }
 
-    /// Reads the journal of `run` without opening it.
-    ///
-    /// # Errors
-    /// Those of the log, and [`JournalError::Record`].
     pub fn read(store: &SessionStore, run: &SessionId) -> Result<RecordedRun, JournalError> {
         recorded(store.read(run)?.read_all()?)
     }
 
-    /// Appends an attempt; it is on the disk when this returns.
-    ///
-    /// # Errors
-    /// Those of the log.
+    /// The attempt is on disk when this returns.
     pub fn record(
         &self,
         attempt: &Attempt,
@@ -136,10 +114,7 @@ impl RunJournal {
         self.append(event)
     }
 
-    /// Appends what an attempt has cost that the end of the run cut off: it is not finished, and yet is on the bill.
-    ///
-    /// # Errors
-    /// Those of the log.
+    /// Records the cost of an unfinished attempt.
     pub fn lose(&self, attempt: &Attempt) -> Result<(), JournalError> {
         let value = serde_json::to_value(attempt).map_err(JournalError::Attempt)?;
         let mut event = Map::new();
@@ -170,7 +145,7 @@ fn recorded(records: Vec<Record>) -> Result<RecordedRun, JournalError> {
             run.entries.push(entry);
         } else if record.kind() == LOST {
             let attempt = entry(record)?.attempt;
-            // Each says what was paid for its place in all.
+            // The new cost includes the old one.
             run.lost.retain(|it| !it.has_place_of(&attempt));
             run.lost.push(attempt);
         } else if record.kind() == OPENED {

@@ -1,4 +1,4 @@
-//! One evaluator over one turn.
+//! Evaluates one turn with one metric.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     judge_criteria, judge_refusal, matches, meteor, numeric, rouge, sql_result,
 };
 
-/// A truth whose rows are known.
+/// A truth with its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum KnownTruth {
     Text(String),
@@ -20,7 +20,6 @@ pub(super) enum KnownTruth {
     Refusal,
 }
 
-/// What one turn is judged by.
 pub(super) struct Turn<'a> {
     pub asked: &'a CaseTurn,
     pub record: &'a TurnRecord,
@@ -32,7 +31,7 @@ pub(super) struct Turn<'a> {
     pub judge: Option<&'a dyn Judge>,
 }
 
-/// The evaluations of a turn that names none: one for each kind of its truths.
+/// Returns a truth's default evaluation.
 pub(super) fn inferred(truth: &Truth) -> Evaluation {
     let metric = match truth {
         Truth::Text(_) => Metric::Equality(EqualityOptions::INFERRED),
@@ -55,7 +54,6 @@ pub(super) fn inferred(truth: &Truth) -> Evaluation {
 }
 
 impl Metric {
-    /// The name in reports.
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Equality(_) => "equality",
@@ -80,7 +78,7 @@ impl Metric {
         }
     }
 
-    /// Whether the score alone passes nothing without a threshold.
+    /// True if the metric needs a threshold to pass.
     pub(super) const fn only_informs(&self) -> bool {
         matches!(
             self,
@@ -144,8 +142,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The best grade over the truths of the kind that the metric compares with. One that passes counts, whatever the
-    /// others are; then an error counts before a score.
+    /// Returns the best grade of all truths. A passing one wins; then an error goes before a score.
     fn best(&self, answer: &str, metric: &Metric) -> Result<Grade, EvaluationError> {
         let mut best: Option<Grade> = None;
         let mut error = None;
@@ -170,7 +167,7 @@ impl Turn<'_> {
         }
     }
 
-    /// `None` when the truth is of another kind.
+    /// `None` for a truth of another kind.
     fn against(
         &self,
         answer: &str,
@@ -277,7 +274,6 @@ impl Turn<'_> {
     }
 }
 
-/// A text or number as text.
 fn in_words(truth: &KnownTruth) -> Option<String> {
     match truth {
         KnownTruth::Text(text) => Some(text.clone()),
@@ -286,7 +282,6 @@ fn in_words(truth: &KnownTruth) -> Option<String> {
     }
 }
 
-/// A count as a float.
 pub(super) fn whole(number: u64) -> f64 {
     crate::count::float(usize::try_from(number).unwrap_or(usize::MAX))
 }

@@ -1,4 +1,4 @@
-//! Answers of an earlier run in place of an agent.
+//! Replays the answers of earlier runs.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,13 @@ use super::case::{AgentRunner, AskEffect, AskError, AttemptRequest, Conversation
 use super::journal::RecordedRun;
 use crate::Usage;
 
-/// The answers of earlier runs, which cost nothing.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedAnswers {
     by_place: BTreeMap<(String, String, u32), Conversation>,
 }
 
 impl RecordedAnswers {
-    /// Adds the answers of a run; they take the place of those of runs that were added before.
+    /// Replaces earlier answers.
     pub fn add(&mut self, run: RecordedRun) {
         for entry in run.entries {
             if let Some(conversation) = entry.conversation {
@@ -26,7 +25,6 @@ impl RecordedAnswers {
         }
     }
 
-    /// Whether no answer was added.
     pub fn is_empty(&self) -> bool {
         self.by_place.is_empty()
     }

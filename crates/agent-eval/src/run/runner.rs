@@ -1,4 +1,4 @@
-//! Asks the cases of a run.
+//! Runs the attempts of a plan.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,38 +18,31 @@ use super::journal::{JournalError, RunJournal};
 use super::metric::KnownTruth;
 use crate::{Attempt, GoldRows, Judge, RowOrder, Usage, Verdict};
 
-/// How long an attempt that is out of time may take to say what it has cost.
+/// Grace period for a timed-out attempt to report its cost.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// What a run asks.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// With names that differ.
+    /// With unique names.
     pub cases: Vec<Case>,
-    /// Each case is asked in each arm, one after the other.
+    /// Each case runs in each arm.
     pub arms: Vec<String>,
-    /// How many attempts are under way at once; at least 1.
+    /// At least 1.
     pub parallel: usize,
-    /// How often an error is tried again. A failure never is.
+    /// Retries after an error; a failure is never retried.
     pub retries: u32,
-    /// Attempts of an earlier process, which are not asked again.
     pub finished: Vec<Attempt>,
-    /// Attempts of an earlier process that are asked again. What they cost is a part of what the new ones cost.
+    /// Attempts to run again; their cost is added.
     pub lost: Vec<Attempt>,
 }
 
-/// What a run needs.
 #[derive(Clone, Copy)]
 pub struct Ports<'a> {
-    /// Asks the agent.
     pub agent: &'a dyn AgentRunner,
-    /// Runs the queries of truths, once a case.
+    /// Runs each query once.
     pub oracle: &'a dyn Oracle,
-    /// Judges words; absent when no metric needs it.
     pub judge: Option<&'a dyn Judge>,
-    /// Takes each finished attempt.
     pub journal: &'a RunJournal,
-    /// Hears of each finished attempt.
     pub notify: &'a (dyn Fn(&Attempt) + Send + Sync),
 }
 
@@ -59,20 +52,15 @@ impl std::fmt::Debug for Ports<'_> {
     }
 }
 
-/// What a run came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutcome {
-    /// All attempts, in the order of the plan.
     pub attempts: Vec<Attempt>,
-    /// Why the run ended before all were asked. Those that were not are errors in `attempts`, and not in the journal.
+    /// Remaining attempts are errors in `attempts`, and not in the journal.
     pub stopped: Option<AskError>,
 }
 
-/// Asks what is not finished, case by case and arm by arm. What the budget, a person or an unusable model stops is an
-/// error that the journal does not keep.
-///
-/// # Errors
-/// Those of the journal: an attempt that cannot be kept ends the run.
+/// Runs unfinished attempts, case by case and arm by arm. Attempts stopped by the budget, a person
+/// or an unusable model are errors, and not in the journal.
 pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<RunOutcome, JournalError> {
     let places = plan.jobs();
     let mut finished: BTreeMap<Place, Attempt> = BTreeMap::new();
@@ -103,7 +91,7 @@ pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<RunOutcome, JournalErr
     })
 }
 
-/// The places of a case, a repeat (from 1) and an arm; in this order they are asked.
+/// In run order; repeats from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     case: usize,
@@ -115,7 +103,7 @@ impl Plan {
     fn jobs(&self) -> Vec<Place> {
         let mut jobs = Vec::new();
         for (case, asked) in self.cases.iter().enumerate() {
-            // A case that is not asked is not asked once.
+            // A skipped case gets one attempt.
             let repeats = if asked.skip.is_some() {
                 1
             } else {
@@ -137,20 +125,17 @@ impl Plan {
     }
 }
 
-/// The truths of each turn of a case.
 type Truths = Vec<Vec<KnownTruth>>;
 
 struct Run<'a> {
     plan: &'a Plan,
     ports: Ports<'a>,
-    /// What earlier attempts at the cases that run again have cost.
+    /// Cost of earlier attempts.
     lost: BTreeMap<Place, Usage>,
-    /// Why the run asks no further attempts; absent while it does.
     stopped: Mutex<Option<AskError>>,
     truths: Vec<OnceCell<Truths>>,
 }
 
-/// What an attempt came to.
 struct AttemptResult {
     graded: Graded,
     usage: Usage,
@@ -222,9 +207,9 @@ impl Run<'_> {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks and judges; the error is one that ends the run.
+    /// Asks and judges; an error ends the run.
     async fn ask(&self, case: &Case, arm: &str, place: Place) -> Result<AttemptResult, AskError> {
-        // The reference first: without it the answer would be paid for nothing.
+        // Without the reference, the answer would be paid for in vain.
         let truths = match self.truths(case, place.case).await {
             Ok(truths) => truths,
             Err(error) => {
@@ -299,7 +284,7 @@ impl Run<'_> {
             () = sleep(case.timeout) => stop.cancel(),
         }
         let usage = match timeout(LAST_WORDS, asking).await {
-            // What ends the run does so whenever it is known.
+            // Also after the timeout.
             Ok(Err(error)) if error.effect.ends_run() && error.effect != AskEffect::Cancelled => {
                 return Err(error);
             }
@@ -314,7 +299,7 @@ impl Run<'_> {
         })
     }
 
-    /// The truths of a case; each query runs once, for all arms and repeats.
+    /// Runs each query once, for all arms and repeats.
     async fn truths(&self, case: &Case, index: usize) -> Result<&Truths, OracleError> {
         let Some(cell) = self.truths.get(index) else {
             return Err(OracleError("the case is not in the plan".to_owned()));
@@ -350,7 +335,7 @@ impl Run<'_> {
     }
 }
 
-/// What a report says about an attempt that was not made.
+/// For an attempt that did not run.
 fn reason_of(stop: &AskError) -> String {
     match stop.effect {
         AskEffect::Budget => "budget".to_owned(),

@@ -1,4 +1,4 @@
-//! Whether the layer helps: two arms over the same cases.
+//! Compares two arms over the same cases.
 
 use std::fmt;
 
@@ -7,18 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::{Interval, Tally, bootstrap};
 use crate::count::float;
 
-/// One case in one arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Side {
-    /// How often it passed.
     pub tally: Tally,
-    /// Repeats that ended in an error.
     pub errors: usize,
-    /// Mean dollars of a repeat; absent when they are not known.
+    /// Per repeat.
     pub cost_usd: Option<f64>,
-    /// Mean tokens of a repeat.
+    /// Per repeat.
     pub tokens: f64,
-    /// Mean seconds of a repeat.
+    /// Per repeat.
     pub seconds: f64,
 }
 
@@ -32,73 +29,66 @@ impl Side {
     }
 }
 
-/// One case in both arms.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pair {
-    /// With the layer.
     pub base: Side,
-    /// Without it, or without a part of it.
+    /// Without the layer, or a part of it.
     pub arm: Side,
 }
 
 impl Pair {
-    /// 1 if only the base passes most of its repeats, -1 if only the arm does, else 0.
+    /// Returns 1 if only the base passes most repeats, -1 if only the arm does, else 0.
     fn majority_gain(&self) -> f64 {
         let passes = |side: &Side| f64::from(u8::from(side.tally.is_mostly_passed()));
         passes(&self.base) - passes(&self.arm)
     }
 }
 
-/// What a comparison says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AblationVerdict {
-    /// The interval of the gain is above 0, and the p-value of more cases won than lost is below 0.05.
+    /// The gain's interval is above 0, and p < 0.05 for more wins than losses.
     Helps,
-    /// The interval is below 0, and the p-value of more cases lost than won is below 0.05.
+    /// The interval is below 0, and p < 0.05 for more losses than wins.
     Hurts,
-    /// Neither.
     CannotBeTold,
 }
 
-/// The base compared with one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AblationResult {
-    /// Pairs that were compared.
     pub cases: usize,
-    /// Pairs with an error or without a judged repeat in either arm. Cases that neither arm asked do not count.
+    /// Pairs with an error or without a judged repeat in either arm. Excludes cases that neither
+    /// arm asked.
     pub left_out: usize,
-    /// The mean difference between the shares of passes, from -1 to 1.
+    /// Mean difference of pass rates, from -1 to 1.
     pub gain: f64,
-    /// Its interval by the bootstrap over pairs.
     pub interval: Interval,
-    /// The exact test of `McNemar` over the majorities of the repeats.
+    /// Exact `McNemar` test of majorities.
     pub p_value: f64,
-    /// Cases with a larger share of passes in the base.
+    /// Cases with a larger pass rate in the base.
     pub better: usize,
     /// Cases with a smaller one.
     pub worse: usize,
-    /// What that says.
     pub verdict: AblationVerdict,
-    /// About how many cases are needed; absent when the verdict is clear, or the majorities show no difference.
+    /// An estimate; absent if the verdict is clear, or the majorities show no difference.
     pub cases_needed: Option<usize>,
-    /// Dollars that the base costs more for a case; absent when a cost is not known.
+    /// Additional dollars of the base per case.
     pub cost_difference_usd: Option<f64>,
-    /// Tokens that it takes more for a case.
+    /// Additional tokens per case.
     pub token_difference: f64,
-    /// Seconds that it takes more for a case.
+    /// Additional seconds per case.
     pub second_difference: f64,
 }
 
 impl AblationResult {
-    /// Dollars for each additional right answer; absent without a gain.
+    /// Returns dollars per additional right answer.
     pub fn cost_per_gain(&self) -> Option<f64> {
         let cost = self.cost_difference_usd?;
         (self.gain > 0.0).then(|| cost / self.gain)
     }
 }
 
-/// Compares two arms. Absent when no pair can be compared.
+/// Returns `None` if no pair can be compared.
 pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
     let is_whole = |pair: &&Pair| pair.base.is_whole() && pair.arm.is_whole();
     let is_asked = |pair: &&Pair| pair.base.is_asked() || pair.arm.is_asked();
@@ -115,7 +105,8 @@ pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
     let base_only = majorities.iter().filter(|gain| **gain > 0.0).count();
     let arm_only = majorities.iter().filter(|gain| **gain < 0.0).count();
     let p_value = mcnemar(base_only, arm_only);
-    // The bootstrap draws only what was seen: with a few cases that all agree, its interval has no width.
+    // The bootstrap draws only observed values: if a few cases all agree, its interval has no
+    // width.
     let verdict = if p_value >= SIGNIFICANCE {
         AblationVerdict::CannotBeTold
     } else if interval.low > 0.0 && base_only > arm_only {
@@ -155,8 +146,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / float(values.len())
 }
 
-/// The exact test of `McNemar`: p = min(1, 2·Σ C(b+c,i)/2^(b+c)) for i up to the smaller one of both counts, of cases that only
-/// one and only the other arm passes.
+/// Exact `McNemar` test: p = min(1, 2·Σ C(b+c,i)/2^(b+c)) for i up to the smaller of both counts.
+/// `one` and `other` count the cases that only one arm passes.
 pub fn mcnemar(one: usize, other: usize) -> f64 {
     let all = one + other;
     // In logarithms, because 2^-n is 0 from 1,075 on.
@@ -169,10 +160,9 @@ pub fn mcnemar(one: usize, other: usize) -> f64 {
     (2.0 * sum).min(1.0)
 }
 
-/// The chance at which a difference counts.
 const SIGNIFICANCE: f64 = 0.05;
 
-/// Both the mean and the majorities have to be clear; more cases make neither clear if they contradict each other.
+/// More cases do not help if the mean and the majorities contradict each other.
 fn cases_needed_of(gains: &[f64], majorities: &[f64]) -> Option<usize> {
     if mean(gains) * mean(majorities) <= 0.0 {
         return None;
@@ -180,8 +170,8 @@ fn cases_needed_of(gains: &[f64], majorities: &[f64]) -> Option<usize> {
     Some(cases_needed(gains)?.max(cases_needed(majorities)?))
 }
 
-/// ((1.96+0.84)·s/d)² with the deviation s and the mean d of the differences: 80 % power at 5 %. At least six of that
-/// number of cases must differ: 2/2⁵ proves nothing yet.
+/// ((1.96+0.84)·s/d)² with deviation s and mean d: 80 % power at 5 %. At least six cases must
+/// differ: 2/2⁵ proves nothing yet.
 fn cases_needed(gains: &[f64]) -> Option<usize> {
     const MOST: f64 = 1e9;
     const LEAST: f64 = 6.0;
@@ -200,7 +190,6 @@ fn cases_needed(gains: &[f64]) -> Option<usize> {
 }
 
 impl fmt::Display for AblationResult {
-    /// The verdict in one line.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let points = |share: f64| format!("{:+.0}", share * 100.0 + 0.0);
         match self.verdict {

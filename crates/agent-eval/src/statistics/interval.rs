@@ -1,4 +1,4 @@
-//! Intervals of 95 %.
+//! 95 % confidence intervals.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,11 @@ use super::Tally;
 use super::random::Random;
 use crate::count::float;
 
-/// The bounds within which the true value lies in 95 of 100 runs. In JSON a list of two.
+/// A 95 % confidence interval; a list in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 2]", into = "[f64; 2]")]
 pub struct Interval {
-    /// The lower bound.
     pub low: f64,
-    /// The upper bound.
     pub high: f64,
 }
 
@@ -28,16 +26,15 @@ impl From<Interval> for [f64; 2] {
     }
 }
 
-/// The quantile of the normal distribution at 97.5 %.
+/// The normal quantile at 97.5 %.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// How often the bootstrap draws.
 const DRAWS: usize = 10_000;
 
-/// Draws below the lower bound, and above the upper one: 2.5 % each.
+/// 2.5 % of the draws.
 const OUTSIDE: usize = DRAWS / 40;
 
-/// Wilson's interval of a share. Absent without trials.
+/// Returns Wilson's interval of a share.
 pub fn wilson(passes: usize, trials: usize) -> Option<Interval> {
     if trials == 0 {
         return None;
@@ -55,7 +52,7 @@ pub fn wilson(passes: usize, trials: usize) -> Option<Interval> {
     })
 }
 
-/// The interval of a mean by the bootstrap: 10,000 draws from a fixed seed. Absent without values.
+/// Returns the interval of a mean from 10,000 bootstrap draws with a fixed seed.
 pub fn bootstrap(values: &[f64]) -> Option<Interval> {
     if values.is_empty() {
         return None;
@@ -74,16 +71,14 @@ pub fn bootstrap(values: &[f64]) -> Option<Interval> {
     })
 }
 
-/// The mean share of passes with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Accuracy {
-    /// From 0 to 1.
     pub mean: f64,
-    /// Wilson's when each case was judged once, else that of the bootstrap over cases.
+    /// Wilson's if each case was judged once, else the bootstrap's.
     pub interval: Interval,
 }
 
-/// The accuracy over all cases that were judged. Absent when none was.
+/// Returns `None` if no case was judged.
 pub fn accuracy(cases: &[Tally]) -> Option<Accuracy> {
     let judged: Vec<&Tally> = cases.iter().filter(|case| case.judged > 0).collect();
     let rates: Vec<f64> = judged.iter().filter_map(|case| case.rate()).collect();

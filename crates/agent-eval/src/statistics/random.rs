@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same each time.
+//! Reproducible pseudorandom numbers.
 
 /// `SplitMix64`.
 pub(super) struct Random(u64);
@@ -15,7 +15,7 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    /// A place in a list of `length` items, which is not empty.
+    /// `length` is not 0.
     pub(super) fn place(&mut self, length: usize) -> usize {
         let length = u128::try_from(length).unwrap_or(1);
         let place = (u128::from(self.next()) * length) >> 64;

@@ -1,4 +1,4 @@
-//! Runs that continue what an earlier process has begun, or judge what it has recorded.
+//! Runs that continue or regrade an earlier run.
 
 use std::io::Write as _;
 
@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 use super::runs::{Agent, Warehouse, case, cases, clock, holder, id, journal, lines, plan, turn};
 use crate::{AskEffect, Attempt, Cell, Plan, Ports, RecordedAnswers, RunJournal, Usage, run};
 
-/// A case that every answer passes proves nothing.
 #[test]
 fn a_case_can_fail_when_something_is_compared() {
     let free: Vec<String> = cases()
         .into_iter()
         .chain([case("free", vec![turn(Vec::new())])])
         .map(|mut case| {
-            // Only the scores of `scores` remain, which inform.
+            // Leaves only informing metrics.
             if case.name == "scores" {
                 case.turns[0].evaluations.truncate(1);
             }
@@ -28,7 +27,6 @@ fn a_case_can_fail_when_something_is_compared() {
     assert_eq!(free, ["scores", "free"]);
 }
 
-/// What an earlier process finished is not paid for again.
 #[tokio::test]
 async fn a_run_that_was_killed_continues_with_what_is_not_finished() {
     let folder = tempfile::tempdir().unwrap();
@@ -56,7 +54,7 @@ async fn a_run_that_was_killed_continues_with_what_is_not_finished() {
     assert_eq!(agent.asked().len(), 3);
     agent.budget = None;
 
-    // The process is killed while it writes the next record.
+    // Killed during the next record.
     let log = SessionStore::new(folder.path()).path(&id());
     let mut file = std::fs::File::options().append(true).open(log).unwrap();
     file.write_all(b"{\"seq\":9,\"ts\":").unwrap();
@@ -95,7 +93,7 @@ async fn a_run_that_was_killed_continues_with_what_is_not_finished() {
     assert_eq!(continued, run(&plan(1), ports).await.unwrap().attempts);
 }
 
-/// What the budget cuts off is on the bill: the attempt that is made again says so, however often it was cut off.
+/// However often an attempt was cut off.
 #[tokio::test]
 async fn what_was_paid_before_a_run_ended_stays_in_its_cost() {
     let folder = tempfile::tempdir().unwrap();
@@ -169,7 +167,6 @@ fn a_journal_names_the_record_that_is_not_an_attempt() {
     );
 }
 
-/// Answers are judged again without an agent, as they were recorded: rows, dates and texts included.
 #[tokio::test]
 async fn recorded_answers_are_judged_again() {
     let folder = tempfile::tempdir().unwrap();

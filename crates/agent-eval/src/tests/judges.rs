@@ -12,7 +12,6 @@ use crate::{
     RagMeasure, Usage, judge_context, judge_criteria, judge_refusal,
 };
 
-/// Replies in order and keeps the questions.
 struct Script {
     replies: Mutex<Vec<Value>>,
     asked: Mutex<Vec<Question>>,
@@ -130,7 +129,7 @@ async fn the_middle_vote_counts_and_strict_accepts_only_the_highest() {
     }
 }
 
-/// HOLO-53: what is not graded has no score.
+/// HOLO-53.
 #[tokio::test]
 async fn a_judge_that_fails_is_an_error_and_never_a_score() {
     let mut lines = Vec::new();
@@ -198,7 +197,7 @@ async fn refusals_are_wanted_or_not() {
     ");
 }
 
-/// Two of three hold: the shares are 2/3; precision is (1/1 + 2/3)/2.
+/// Two of three are positive: the shares are 2/3; precision is (1/1 + 2/3)/2.
 #[tokio::test]
 async fn rag_counts_what_holds() {
     let mut lines = Vec::new();

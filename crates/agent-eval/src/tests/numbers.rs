@@ -8,9 +8,8 @@ use crate::{
     numeric,
 };
 
-/// What the evaluator reads in each text: the number, `none`, or all that it finds.
 fn read(text: &str, options: &NumericOptions) -> String {
-    // Whatever the number is, it is not this one, so that it is in the details.
+    // Matches nothing, so that the number is in the details.
     match numeric(text, 1e300, options) {
         Ok(Grade { details, .. }) => details
             .get("number")
@@ -34,7 +33,7 @@ fn table(texts: &[&str], options: &NumericOptions) -> String {
 
 const INFERRED: NumericOptions = NumericOptions::INFERRED;
 
-/// HOLO-53: how numbers are written.
+/// HOLO-53.
 #[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn reads_numbers_as_people_write_them() {
@@ -229,7 +228,7 @@ fn one_number_of_the_answer_is_meant() {
     "#);
 }
 
-/// HOLO-53: bounds are inclusive, and the larger tolerance decides.
+/// HOLO-53.
 #[test]
 fn tolerances_include_their_bounds() {
     let passes = |answer: &str, truth: f64, absolute: f64, relative: f64| {

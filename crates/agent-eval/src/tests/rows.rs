@@ -1,4 +1,4 @@
-//! Rows of queries.
+//! Query rows.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -11,7 +11,6 @@ use crate::{
 
 const DEFAULT: SqlResultOptions = SqlResultOptions::DEFAULT;
 
-/// A table of lists of values; its columns have no names that mean anything.
 fn table(rows: &Value) -> Table {
     let rows: Vec<Vec<Cell>> = rows
         .as_array()
@@ -108,7 +107,7 @@ fn columns_are_found_by_their_values() {
         ["b", 2, 1, "z"],
         ["c", 3, 3, "z"]
     ]);
-    // Both numbers have the values 1, 2, 3: only the rows tell which is which.
+    // Both columns have the values 1, 2, 3.
     let mixed = json!([["a", 2, 1], ["b", 1, 2], ["c", 3, 3]]);
     let crossed = json!([["a", 1, 1], ["b", 2, 2], ["c", 3, 3]]);
     let lines = [
@@ -225,7 +224,7 @@ fn multiplied_numbers_are_a_fan_out() {
             &json!([["a", 30, 1], ["b", 60, 2], ["c", 0, 3]]),
             &DEFAULT,
         ),
-        // Only one of the groups, with the columns turned.
+        // Only one of the groups.
         grade(
             &gold,
             &json!([[2, 40, "b"], [1, 10, "a"], [3, 0, "c"]]),
@@ -260,7 +259,7 @@ fn multiplied_numbers_are_a_fan_out() {
     "#);
 }
 
-/// A number that is not exact may stand for one of two that are, and each of these only for itself.
+/// An inexact number can match two exact ones.
 #[test]
 fn whole_numbers_are_exact_beside_others() {
     let ids = json!([[5_000_000], [5_000_001]]);
@@ -278,7 +277,7 @@ fn whole_numbers_are_exact_beside_others() {
     "#);
 }
 
-/// One number alone does not prove that a join multiplies; a multiple of 1 does not, either.
+/// One number alone does not prove a fan-out, nor does a multiple of 1.
 #[test]
 fn a_fan_out_needs_evidence() {
     let class = |gold: Value, actual: Value| {
@@ -308,14 +307,14 @@ fn a_fan_out_needs_evidence() {
     "#);
 }
 
-/// Each value is within the tolerance of the next one, the ends are not.
+/// The ends are not within the tolerance.
 #[test]
 fn tolerance_pairs_rows_one_to_one() {
     let chain = json!([[1.0], [1.000_000_8], [1.000_001_6]]);
     let lines = [
         grade(&chain, &json!([[1.000_000_8], [1.0], [1.0]]), &DEFAULT),
         grade(&chain, &json!([[1.0], [1.0], [1.0]]), &DEFAULT),
-        // Sorted, the first rows are not equal; paired otherwise, all are.
+        // Equal only if paired otherwise than by sorting.
         grade(
             &json!([[1.0, 1.000_001_5], [1.000_000_8, 1.0], [5, 1.000_000_8]]),
             &json!([
@@ -333,7 +332,7 @@ fn tolerance_pairs_rows_one_to_one() {
     "#);
 }
 
-/// Rows are the edges of rings, columns their corners: all columns have the same values.
+/// Rows are the edges of rings, columns their corners.
 fn rings(sizes: &[usize]) -> Table {
     let corners: usize = sizes.iter().sum();
     let mut rows = Vec::new();
@@ -372,8 +371,7 @@ fn the_search_for_columns_is_bounded() {
     "#);
 }
 
-/// With a tolerance that was asked for, numbers above a million that follow each other are within that of the next one:
-/// all of them share a code.
+/// All numbers above a million share a code.
 #[test]
 fn turned_columns_of_dense_numbers_are_found() {
     let row = |first: u32, second: u32| -> Vec<Cell> {
@@ -408,7 +406,7 @@ fn turned_columns_of_dense_numbers_are_found() {
     assert_eq!(lines, ["1 400", "1 400", "0 0"], "ids are themselves");
 }
 
-/// Columns of which each has the same values, equal row by row or each in an order of its own.
+/// Columns with the same values, in equal or different orders.
 #[test]
 fn many_columns_with_the_same_values_are_told_apart() {
     const COLUMNS: usize = 60;
@@ -443,7 +441,7 @@ fn many_columns_with_the_same_values_are_told_apart() {
     assert_eq!(lines, ["1", "1", "1", "0"]);
 }
 
-/// Each mapping fits by its codes and none by its numbers: the search stops after a limit.
+/// Each mapping fits by its codes and none by its numbers.
 #[test]
 fn the_search_among_linked_numbers_is_bounded() {
     // In each column the numbers are the same, and each is within the tolerance of the next one.

@@ -1,4 +1,4 @@
-//! Runs with an agent and an oracle in memory and a journal on disk.
+//! Runs with an agent in memory and a journal on disk.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,11 +55,11 @@ fn table(cells: &[f64]) -> Table {
     }
 }
 
-/// Answers by the name of the case, and counts how often it is asked.
+/// Answers by case name.
 pub(super) struct Agent {
-    /// How many attempts are paid for.
+    /// Maximum attempts.
     pub(super) budget: Option<usize>,
-    /// What the attempt has cost that the budget cut off.
+    /// Cost of the attempt that the budget cut off.
     pub(super) cut_off: Usage,
     pub(super) asked: Mutex<BTreeMap<String, u32>>,
 }
@@ -115,7 +115,7 @@ impl AgentRunner for Agent {
             *times += 1;
             *times
         };
-        // Others get their turn, so that parallel attempts end in another order.
+        // Lets parallel attempts end in another order.
         for _ in 0..case.name.len() {
             tokio::task::yield_now().await;
         }
@@ -164,7 +164,6 @@ impl AgentRunner for Agent {
     }
 }
 
-/// Knows one query, and counts how often it runs.
 #[derive(Default)]
 pub(super) struct Warehouse {
     ran: Mutex<u32>,
@@ -311,7 +310,7 @@ pub(super) fn lines(attempts: &[Attempt]) -> String {
         .join("\n")
 }
 
-/// HOLO-52: verdicts, in the order of the plan however many attempts run at once.
+/// HOLO-52.
 #[tokio::test]
 async fn a_run_has_the_same_verdicts_one_by_one_and_in_parallel() {
     let mut results = Vec::new();

@@ -1,4 +1,4 @@
-//! Statistics. The expected numbers are computed by hand.
+//! Statistics, with expected numbers computed by hand.
 
 use insta::assert_snapshot;
 
@@ -157,7 +157,7 @@ fn an_ablation_helps_hurts_or_cannot_be_told() {
     assert_eq!(compare_arms(&[]), None);
 }
 
-/// A verdict follows its p-value: repeats that change no majority prove nothing.
+/// Repeats that change no majority prove nothing.
 #[test]
 fn a_verdict_follows_the_printed_p_value() {
     let pair = |base, arm| {
@@ -179,11 +179,11 @@ fn a_verdict_follows_the_printed_p_value() {
         format!("p = {:.4}: {result}", result.p_value)
     };
     let lines = [
-        // Eight cases are better, and no majority of their repeats is another one.
+        // Eight cases are better, without a changed majority.
         told(&[(8, pair(2, 0))]),
         // The same with two majorities.
         told(&[(8, pair(2, 0)), (2, pair(4, 0))]),
-        // The mean speaks for the base, the majorities against it.
+        // The mean favors the base, the majorities do not.
         told(&[(30, pair(2, 0)), (8, pair(2, 3))]),
         told(&[(8, pair(3, 1))]),
     ];

@@ -1,4 +1,4 @@
-//! Texts. The expected scores are computed by hand from the formulas.
+//! Text scores, with expected values computed by hand.
 
 use insta::assert_snapshot;
 use regex::Regex;
@@ -52,7 +52,7 @@ fn bleu_smooths_from_pairs_on_and_punishes_short_answers() {
     is_near(bleu("dog", "cat"), 0.0);
 }
 
-/// HOLO-53: n-grams and the longest common subsequence.
+/// HOLO-53.
 #[test]
 fn rouge_counts_words_pairs_or_the_longest_sequence() {
     let turned = "on the mat the cat sat";
@@ -64,7 +64,7 @@ fn rouge_counts_words_pairs_or_the_longest_sequence() {
     is_near(rouge("cat", "the cat", RougeVariant::Pairs), 0.0);
 }
 
-/// HOLO-53: alignment by words, then by stems.
+/// HOLO-53.
 #[test]
 fn meteor_aligns_words_and_stems_and_counts_breaks() {
     // P = 6/7, R = 1, F = 0.98361; two chunks of six matches: 1 − 0.5·(2/6)³.
@@ -97,7 +97,6 @@ fn equal_texts_score_one_and_an_empty_side_zero() {
     assert_eq!(all("one", ""), ["0"; 6]);
 }
 
-/// The words that the stemmer's publication shows for its steps, each stemmed to its end.
 #[test]
 fn stems_follow_the_published_steps() {
     let words = "caresses ponies ties cats feed agreed plastered bled motoring sing conflated troubled sized hopping \
@@ -126,7 +125,7 @@ fn the_last_answer_line_is_the_answer() {
     assert_eq!(answer_line("Änswer: 42"), None);
 }
 
-/// HOLO-53: equality, contains, regex.
+/// HOLO-53.
 #[test]
 fn texts_are_compared_with_the_options_of_the_evaluation() {
     let values = ["Berlin".to_owned(), "Paris".to_owned()];

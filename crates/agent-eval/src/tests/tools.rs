@@ -29,7 +29,7 @@ fn with(name: &str, argument: &str, matcher: ArgumentMatcher) -> ExpectedCall {
     }
 }
 
-/// HOLO-51: names, counts and modes.
+/// HOLO-51.
 #[test]
 fn calls_are_compared_as_a_subset_exactly_or_in_order() {
     let calls = [
@@ -52,7 +52,6 @@ fn calls_are_compared_as_a_subset_exactly_or_in_order() {
             ToolsMode::Subset,
         ),
         grade(&[expected("sql_execution", 1)], ToolsMode::Subset),
-        // One call counts for one expected call, whichever is listed first.
         grade(&[expected("sl_query", 1), revenue()], ToolsMode::Subset),
         grade(&[revenue(), revenue()], ToolsMode::Subset),
         grade(

@@ -1,39 +1,34 @@
-//! Evaluators that look for a text in an answer.
+//! Evaluators that search a text in an answer.
 
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{FailureClass, Grade};
 
-/// Whether case counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LetterCase {
-    /// `a` is not `A`.
     Counts,
-    /// `a` is `A`.
     Ignored,
 }
 
-/// What `equality` passes over.
+/// Differences that `equality` ignores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EqualityOptions {
-    /// Whether case is ignored.
     pub case_insensitive: bool,
-    /// Whether spaces at both ends are ignored.
     pub strip_whitespace: bool,
-    /// Whether everything but letters, digits and spaces is ignored.
+    /// Everything but letters, digits and spaces.
     pub strip_punctuation: bool,
 }
 
 impl EqualityOptions {
-    /// The options of an evaluation that follows from the kind of the ground truth.
+    /// Options of inferred evaluations.
     pub const INFERRED: Self = Self {
         case_insensitive: true,
         strip_whitespace: true,
         strip_punctuation: false,
     };
 
-    /// The options of an evaluation that is written in the file and sets none.
+    /// Default options in the file.
     pub const WRITTEN: Self = Self {
         case_insensitive: false,
         strip_whitespace: false,
@@ -55,8 +50,8 @@ impl EqualityOptions {
     }
 }
 
-/// The value of the last line that begins with `Answer:`, without the spaces around it. The line may be emphasized as
-/// Markdown (`**Answer:** 42`, `**Answer: 42**`).
+/// Returns the trimmed value of the last `Answer:` line, which can be emphasized (`**Answer:** 42`,
+/// `**Answer: 42**`).
 pub fn answer_line(answer: &str) -> Option<&str> {
     answer.lines().rev().find_map(value_of)
 }
@@ -78,7 +73,7 @@ fn value_of(line: &str) -> Option<&str> {
     Some(value.trim())
 }
 
-/// 1 when the last `Answer:` line, or else the whole answer, is the truth.
+/// Returns 1 if the `Answer:` line, or else the whole answer, is the truth.
 pub fn equals(answer: &str, truth: &str, options: EqualityOptions) -> Grade {
     let given = answer_line(answer).unwrap_or(answer);
     if options.apply(given) == options.apply(truth) {
@@ -94,7 +89,6 @@ pub fn equals(answer: &str, truth: &str, options: EqualityOptions) -> Grade {
     }
 }
 
-/// 1 when the answer contains at least one of `values`.
 pub fn contains_any(answer: &str, values: &[String], case: LetterCase) -> Grade {
     if found(answer, values, case).is_some() {
         return Grade::full();
@@ -104,7 +98,6 @@ pub fn contains_any(answer: &str, values: &[String], case: LetterCase) -> Grade 
     Grade::failed(FailureClass::WrongValue, reason)
 }
 
-/// 1 when the answer contains none of `values`.
 pub fn contains_none(answer: &str, values: &[String], case: LetterCase) -> Grade {
     match found(answer, values, case) {
         None => Grade::full(),
@@ -115,7 +108,6 @@ pub fn contains_none(answer: &str, values: &[String], case: LetterCase) -> Grade
     }
 }
 
-/// 1 when `pattern` matches somewhere in the answer.
 pub fn matches(answer: &str, pattern: &Regex) -> Grade {
     if pattern.is_match(answer) {
         Grade::full()
@@ -137,7 +129,6 @@ fn found<'v>(answer: &str, values: &'v [String], case: LetterCase) -> Option<&'v
     values.iter().find(|value| answer.contains(&folded(value)))
 }
 
-/// The beginning of a text on one line.
 fn shown(text: &str) -> String {
     const MOST: usize = 80;
     let line: Vec<&str> = text.split_whitespace().collect();

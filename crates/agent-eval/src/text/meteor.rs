@@ -3,10 +3,9 @@
 use super::{stem, tokens, trivial_score};
 use crate::count::{float, share};
 
-/// METEOR: tokens are aligned where they are equal, then where their stems are; the score falls with the number of
-/// pieces into which the alignment breaks.
+/// Aligns equal tokens, then equal stems; the score falls with the number of chunks.
 ///
-/// A token of the answer takes the leftmost free match to the right of the match before it, else the leftmost free one.
+/// A token takes the leftmost free match after the previous match, else the leftmost free one.
 pub fn meteor(answer: &str, truth: &str) -> f64 {
     let (answer, truth) = (tokens(answer), tokens(truth));
     trivial_score(&answer, &truth).unwrap_or_else(|| aligned_score(&answer, &truth))
@@ -29,9 +28,8 @@ fn aligned_score(answer: &[String], truth: &[String]) -> f64 {
 }
 
 struct Alignment {
-    /// For each token of the answer its token of the truth.
+    /// The truth's token for each answer token.
     places: Vec<Option<usize>>,
-    /// Tokens of the truth that are taken.
     taken: Vec<bool>,
 }
 
@@ -43,7 +41,6 @@ impl Alignment {
         }
     }
 
-    /// Aligns what is free on both sides and equal.
     fn extend(&mut self, answer: &[String], truth: &[String]) {
         let mut after = 0;
         for (index, token) in answer.iter().enumerate() {
@@ -62,7 +59,6 @@ impl Alignment {
         }
     }
 
-    /// Runs of neighbors on both sides.
     fn chunks(&self) -> usize {
         let mut chunks = 0;
         let mut next = None;

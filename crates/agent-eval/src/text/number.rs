@@ -1,6 +1,5 @@
-//! Finds the numbers of a text.
+//! Finds numbers in a text.
 
-/// The sign before decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecimalSign {
     /// `1,234.5`.
@@ -25,20 +24,20 @@ impl DecimalSign {
     }
 }
 
-/// How numbers are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NumberStyle {
-    /// Whether `5 %` is 0.05; else it is 5.
+    /// `5 %` is 0.05, not 5.
     pub accept_percent: bool,
-    /// Whether digits may be in groups of three, with marks or spaces between them.
+    /// Groups of three digits, with marks or spaces between them.
     pub accept_groups: bool,
     pub decimal: DecimalSign,
 }
 
-/// All numbers of `text`, from left to right.
+/// Returns all numbers in order.
 ///
-/// A number may have a currency sign, an exponent, a suffix (`k`, `M`, `bn`) and a unit. Digits of a name (`Q3`), an
-/// ordinal (`3rd`), a date (`2025-09-30`), a version (`1.2.3`) or a number in another style are not numbers.
+/// A number can have a currency sign, an exponent, a suffix (`k`, `M`, `bn`) and a unit. Digits of
+/// a name (`Q3`), an ordinal (`3rd`), a date (`2025-09-30`), a version (`1.2.3`) or another style
+/// are not numbers.
 pub(crate) fn numbers(text: &str, style: NumberStyle) -> Vec<f64> {
     let mut scan = Scan {
         signs: text.chars().collect(),
@@ -52,16 +51,14 @@ struct Scan {
     style: NumberStyle,
 }
 
-/// Digits with their marks, and the place after them.
 struct Digits {
-    /// As Rust reads it; absent when the digits are not a number in this style.
+    /// In Rust's syntax, if a number in this style.
     plain: Option<String>,
     end: usize,
 }
 
-/// What follows the digits.
 struct Tail {
-    /// The power of ten by which the digits count.
+    /// Power of ten.
     power: i32,
     end: usize,
     is_number: bool,
@@ -107,7 +104,7 @@ impl Scan {
         self.sign(at).is_some_and(|sign| sign.is_ascii_digit())
     }
 
-    /// Whether a number may begin here: with a digit, or with the decimal sign before one.
+    /// Numbers begin with a digit, or with the decimal sign before one.
     fn begins(&self, at: usize) -> bool {
         let decimal = Some(self.style.decimal.mark());
         let is_first = at == 0 || self.sign(at - 1) != decimal;
@@ -124,7 +121,7 @@ impl Scan {
         at
     }
 
-    /// The end of `YYYY-MM-DD`.
+    /// Finds the end of `YYYY-MM-DD`.
     fn after_date(&self, at: usize) -> Option<usize> {
         let shape = "dddd-dd-dd";
         let fits = shape.chars().enumerate().all(|(index, form)| match form {
@@ -135,7 +132,6 @@ impl Scan {
         (fits && !self.is_digit(end)).then_some(end)
     }
 
-    /// The end of the digits from `at` on, with points and commas between them.
     fn run_end(&self, mut at: usize) -> usize {
         while self.is_digit(at) || matches!(self.sign(at), Some('.' | ',')) && self.is_digit(at + 1)
         {
@@ -165,7 +161,7 @@ impl Scan {
         }
     }
 
-    /// The end of a space and three digits, maybe with decimals.
+    /// Finds the end of a space and three digits, with optional decimals.
     fn next_group(&self, at: usize) -> Option<usize> {
         self.sign(at).filter(|sign| is_space(*sign))?;
         let end = self.run_end(at + 1);
@@ -178,7 +174,6 @@ impl Scan {
         (whole.len() == 3 && is_digits(whole) && is_digits(decimals)).then_some(end)
     }
 
-    /// `text` as Rust reads it.
     fn plain(&self, text: &str) -> Option<String> {
         let (whole, decimals) = match text.split_once(self.style.decimal.mark()) {
             Some((whole, decimals)) => (whole, decimals),
@@ -209,7 +204,7 @@ impl Scan {
         tail
     }
 
-    /// `e6`, `E-3`.
+    /// Parses `e6`, `E-3`.
     fn exponent(&self, at: usize) -> Option<Tail> {
         self.sign(at).filter(|sign| matches!(sign, 'e' | 'E'))?;
         let signed = usize::from(matches!(self.sign(at + 1), Some('+' | '-' | '\u{2212}')));
@@ -231,7 +226,7 @@ impl Scan {
         })
     }
 
-    /// A suffix, directly or after one space, or a unit.
+    /// Parses a suffix, directly or after one space, or a unit.
     fn scale(&self, at: usize) -> Tail {
         let word = |begin: usize| -> String {
             let rest = self.signs.iter().skip(begin);
@@ -264,7 +259,7 @@ impl Scan {
         }
     }
 
-    /// Whether a minus precedes the digits, with or without a currency sign between them, or parentheses enclose them.
+    /// True after a minus, also before a currency sign, and in parentheses.
     fn is_negative(&self, begin: usize, end: usize) -> bool {
         let mut at = begin;
         let mut before = || {
@@ -292,7 +287,7 @@ fn is_word(sign: char) -> bool {
     sign.is_alphanumeric() || sign == '_'
 }
 
-/// A space, also a narrow or thin one that does not break.
+/// Also narrow, thin and non-breaking.
 fn is_space(sign: char) -> bool {
     matches!(sign, ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}')
 }

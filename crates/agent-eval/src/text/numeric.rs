@@ -4,38 +4,32 @@ use super::answer_line;
 use super::number::{DecimalSign, NumberStyle, numbers};
 use crate::{EvaluationError, FailureClass, Grade};
 
-/// Which number of an answer is meant.
+/// Selects one number of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberPick {
-    /// That of the last line that begins with `Answer:`, else the only number.
+    /// Of the last `Answer:` line, else the only number.
     AnswerLine,
-    /// The first number.
     First,
-    /// The last number.
     Last,
-    /// The one that is nearest to the truth.
+    /// Nearest to the truth.
     Any,
 }
 
-/// How a number is found and compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NumericOptions {
-    /// Which number is meant.
     pub pick: NumberPick,
-    /// The difference that passes.
     pub absolute_tolerance: f64,
-    /// The difference that passes, as a share of the truth.
+    /// Share of the truth.
     pub relative_tolerance: f64,
-    /// Whether `5 %` is 0.05; else it is 5.
+    /// `5 %` is 0.05, not 5.
     pub accept_percent: bool,
-    /// Whether digits may be in groups of three.
+    /// Groups of three digits.
     pub accept_thousands_separators: bool,
-    /// The sign before decimals.
     pub decimal: DecimalSign,
 }
 
 impl NumericOptions {
-    /// The options of an evaluation that is written in the file and sets none.
+    /// Default options in the file.
     pub const WRITTEN: Self = Self {
         pick: NumberPick::AnswerLine,
         absolute_tolerance: 1e-6,
@@ -45,7 +39,7 @@ impl NumericOptions {
         decimal: DecimalSign::Point,
     };
 
-    /// The options of an evaluation that follows from the kind of the ground truth.
+    /// Options of inferred evaluations.
     pub const INFERRED: Self = Self {
         accept_thousands_separators: true,
         ..Self::WRITTEN
@@ -61,11 +55,10 @@ impl NumericOptions {
     }
 }
 
-/// 1 when the number of the answer is `truth` within the larger one of both tolerances, bounds included.
+/// Returns 1 if the number is within the larger tolerance, bounds included.
 ///
 /// # Errors
-/// [`EvaluationError::AmbiguousNumber`] when `AnswerLine` finds different numbers, and
-/// [`EvaluationError::ReferenceNotFinite`].
+/// [`EvaluationError::AmbiguousNumber`] and [`EvaluationError::ReferenceNotFinite`].
 pub fn numeric(
     answer: &str,
     truth: f64,
@@ -120,7 +113,7 @@ fn pick(found: &[f64], truth: f64, pick: NumberPick) -> Result<Option<f64>, Eval
 fn is_within(number: f64, truth: f64, options: &NumericOptions) -> bool {
     let relative = options.relative_tolerance * truth.abs();
     let tolerance = options.absolute_tolerance.max(relative);
-    // 1.1 is within 0.1 of 1, although its nearest binary fraction is not.
+    // 1.1 is within 0.1 of 1, despite binary rounding.
     let rounding = 4.0 * f64::EPSILON * number.abs().max(truth.abs());
     (number - truth).abs() <= tolerance + rounding
 }

@@ -1,18 +1,14 @@
-//! Scores from tokens that two texts share.
+//! Scores from shared tokens.
 
 use std::collections::BTreeMap;
 
 use super::{tokens, trivial_score};
 use crate::count::{float, share};
 
-/// What `rouge` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RougeVariant {
-    /// Single tokens.
     Words,
-    /// Pairs of neighbors.
     Pairs,
-    /// The longest common subsequence.
     LongestSequence,
 }
 
@@ -22,7 +18,7 @@ pub fn f1_score(answer: &str, truth: &str) -> f64 {
     trivial_score(&answer, &truth).unwrap_or_else(|| overlap_f1(&answer, &truth, 1))
 }
 
-/// BLEU with up to four tokens, add-one smoothing from pairs on, and the brevity penalty.
+/// With up to four tokens, add-one smoothing from pairs on, and the brevity penalty.
 pub fn bleu(answer: &str, truth: &str) -> f64 {
     let (answer, truth) = (tokens(answer), tokens(truth));
     if let Some(score) = trivial_score(&answer, &truth) {
@@ -70,7 +66,7 @@ fn overlap_f1(answer: &[String], truth: &[String], length: usize) -> f64 {
     )
 }
 
-/// The size of the common multiset of n-grams.
+/// Returns the size of the common multiset of n-grams.
 fn shared(answer: &[String], truth: &[String], length: usize) -> usize {
     let mut free: BTreeMap<&[String], usize> = BTreeMap::new();
     for gram in truth.windows(length) {
@@ -86,7 +82,7 @@ fn shared(answer: &[String], truth: &[String], length: usize) -> usize {
     shared
 }
 
-/// The length of the longest common subsequence of `left` and `right` items, of which `is_same` compares two by place.
+/// Returns the length of the longest common subsequence; `is_same` compares by place.
 pub(crate) fn longest_sequence(
     left: usize,
     right: usize,

@@ -1,9 +1,9 @@
 //! The stemmer that M. F. Porter published in 1980.
 
-/// An ending and what replaces it.
+/// An ending and its replacement.
 type Rule = (&'static str, &'static str);
 
-/// Endings that step 2 shortens after a stem with a measure above 0.
+/// Step 2: after a stem with a measure above 0.
 const STEP_2: [Rule; 20] = [
     ("ational", "ate"),
     ("tional", "tion"),
@@ -27,7 +27,7 @@ const STEP_2: [Rule; 20] = [
     ("biliti", "ble"),
 ];
 
-/// The same for step 3.
+/// Step 3: the same.
 const STEP_3: [Rule; 7] = [
     ("icate", "ic"),
     ("ative", ""),
@@ -38,14 +38,13 @@ const STEP_3: [Rule; 7] = [
     ("ness", ""),
 ];
 
-/// Endings that step 4 drops after a stem with a measure above 1; `ion` only after `s` or `t`.
+/// Step 4: after a stem with a measure above 1; `ion` only after `s` or `t`.
 const STEP_4: [&str; 19] = [
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous",
     "ive", "ize", "ion", "al", "er", "ic", "ou",
 ];
 
-/// The stem of a word in lower case. Words with anything but the letters `a` to `z`, and words of up to two letters, are
-/// their own stems.
+/// Does not change words of up to two letters, or with anything but `a` to `z`.
 pub fn stem(word: &str) -> String {
     if word.len() <= 2 || !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
         return word.to_owned();
@@ -70,7 +69,6 @@ impl Word {
         self.0.ends_with(ending)
     }
 
-    /// The word without `ending`.
     fn before(&self, ending: &str) -> &str {
         self.0.strip_suffix(ending).unwrap_or(&self.0)
     }
@@ -114,7 +112,7 @@ impl Word {
         }
     }
 
-    /// Steps 2 and 3: the longest ending alone decides.
+    /// Steps 2 and 3: only the longest ending counts.
     fn replace_longest(&mut self, rules: &[Rule]) {
         let longest = rules
             .iter()
@@ -154,7 +152,7 @@ impl Word {
     }
 }
 
-/// For each letter whether it is a consonant; `y` is one at the beginning and after a vowel.
+/// Marks consonants; `y` is one at the beginning and after a vowel.
 fn consonants(word: &str) -> Vec<bool> {
     let mut before = false;
     word.bytes()
@@ -173,7 +171,7 @@ fn has_vowel(word: &str) -> bool {
     consonants(word).contains(&false)
 }
 
-/// How often a consonant follows a vowel.
+/// Counts vowel-consonant sequences.
 fn measure(word: &str) -> usize {
     let letters = consonants(word);
     letters.windows(2).filter(|two| !two[0] && two[1]).count()
@@ -185,7 +183,7 @@ fn ends_double(word: &str) -> bool {
     twice && consonants(word).last() == Some(&true)
 }
 
-/// Whether the word ends with consonant, vowel, consonant, and the last one is not `w`, `x` or `y`.
+/// True after consonant, vowel, consonant other than `w`, `x` or `y`.
 fn ends_short(word: &str) -> bool {
     let letters = consonants(word);
     letters.ends_with(&[true, false, true]) && !word.ends_with(['w', 'x', 'y'])

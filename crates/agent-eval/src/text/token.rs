@@ -1,9 +1,9 @@
-//! Words and numbers of a text.
+//! Splits a text into words and numbers.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The tokens of `text`: maximal runs of letters and digits after NFKC, in lower case. A point or comma between two
-/// digits belongs to its token.
+/// Runs of letters and digits after NFKC, in lower case. A point or comma between digits belongs to
+/// its token.
 pub fn tokens(text: &str) -> Vec<String> {
     let lower: String = text.nfkc().flat_map(char::to_lowercase).collect();
     let mut tokens = Vec::new();
