@@ -6,47 +6,32 @@ use ktx_diagnostics::{Code, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LlmErrorKind {
-    /// No usable login or key.
     Auth,
-    /// No credit, or the account may not use the model.
     Billing,
-    /// A rate or usage limit; see [`LlmError::retry_after`].
+    /// See [`LlmError::retry_after`].
     RateLimit,
-    /// The provider is overloaded.
     Overloaded,
-    /// The provider failed on its side.
     Server,
-    /// The connection failed or broke.
     Transport,
     Timeout,
-    /// The prompt does not fit the model.
     ContextTooLong,
-    /// The answer exceeds the output limit.
     MaxOutput,
-    /// The model or a filter refused.
     Refusal,
-    /// The model does not exist or is not available.
     ModelNotFound,
-    /// The request names a tool that does not exist (COG-20).
+    /// COG-20.
     UnknownTool,
     InvalidRequest,
-    /// The answer never matched the schema.
     StructuredOutput,
     Permission,
     /// The execution surface was not the requested one; the run stopped before any output.
     Isolation,
-    /// The turns were used up before the answer.
     MaxTurns,
-    /// A budget of money, tokens or time was used up.
     Budget,
     Cancelled,
-    /// The child process could not be started or used.
     Process,
-    /// The child process crashed during a call; another one may finish it.
+    /// Another process may finish the call.
     Crashed,
-    /// The other side violated its protocol.
     Protocol,
-    /// A bug in ktx.
     Internal,
 }
 
@@ -105,7 +90,6 @@ impl LlmErrorKind {
         }
     }
 
-    /// Whether the unchanged call may succeed later.
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
@@ -118,7 +102,7 @@ impl LlmErrorKind {
         )
     }
 
-    /// Returns the external code of a run (COG-18, COG-19).
+    /// Returns the run's error code (COG-18, COG-19).
     pub const fn run_code(self) -> RunErrorCode {
         match self {
             Self::ModelNotFound | Self::UnknownTool => RunErrorCode::NotFound,
@@ -142,18 +126,16 @@ impl LlmErrorKind {
     }
 }
 
-/// The error codes of a run's final record (COG-19).
+/// Error code of a run's final record (COG-19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunErrorCode {
     InvalidRequest,
-    /// A tool or model named in the request does not exist.
     NotFound,
     /// Turns or time were used up.
     Timeout,
     Aborted,
     /// A limit of the provider or of a budget.
     RateLimit,
-    /// Any internal failure.
     Internal,
     InsufficientCredits,
     ProviderUnavailable,
@@ -174,21 +156,16 @@ impl RunErrorCode {
     }
 }
 
-/// A failed model call.
-///
-/// `message` and `hint` are ktx's text and may be shown; `detail` is the backend's text, redacted,
-/// for logs only (COG-19).
+/// A failed call. `message` and `hint` are text of ktx and can be shown (COG-19).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LlmError {
     pub kind: LlmErrorKind,
-    /// What failed: lower case, no full stop, no text of the backend.
+    /// Lower case, no full stop, no text of the backend.
     pub message: String,
-    /// The next step, if one is known to help.
     pub hint: Option<String>,
-    /// The backend's text, redacted; for logs and `--debug`.
+    /// The backend's redacted text; only for logs and `--debug`.
     pub detail: Option<String>,
-    /// The delay after which the same call may succeed.
     pub retry_after: Option<Duration>,
     pub sent: Sent,
 }
@@ -204,13 +181,12 @@ impl From<LlmError> for Failure {
     }
 }
 
-/// Whether a failed call was sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sent {
-    /// It was sent, or this is unknown.
+    /// Sent, or unknown.
     #[default]
     Yes,
-    /// Not sent: a limit announced earlier still applies.
+    /// Not sent, because an earlier limit still applies.
     No,
 }
 

@@ -8,61 +8,57 @@ use crate::{ReportedCost, UsageFact};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuntimeEvent {
-    /// One assistant message was billed; sent during the run (COG-14).
+    /// Sent for each billed message during the run (COG-14).
     Usage(UsageFact),
-    /// An assistant message began. Holds its known cost, as the incomplete fact that it becomes if
-    /// nothing more arrives. Repeated while the output grows; followed by [`Self::Usage`] of the
-    /// same message.
+    /// An assistant message began. The fact has the cost if nothing more arrives. Repeated while
+    /// the output grows; followed by [`Self::Usage`].
     UsageBegun(UsageFact),
-    /// A message reported by [`Self::UsageBegun`] was not billed, or was billed under another name.
+    /// A begun message was not billed, or was billed under another name.
     UsageDropped(UsageFact),
-    /// The backend's own cost of a call, sent after the facts of the call (C-18).
+    /// Sent after the facts of the call (C-18).
     CostReported(ReportedCost),
-    /// A rate-limit window was observed (KTX 1.7: `rate_limit_observed`).
+    /// `rate_limit_observed` (KTX 1.7).
     RateLimitObserved {
-        /// The window, such as `five_hour`.
         window: String,
-        /// The used share, 0..=1, if reported.
+        /// The used share, 0..=1.
         utilization: Option<f64>,
-        /// Unix seconds, if reported.
+        /// Unix seconds.
         resets_at: Option<i64>,
     },
-    /// A call was refused, and calls of the account are pointless until the window ends.
     RateLimitRefused {
-        /// The window, such as `five_hour`.
         window: String,
-        /// Unix seconds, if reported.
+        /// Unix seconds.
         resets_at: Option<i64>,
     },
-    /// The concurrency limit changed (`concurrency_adjusted`).
+    /// `concurrency_adjusted`.
     ConcurrencyAdjusted {
         from: usize,
         to: usize,
-        /// The reason for display: `5-hour window: near the limit`.
         reason: String,
     },
-    /// The runtime waits before it continues (`wait_started`).
+    /// `wait_started`.
     WaitStarted {
-        /// The reason for display: `5-hour window`.
         reason: String,
         duration: Duration,
     },
     /// About once a second during a wait (`wait_tick`).
-    WaitTick { reason: String, remaining: Duration },
-    /// `wait_finished`.
+    WaitTick {
+        reason: String,
+        remaining: Duration,
+    },
     WaitFinished,
     Retry {
-        /// The number of the attempt, from 2.
+        /// From 2.
         attempt: u32,
         code: Code,
     },
-    /// The execution surface was verified.
-    IsolationVerified { version: String },
-    /// A warning for the user that ended nothing.
+    IsolationVerified {
+        version: String,
+    },
     Warning(String),
 }
 
-/// `five_hour` is the `5-hour window`.
+/// Returns `5-hour window` for `five_hour`.
 pub fn window_words(window: &str) -> String {
     match window {
         "five_hour" => "5-hour window".to_owned(),
@@ -79,7 +75,7 @@ pub fn window_words(window: &str) -> String {
     }
 }
 
-/// Receives runtime events. Must be quick: called between tokens.
+/// Must be quick: called between tokens.
 pub trait EventSink: Send + Sync {
     fn event(&self, event: RuntimeEvent);
 }

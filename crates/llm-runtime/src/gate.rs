@@ -1,4 +1,4 @@
-//! The gate that may refuse a turn before it costs anything.
+//! The gate that can refuse a turn before it costs anything.
 
 use async_trait::async_trait;
 use ktx_vocabulary::ModelRole;
@@ -9,34 +9,31 @@ use crate::{LlmError, TokenUsage};
 pub struct PlannedTurn {
     pub role: ModelRole,
     pub bytes: usize,
-    /// The caller's output limit in tokens; `None` if only the model limits it.
+    /// The caller's output limit in tokens.
     pub max_output: Option<u64>,
-    /// The largest output that the backend permits, in tokens, if known.
+    /// The backend's output limit in tokens, if known.
     pub output_bound: Option<u64>,
 }
 
-/// Held until the usage of a turn is reported. Dropping it means that no usage is known.
+/// Held until a turn's usage is reported. Dropping it means that the usage is unknown.
 pub trait TurnPermit: Send {
     fn settle(self: Box<Self>, usage: TokenUsage);
 }
 
-/// Called before every turn.
 #[async_trait]
 pub trait TurnGate: Send + Sync + std::fmt::Debug {
-    /// Admits the turn, at once or after others have ended, or refuses it.
+    /// Admits or refuses the turn, perhaps after other turns have ended.
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError>;
 
-    /// Called just before an admitted operation begins, after any wait for an account limit or for
-    /// its place. Refuses if, by the current usage, a turn that sends this many bytes would exceed
-    /// the limit.
+    /// Called just before an admitted operation begins, after any wait. Refuses if a turn of this
+    /// many bytes would now exceed the limit.
     fn begin(&self, bytes: usize) -> Result<(), LlmError> {
         let _ = bytes;
         Ok(())
     }
 
-    /// Called before each further turn of an operation admitted as a whole, by backends that do not
-    /// run its turns themselves, once its usage so far is reported. Refuses if another turn like
-    /// the admitted one would exceed the limit.
+    /// Called before further turns of an operation admitted as a whole, by backends that do not run
+    /// its turns themselves. Refuses if another turn like the admitted one would exceed the limit.
     fn look(&self) -> Result<(), LlmError> {
         Ok(())
     }

@@ -1,7 +1,5 @@
-//! The rate-limit governor: which calls run now, and how long the others wait (`ingest.rateLimit`).
-//!
-//! One governor serves one account. The rules are a pure state machine over instants ([`state`]);
-//! this shell waits and sends events.
+//! The rate-limit governor of an account (`ingest.rateLimit`). The rules are a pure state machine
+//! ([`state`]); this shell waits and sends events.
 
 mod state;
 #[cfg(test)]
@@ -17,14 +15,13 @@ use tokio_util::sync::CancellationToken;
 use crate::{EventSink, LlmError, LlmErrorKind, RuntimeEvent};
 use state::{AccountState, Admission, ClockReading, Notice};
 
-/// The longest wait that a provider can cause; longer requests are shortened to it.
+/// Maximum wait that a provider can cause.
 pub const LONGEST_WAIT: Duration = Duration::from_hours(7 * 24);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Governing {
-    /// Calls run immediately and are not repeated.
+    /// Calls run immediately, without retries.
     Off,
-    /// Calls wait for limits and are repeated.
     #[default]
     On,
 }
@@ -32,28 +29,27 @@ pub enum Governing {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Jitter {
     Off,
-    /// Multiplies each computed delay by a factor between 0.75 and 1.25.
+    /// Multiplies each computed delay by 0.75 to 1.25.
     #[default]
     On,
 }
 
-/// The values of `ingest.rateLimit`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GovernorSettings {
     pub governing: Governing,
-    /// The used share of a limit, 0..=1, from which concurrency falls.
+    /// Used share, 0..=1, from which concurrency falls.
     pub throttle_threshold: f64,
     pub min_concurrency_under_pressure: usize,
     pub max_concurrency: usize,
-    /// Longest wait of one call; unlimited if absent.
+    /// Longest wait of one call.
     pub max_wait: Option<Duration>,
     pub max_attempts: u32,
     /// Delay before the second attempt; doubles each time.
     pub base_delay: Duration,
-    /// The longest computed delay, and the longest hint that counts as a mere delay.
+    /// Longest computed delay, and the longest hint treated as a delay.
     pub max_delay: Duration,
     pub jitter: Jitter,
-    /// The end of the run; no wait exceeds it.
+    /// End of the run; no wait exceeds it.
     pub ends_at: Option<Instant>,
 }
 
@@ -75,7 +71,7 @@ impl Default for GovernorSettings {
 }
 
 impl GovernorSettings {
-    /// Delay after failure number `failures` (from 1): base × 2ⁿ, capped. `chance` in 0..=1 is the
+    /// Returns base × 2ⁿ, capped, for failure number `failures` (from 1). `chance` in 0..=1 is the
     /// jitter.
     pub fn backoff(&self, failures: u32, chance: f64) -> Duration {
         let doublings = failures.saturating_sub(1).min(30);
@@ -90,28 +86,21 @@ impl GovernorSettings {
     }
 }
 
-/// A provider's report about a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LimitSignal {
     Allowed {
-        /// The reported window, such as `requests`.
         window: String,
-        /// The used share, 0..=1, if reported.
         utilization: Option<f64>,
-        /// Unix seconds, if reported.
         resets_at: Option<i64>,
     },
-    /// Admitted with a warning.
     Warning {
         window: String,
-        /// The used share, 0..=1, if reported.
+        /// The used share, 0..=1.
         utilization: Option<f64>,
-        /// Unix seconds, if reported.
         resets_at: Option<i64>,
     },
     Rejected {
         window: String,
-        /// The retry delay, if reported.
         retry_after: Option<Duration>,
     },
 }
@@ -158,8 +147,8 @@ impl Governor {
         Self::with_time_of_day(settings, events, time_of_day)
     }
 
-    /// Takes a time of day since 1970, read at each check: time asleep counts as waiting, and no
-    /// other clock advances meanwhile.
+    /// Takes a time of day since 1970: time asleep counts as waiting, and no other clock advances
+    /// meanwhile.
     pub fn with_time_of_day(
         settings: GovernorSettings,
         events: Arc<dyn EventSink>,
@@ -181,7 +170,7 @@ impl Governor {
         &self.shared.settings
     }
 
-    /// One if governing is off.
+    /// Returns 1 if governing is off.
     pub fn max_attempts(&self) -> u32 {
         match self.shared.settings.governing {
             Governing::Off => 1,
@@ -189,9 +178,6 @@ impl Governor {
         }
     }
 
-    /// Waits until a call may run.
-    ///
-    /// Fails with `Cancelled`, or with `RateLimit` if the wait would be too long.
     pub async fn acquire(&self, cancel: &CancellationToken) -> Result<CallPermit, LlmError> {
         loop {
             let changed = self.shared.changed.notified();
@@ -237,7 +223,6 @@ impl Governor {
             .is_none_or(|end| wait <= end.saturating_duration_since(Instant::now()))
     }
 
-    /// A rejection pauses every call of the account.
     pub fn report(&self, signal: LimitSignal) {
         if self.shared.settings.governing == Governing::Off {
             return;
@@ -250,8 +235,8 @@ impl Governor {
         self.shared.changed.notify_waiters();
     }
 
-    /// Records a refusal that an earlier process met. Reports no wait, because whether there is one
-    /// depends on the calls.
+    /// Records a refusal from an earlier process. Reports no wait, because that depends on the
+    /// calls.
     pub fn remember(&self, window: String, wait: Duration) {
         let refusal = LimitSignal::Rejected {
             window,
@@ -343,7 +328,7 @@ impl Governor {
     }
 }
 
-/// The machine's time of day. If it is before 1970, the monotonic clock ends the wait.
+/// Returns the time of day. If it is before 1970, the monotonic clock ends the wait.
 #[expect(
     clippy::disallowed_methods,
     reason = "only the time of day advances while a machine sleeps"
@@ -353,7 +338,7 @@ fn time_of_day() -> Duration {
     passed.unwrap_or_default()
 }
 
-/// A random number in 0..=1 from the process's hash keys: good enough to spread delays.
+/// Returns a random number from the process's hash keys: good enough to spread delays.
 fn chance() -> f64 {
     use std::hash::{BuildHasher as _, Hasher as _};
     let bits = std::collections::hash_map::RandomState::new()

@@ -1,7 +1,7 @@
-//! The LLM runtime port: text, object, agent loop, run handle, usage facts.
+//! The LLM runtime port: text, objects, agent loops, runs, usage facts.
 //!
-//! Every LLM call of every workflow goes through [`LlmRuntime`], by role, never by model. This
-//! crate must never know any backend, nor `ktx.yaml`.
+//! Every LLM call goes through [`LlmRuntime`], by role, never by model. This crate must never know
+//! any backend, nor `ktx.yaml`.
 
 mod error;
 mod event;

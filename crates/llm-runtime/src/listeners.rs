@@ -1,4 +1,4 @@
-//! Tells what happens to the calls of a backend to those who follow its turns: limits, waits, retries.
+//! Sends a backend's events to listeners.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::{
     TextOutcome, TextRequest,
 };
 
-/// Passes events on, and tells them to the listeners of the moment. Copies share the listeners.
+/// Forwards events, also to the current listeners. Clones share the listeners.
 #[derive(Clone)]
 pub struct Listeners {
     to: Arc<dyn EventSink>,
@@ -24,7 +24,7 @@ struct Present {
     all: Vec<(u64, Arc<dyn EventSink>)>,
 }
 
-/// Its listener gets events until this is dropped.
+/// Registration of a listener until dropped.
 pub struct Listening {
     place: u64,
     present: Arc<Mutex<Present>>,
@@ -52,7 +52,7 @@ impl Listeners {
         }
     }
 
-    /// Lets the users of a runtime, which sends its events here, listen.
+    /// Wraps a runtime that sends its events here.
     pub fn of(self, runtime: Arc<dyn LlmRuntime>) -> Arc<dyn LlmRuntime> {
         Arc::new(Heard {
             inner: runtime,
@@ -75,7 +75,7 @@ impl Listeners {
 
 impl EventSink for Listeners {
     fn event(&self, event: RuntimeEvent) {
-        // A listener may begin another one.
+        // A listener can register another one.
         let all = lock(&self.present).all.clone();
         for (_, listener) in all {
             listener.event(event.clone());

@@ -1,4 +1,4 @@
-//! Canonical messages (KODE-01, KODE-02): the form in which conversations are stored.
+//! Canonical messages (KODE-01, KODE-02), as stored.
 
 use ktx_vocabulary::CacheTtl;
 use serde::{Deserialize, Serialize};
@@ -13,18 +13,18 @@ pub enum MessageRole {
     System,
 }
 
-/// How reasoning is sent to a provider that did not write it (KODE-04).
+/// How reasoning is sent to another provider (KODE-04).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// Reasoning is sent in the provider's own fields.
+    /// In the provider's own fields.
     #[default]
     Provider,
     Text,
     Omit,
 }
 
-/// The source of media bytes; at least one of the fields is set.
+/// At least one field is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,14 +33,13 @@ pub struct MediaSource {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// A provider's id of an uploaded file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
 }
 
-/// One block of a message. Order never changes; opaque blocks survive byte for byte.
+/// A block of a message. Order never changes; opaque blocks survive byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
@@ -48,9 +47,8 @@ pub enum ContentBlock {
         text: String,
     },
     Reasoning {
-        /// Empty if only the signature exists.
         reasoning: String,
-        /// Provider data that must be returned unchanged, such as `signature`.
+        /// Must be returned unchanged, such as `signature`.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         meta: Map<String, Value>,
     },
@@ -70,7 +68,6 @@ pub enum ContentBlock {
         id: String,
         name: String,
         input: Value,
-        /// Provider data that must be returned unchanged.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         meta: Map<String, Value>,
     },
@@ -80,14 +77,13 @@ pub enum ContentBlock {
         #[serde(default)]
         is_error: bool,
     },
-    /// A marker without content: everything before it is worth caching (KODE-31). Backends without
-    /// markers, and requests with too many, omit it.
+    /// A marker: everything before it is worth caching (KODE-31). Omitted by backends without
+    /// markers and in requests with too many.
     CacheControl {
-        /// The configured lifetime if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl: Option<CacheTtl>,
     },
-    /// A block of one provider, which others do not understand.
+    /// Only one provider understands it.
     Opaque {
         provider: String,
         json: Value,
@@ -100,11 +96,10 @@ pub struct MessageMetadata {
     /// All blocks, if `content` has only those for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_blocks: Option<Vec<ContentBlock>>,
-    /// How reasoning in it is sent; as configured for the backend if absent.
+    /// How its reasoning is sent; by default as configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
-    /// The id under which OpenAI's Responses API stores this answer and everything before it. Code
-    /// that changes an earlier message must remove it (KODE-13).
+    /// Id in OpenAI's Responses API. Remove it after changes to an earlier message (KODE-13).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
 }
@@ -115,8 +110,7 @@ impl MessageMetadata {
     }
 }
 
-/// Serialized with `metadata` only if there is some; also reads the older form with its own
-/// `transport` (KODE-01).
+/// Omits empty `metadata`; also reads the older form with `transport` (KODE-01).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "wire::StoredMessage")]
 pub struct Message {
@@ -143,7 +137,6 @@ impl Message {
         Self::new(role, vec![block])
     }
 
-    /// All blocks, including those that are not for display.
     pub fn blocks(&self) -> &[ContentBlock] {
         self.metadata
             .content_blocks
@@ -153,8 +146,6 @@ impl Message {
 }
 
 mod wire {
-    //! The forms in which messages are read.
-
     use serde::Deserialize;
 
     use super::{ContentBlock, MessageMetadata, MessageRole, Transport};
@@ -165,7 +156,6 @@ mod wire {
         content: Vec<ContentBlock>,
         #[serde(default)]
         metadata: MessageMetadata,
-        /// The older form, which always names a transport.
         #[serde(default)]
         transport: Transport,
     }

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-/// The four input counters are disjoint: their sum is the whole input.
+/// The four input counters are disjoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// Neither read from nor written to a cache.
+    /// Uncached.
     pub input: u64,
     pub cache_write_5m: u64,
     pub cache_write_1h: u64,
     pub cache_read: u64,
-    /// Output tokens, including thinking.
     pub output: u64,
-    /// The thinking part of `output`, if the provider reports it.
+    /// Part of `output`.
     pub reasoning: u64,
 }
 
@@ -27,7 +26,6 @@ impl TokenUsage {
         self.input_total().saturating_add(self.output)
     }
 
-    /// Subtracts the counters in `counted`, stopping at zero.
     #[must_use]
     pub fn beyond(self, counted: Self) -> Self {
         self.with(counted, u64::saturating_sub)
@@ -45,15 +43,15 @@ impl TokenUsage {
     }
 }
 
-/// Counters come from a provider, so sums saturate instead of overflowing.
+/// Sums saturate, because a provider's counters could overflow.
 impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         *self = self.with(other, u64::saturating_add);
     }
 }
 
-/// Bytes of text per token, for high estimates: prose has four and more, code and JSON about three,
-/// digits and ids a little more than two.
+/// For high estimates: prose has at least four bytes per token, code and JSON about three, digits
+/// and ids a little over two.
 const BYTES_PER_TOKEN: u64 = 2;
 
 pub fn estimated_tokens(bytes: usize) -> u64 {
@@ -62,17 +60,15 @@ pub fn estimated_tokens(bytes: usize) -> u64 {
         .div_ceil(BYTES_PER_TOKEN)
 }
 
-/// The metrics of one port operation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallMetrics {
     pub total: Duration,
     pub usage: TokenUsage,
     pub steps: u32,
-    /// When each step ended, measured from the start.
+    /// End of each step, from the start.
     pub step_boundaries: Vec<Duration>,
     pub tool_failures: u32,
-    /// The model that answered, if reported.
     pub model: Option<String>,
-    /// The provider's own cost in US dollars, stored besides ours (C-18).
+    /// The provider's own cost (C-18).
     pub reported_cost_usd: Option<f64>,
 }

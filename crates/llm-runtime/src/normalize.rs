@@ -1,8 +1,8 @@
-//! Converts any history into one that every provider accepts (KODE-03, KODE-56, KODE-57).
+//! Makes any history acceptable to every provider (KODE-03, KODE-56, KODE-57).
 //!
-//! Leading system messages become the system text. The rest becomes turns that alternate between
-//! user and assistant, begin and end with the user, and answer every tool call in the next turn.
-//! Blocks keep their order within a turn; only tool results move to the front.
+//! Leading system messages become the system text. The rest becomes alternating turns that begin
+//! and end with the user and answer every tool call in the next turn. Only tool results change
+//! their place, to the front of a turn.
 
 mod calls;
 #[cfg(test)]
@@ -12,22 +12,19 @@ use serde_json::{Map, Value};
 
 use crate::{ContentBlock, Message, MessageRole, Transport};
 
-/// The key of the provider's name in a block's `meta`.
+/// Key of the provider's name in a block's `meta`.
 pub const META_PROVIDER: &str = "provider";
 
-/// The user's text after a history that would end without a question.
+/// Closes a history without a final question.
 const CONTINUE: &str = "Continue.";
 
-/// The reasoning that a provider accepts back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningRule {
-    /// The provider accepts only what it wrote and signed itself.
+    /// Only the provider's own, signed.
     OwnOnly,
-    /// Any readable reasoning.
     Any,
 }
 
-/// The turns whose reasoning is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningWindow {
     All,
@@ -36,23 +33,21 @@ pub enum ReasoningWindow {
     Strip,
 }
 
-/// The provider for which a history is normalized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialect {
-    /// Its name in `meta.provider` and in opaque blocks.
+    /// As in `meta.provider`.
     pub provider: String,
     pub reasoning: ReasoningRule,
     pub window: ReasoningWindow,
-    /// How reasoning is sent in messages that do not say it themselves.
+    /// Default for messages that set none.
     pub transport: Transport,
 }
 
-/// A history ready for a provider's encoder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NormalizedHistory {
-    /// The leading system messages, joined by an empty line.
+    /// Leading system messages, joined by an empty line.
     pub system: String,
-    /// Alternate; the user has the first and the last.
+    /// Alternating turns; the first and last are the user's.
     pub turns: Vec<Message>,
 }
 
@@ -160,7 +155,7 @@ fn text_block(text: &str) -> Option<ContentBlock> {
     })
 }
 
-/// Arguments are objects everywhere; any other value moves into an object.
+/// Wraps arguments that are not objects.
 fn arguments(input: &Value) -> Value {
     match input {
         Value::Object(_) => input.clone(),
@@ -197,7 +192,7 @@ fn thought(reasoning: &str) -> Option<String> {
     (!reasoning.trim().is_empty()).then(|| format!("<think>{reasoning}</think>\n"))
 }
 
-/// Who wrote a block. A signature without a name is Anthropic's: that form is older than the name.
+/// An unnamed signature is Anthropic's: it is older than the name.
 fn author(meta: &Map<String, Value>) -> Option<&str> {
     meta.get(META_PROVIDER)
         .and_then(Value::as_str)
@@ -216,7 +211,7 @@ fn own_meta(meta: &Map<String, Value>, dialect: &Dialect) -> Map<String, Value> 
 fn push_message(turns: &mut Vec<Message>, message: Message) {
     let is_marker = |block: &ContentBlock| matches!(block, ContentBlock::CacheControl { .. });
     if message.content.iter().all(is_marker) {
-        // A message that has only markers belongs to the message before it.
+        // Markers belong to the previous message.
         if let Some(last) = turns.last_mut() {
             last.content.extend(message.content);
         }
@@ -228,7 +223,6 @@ fn push_message(turns: &mut Vec<Message>, message: Message) {
     }
 }
 
-/// Makes the history begin and end with the user.
 fn closed(mut turns: Vec<Message>) -> Vec<Message> {
     let opens_with_user = turns
         .first()

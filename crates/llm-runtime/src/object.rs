@@ -23,7 +23,6 @@ pub fn validated_object(value: Value, schema: &ObjectSchema) -> Result<Value, Ob
     }
 }
 
-/// The request carries the schema of `T`.
 pub async fn generate_typed<T: DeserializeOwned>(
     runtime: &dyn LlmRuntime,
     request: ObjectRequest,

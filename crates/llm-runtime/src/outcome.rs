@@ -6,14 +6,14 @@ use crate::{CallMetrics, LlmError};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextOutcome {
-    /// The final text (KTX-50).
+    /// KTX-50.
     pub text: String,
     pub metrics: CallMetrics,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectOutcome {
-    /// Valid under the caller's own schema (KTX-51).
+    /// Matches the caller's schema (KTX-51).
     pub value: Value,
     pub metrics: CallMetrics,
 }
@@ -43,21 +43,21 @@ pub struct ToolTrace {
     pub name: String,
     pub arguments: Value,
     pub markdown: String,
-    /// Not shown to the model (KTX-54).
+    /// Hidden from the model (KTX-54).
     pub structured: Option<Value>,
     pub is_error: bool,
 }
 
-/// Failures are a stop reason with an error, never an `Err`.
+/// The result of a loop. A failure is a stop reason, never an `Err`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopOutcome {
     pub stop_reason: StopReason,
     pub text: Option<String>,
-    /// The failure; set exactly if `stop_reason` is `Error`.
+    /// Set exactly if `stop_reason` is `Error`.
     pub error: Option<LlmError>,
-    /// The tool calls in call order.
+    /// In call order.
     pub tools: Vec<ToolTrace>,
-    /// `tool_failures` counts the failed calls (KTX-66).
+    /// `tool_failures` counts failed calls (KTX-66).
     pub metrics: CallMetrics,
 }
 

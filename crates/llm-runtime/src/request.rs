@@ -11,7 +11,7 @@ use crate::{CallSettings, LlmError, Message, Transcript, TurnHook};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLabel {
     pub run_id: RunId,
-    /// The stage of the workflow, such as `descriptions`; also the title of the call.
+    /// Workflow stage, such as `descriptions`; also the call's title.
     pub stage: String,
     pub unit: Option<String>,
     pub connection: Option<ConnectionId>,
@@ -30,13 +30,11 @@ impl CallLabel {
     }
 }
 
-/// How long a call waits for limits of its provider, and how often it is retried.
+/// Whether a call waits for limits and is retried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Patience {
-    /// The call waits as configured for the backend.
     #[default]
     AsConfigured,
-    /// The call does not wait for a limit, and a failure is retried at most once.
     None,
 }
 
@@ -48,7 +46,6 @@ pub struct ProbeRequest {
 }
 
 impl ProbeRequest {
-    /// Creates a probe for an interactive user.
     pub fn of(run: &RunId) -> Self {
         Self {
             run_id: run.clone(),
@@ -57,7 +54,7 @@ impl ProbeRequest {
         }
     }
 
-    /// Makes the probe the first call of a run: it waits and is retried like every other call.
+    /// Lets the probe wait and retry like other calls.
     #[must_use]
     pub fn patient(self) -> Self {
         Self {
@@ -75,9 +72,9 @@ impl ProbeRequest {
 #[derive(Debug, Clone)]
 pub struct TextRequest {
     pub role: ModelRole,
-    /// Trusted text of ktx.
+    /// Trusted.
     pub system: String,
-    /// May hold untrusted text; no backend expands or executes any of it.
+    /// Possibly untrusted; no backend expands or executes any of it.
     pub prompt: String,
     pub cancel: CancellationToken,
     pub label: CallLabel,
@@ -86,11 +83,9 @@ pub struct TextRequest {
 #[derive(Debug, Clone)]
 pub struct ObjectRequest {
     pub role: ModelRole,
-    /// Trusted text of ktx.
     pub system: String,
-    /// May hold untrusted text.
     pub prompt: String,
-    /// The answer is validated against this, whatever form a backend sends (KTX-51).
+    /// The answer of any backend is validated against it (KTX-51).
     pub schema: ObjectSchema,
     pub cancel: CancellationToken,
     pub label: CallLabel,
@@ -98,26 +93,23 @@ pub struct ObjectRequest {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The number of the turn, from 1.
     pub index: u32,
     pub budget: u32,
 }
 
-/// Called once per assistant turn (KTX-68). A failure is logged and ends nothing (KTX-69).
+/// Called once per assistant turn (KTX-68). A failure is only logged (KTX-69).
 pub type StepCallback = Arc<dyn Fn(Step) -> Result<(), String> + Send + Sync>;
 
 #[derive(Clone)]
 pub struct LoopRequest {
     pub role: ModelRole,
-    /// Trusted text of ktx.
     pub system: String,
-    /// May hold untrusted text.
     pub prompt: String,
     pub tools: ToolSet,
     /// Assistant turns; at least 1.
     pub step_budget: u32,
     pub on_step: Option<StepCallback>,
-    /// The loop to continue and the store of its messages; `None` for a loop within one run.
+    /// Set for a loop that continues an earlier one.
     pub transcript: Option<Arc<dyn Transcript>>,
     pub cancel: CancellationToken,
     pub label: CallLabel,
@@ -134,36 +126,33 @@ impl std::fmt::Debug for LoopRequest {
     }
 }
 
-/// Whether pieces of an answer are sent as they arrive. Sent text cannot be taken back: a call
-/// whose answer breaks off afterwards cannot be repeated.
+/// Whether pieces of an answer are sent as they arrive. A call that breaks off after sent text
+/// cannot be repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Deltas {
     #[default]
     AsTheyCome,
-    /// The text of a turn when the turn is over.
     ByTurn,
 }
 
-/// Requests a run with an event stream and one final record (COG-03, COG-04).
+/// A run with an event stream and one final record (COG-03, COG-04).
 #[derive(Clone)]
 pub struct RunRequest {
     pub role: ModelRole,
-    /// Trusted text of ktx.
     pub system: String,
-    /// Ends with the current question.
+    /// Ends with the question.
     pub messages: Vec<Message>,
     pub tools: ToolSet,
-    /// Assistant turns; at least 1.
     pub step_budget: u32,
     pub deltas: Deltas,
     pub hook: Option<Arc<dyn TurnHook>>,
-    /// A model may not take all of them: see [`crate::Abilities`].
+    /// The model may not support all: see [`crate::Abilities`].
     pub settings: CallSettings,
     pub cancel: CancellationToken,
     pub label: CallLabel,
-    /// The caller's trace id; only on spans and logs (COG-23).
+    /// Only on spans and logs (COG-23).
     pub trace_id: Option<String>,
-    /// The caller's request id, returned in the final record (COG-17).
+    /// Returned in the final record (COG-17).
     pub ingress_request_id: Option<String>,
 }
 
@@ -179,7 +168,7 @@ impl std::fmt::Debug for RunRequest {
     }
 }
 
-/// The tools with these names and no others (COG-20). An unknown name fails before anything starts.
+/// Returns only the named tools (COG-20). An unknown name fails before anything starts.
 pub fn chosen_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, LlmError> {
     let chosen = all.select(names).map_err(|name| {
         let known: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
@@ -194,7 +183,7 @@ pub fn chosen_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, LlmError
 }
 
 impl LoopRequest {
-    /// Refuses a budget of zero, which no backend can run.
+    /// Rejects a budget of zero.
     pub fn checked(&self) -> Result<(), LlmError> {
         if self.step_budget == 0 {
             return Err(LlmError::new(

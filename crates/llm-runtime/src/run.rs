@@ -1,4 +1,4 @@
-//! The run handle: ordered events and exactly one final record (COG-03, COG-05, COG-25).
+//! The handle of a run: ordered events and exactly one final record (COG-03, COG-05, COG-25).
 
 use ktx_vocabulary::RunId;
 use serde_json::Value;
@@ -18,21 +18,18 @@ pub enum RunEvent {
     },
     ToolCallResult {
         call_id: String,
-        /// What the model sees.
         markdown: String,
         is_error: bool,
     },
     UsageReport(UsageFact),
-    /// A status change, for display.
     Status(String),
-    /// The run fails: the code and ktx's text, not the backend's detail (COG-19).
+    /// Without the backend's detail (COG-19).
     Error(LlmError),
     AssistantFinal(String),
-    /// Always last.
     Done,
 }
 
-/// The end of a run. Its debug form holds no text of the backend (COG-19).
+/// `Debug` shows no text of the backend (COG-19).
 #[derive(Clone, PartialEq)]
 pub struct RunFinal {
     pub run_id: RunId,
@@ -60,7 +57,7 @@ fn outward(error: &LlmError) -> LlmError {
 
 type Observer = Box<dyn FnOnce(&RunFinal) + Send>;
 
-/// A running run. Either half works alone; dropping the events loses no billing.
+/// A running run. Dropping the events loses no billing.
 pub struct RunHandle {
     events: mpsc::Receiver<RunEvent>,
     last: oneshot::Receiver<RunFinal>,
@@ -79,12 +76,11 @@ impl std::fmt::Debug for RunHandle {
 }
 
 impl RunHandle {
-    /// `None` after the last.
     pub async fn next_event(&mut self) -> Option<RunEvent> {
         self.events.recv().await
     }
 
-    /// Passes the final record to `observer` when it is taken, after earlier observers.
+    /// Passes the final record to `observer`, after earlier observers.
     #[must_use]
     pub fn observed(mut self, observer: impl FnOnce(&RunFinal) + Send + 'static) -> Self {
         let before = self.observer.take();
@@ -97,7 +93,7 @@ impl RunHandle {
         self
     }
 
-    /// A run that ended without a final record gets a synthetic internal error (COG-25).
+    /// Returns a synthetic internal error if the final record is missing (COG-25).
     pub async fn finish(mut self) -> RunFinal {
         self.events.close();
         let last = match self.last.await {

@@ -1,7 +1,4 @@
-//! A runtime that answers from a script, for tests that are not about backends.
-//!
-//! An unexpected operation or an unanswerable request is an error; objects are validated as on any
-//! backend.
+//! A scripted runtime for tests. An unexpected operation is an error.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -24,16 +21,15 @@ pub enum Reply {
     Text(String),
     /// Fails if the schema disagrees.
     Object(Value),
-    /// Calls these tools in order, one per turn, then closes with the text.
+    /// Calls one tool per turn, then answers with the text.
     Loop {
         calls: Vec<(String, Value)>,
         text: String,
     },
-    /// Fails any request.
     Error(LlmError),
 }
 
-/// Computes the answer to a prompt; `None` falls through to the script.
+/// Answers a prompt; `None` uses the script.
 type Answer = dyn Fn(&str) -> Option<Reply> + Send + Sync;
 
 pub struct ScriptedRuntime {
@@ -70,7 +66,6 @@ impl ScriptedRuntime {
         }
     }
 
-    /// Returns the received prompts, in order.
     pub fn prompts(&self) -> Vec<String> {
         self.prompts
             .lock()

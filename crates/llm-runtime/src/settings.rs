@@ -1,27 +1,25 @@
-//! What a caller may ask of the calls of a run, and what a model accepts.
+//! Call settings and model abilities.
 
 use std::collections::BTreeSet;
 
-/// A backend sends only what the model takes; see [`Abilities::unsent`].
+/// Settings of a call. A backend sends only supported ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallSettings {
     pub temperature: Option<f64>,
-    /// Share of probable tokens to sample from, 0 to 1.
+    /// Nucleus sampling, 0 to 1.
     pub top_p: Option<f64>,
-    /// The longest answer in tokens; a longer one ends the run.
+    /// Maximum tokens; a longer answer ends the run.
     pub max_output: Option<u64>,
-    /// How much the model thinks; as the backend decides if absent.
     pub thinking: Option<ThinkingSetting>,
 }
 
-/// How much a model thinks before it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThinkingSetting {
-    /// The model thinks as little as it can.
+    /// As little as possible.
     Off,
-    /// A number of tokens, raised to the provider's minimum.
+    /// Tokens, raised to the provider's minimum.
     Budget(u32),
-    /// A level in the provider's spelling, such as `high`.
+    /// In the provider's spelling, such as `high`.
     Effort(String),
 }
 
@@ -36,26 +34,24 @@ pub enum CallSetting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ability {
     OutputLimit,
-    /// A temperature or a share of probable tokens, unless the model thinks.
+    /// Temperature or `top_p`, unless the model thinks.
     Sampling,
-    /// Both of them in one request.
+    /// Both in one request.
     JointSampling,
-    /// The model thinks by default.
     Thinks,
     ThinkingOff,
-    /// Thinking can be limited in tokens.
+    /// A limit in tokens.
     ThinkingBudget,
-    /// Messages can be added or replaced between two steps of a run.
+    /// Messages can be added or replaced between steps.
     BetweenSteps,
 }
 
-/// What the model of a role accepts; empty for a backend that takes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Abilities {
     pub has: BTreeSet<Ability>,
-    /// The accepted levels of thinking, weakest first.
+    /// Weakest first.
     pub efforts: Vec<String>,
-    /// Tokens of the context window, if known.
+    /// Context window in tokens.
     pub window: Option<u64>,
 }
 
@@ -64,7 +60,7 @@ impl Abilities {
         self.has.contains(&ability)
     }
 
-    /// Returns the settings that are sent. A model that thinks gets no sampling values.
+    /// Returns the settings to send. A thinking model gets no sampling values.
     pub fn accepted(&self, settings: &CallSettings) -> CallSettings {
         let thinking = settings.thinking.clone().filter(|wanted| match wanted {
             ThinkingSetting::Off => self.has(Ability::ThinkingOff),
@@ -89,7 +85,7 @@ impl Abilities {
         }
     }
 
-    /// Returns the settings that are not sent, in the order of the fields.
+    /// Returns the settings not sent, in field order.
     pub fn unsent(&self, settings: &CallSettings) -> Vec<CallSetting> {
         let sent = self.accepted(settings);
         [

@@ -1,4 +1,4 @@
-//! Tests of the port's own types and of the scripted runtime.
+//! Tests of the port and of the scripted runtime.
 
 use std::sync::{Arc, Mutex};
 
@@ -34,7 +34,7 @@ fn object(schema: serde_json::Value) -> ObjectRequest {
     }
 }
 
-/// KTX-51: the result is validated against the original schema.
+/// KTX-51.
 #[tokio::test]
 async fn objects_are_validated_with_the_callers_schema() {
     let schema = json!({"type": "object", "required": ["a"]});
@@ -76,7 +76,7 @@ fn looping(tools: ToolSet, step_budget: u32, seen: Arc<Mutex<Vec<u32>>>) -> Loop
     }
 }
 
-/// KTX-60, KTX-66, KTX-68, KTX-69 on the scripted runtime.
+/// KTX-60, KTX-66, KTX-68, KTX-69.
 #[tokio::test]
 async fn loops_count_steps_and_failures_and_report_budget() {
     let echo = ToolDescriptor {
@@ -118,7 +118,7 @@ async fn loops_count_steps_and_failures_and_report_budget() {
     );
 }
 
-/// COG-25: a run without a final gets a synthetic internal one.
+/// COG-25.
 #[tokio::test]
 async fn a_lost_run_ends_once_with_an_internal_error() {
     let (writer, handle) = run_channel(RunId::parse("r1").unwrap(), None);
@@ -130,7 +130,7 @@ async fn a_lost_run_ends_once_with_an_internal_error() {
     );
 }
 
-/// COG-06, COG-18, COG-19, KODE-72: the external code of each failure, and whether it is retried.
+/// COG-06, COG-18, COG-19, KODE-72.
 #[test]
 fn error_kinds_map_to_run_codes() {
     use LlmErrorKind as Kind;
@@ -168,7 +168,7 @@ fn error_kinds_map_to_run_codes() {
     }
 }
 
-/// KTX-67: the code of every kind, as in JSON and in the manual.
+/// KTX-67.
 #[test]
 fn every_kind_has_a_code() {
     let codes = LlmErrorKind::ALL.map(|kind| kind.code().as_str());
@@ -202,7 +202,7 @@ fn every_kind_has_a_code() {
     );
 }
 
-/// COG-20: an unknown tool is `not_found` before anything starts.
+/// COG-20.
 #[test]
 fn a_request_has_exactly_the_tools_that_it_names() {
     let tool = |name: &str| ToolDescriptor {
@@ -234,7 +234,7 @@ fn a_request_has_exactly_the_tools_that_it_names() {
     );
 }
 
-/// KODE-31: a cache marker is a separate block in stored conversations.
+/// KODE-31.
 #[test]
 fn cache_markers_are_kept_with_the_conversation() {
     let text = r#"{"role":"user","content":[{"type":"text","text":"long"},{"type":"cache_control","ttl":"1h"},{"type":"cache_control"}]}"#;
@@ -242,8 +242,7 @@ fn cache_markers_are_kept_with_the_conversation() {
     assert_eq!(serde_json::to_string(&message).unwrap(), text);
 }
 
-/// KODE-01: reads messages with and without metadata and in the older form; writes `metadata` only
-/// if there is some.
+/// KODE-01.
 #[test]
 fn messages_are_read_in_both_forms_and_written_in_one() {
     let read = |rest: &str| {
@@ -274,7 +273,7 @@ fn messages_are_read_in_both_forms_and_written_in_one() {
     );
 }
 
-/// COG-13: the spellings in the ledger.
+/// COG-13.
 #[test]
 fn the_systems_that_count_have_their_spellings() {
     let systems = std::iter::once(SourceSystem::LocalSession)

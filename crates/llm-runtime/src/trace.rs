@@ -1,8 +1,7 @@
-//! The `tracing` targets of model calls and their usage.
+//! The `tracing` targets of model calls.
 
-/// The target of spans for runs, calls, turns and tools, with the attribute names of the
-/// `OpenTelemetry` semantic conventions for generative AI.
+/// Target of spans with `OpenTelemetry` attributes for generative AI.
 pub const SPANS: &str = "ktx::gen_ai";
 
-/// The target of the event for a billed message, inside the span of its call.
+/// Target of events for billed messages, inside the call's span.
 pub const USAGE: &str = "ktx::usage";

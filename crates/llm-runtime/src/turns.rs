@@ -1,10 +1,9 @@
-//! Follows a run and may change its conversation between steps.
+//! Hooks between the steps of a run.
 
 use async_trait::async_trait;
 
 use crate::{LlmError, Message};
 
-/// What changes in the conversation before a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepPlan {
     Continue,
@@ -12,21 +11,16 @@ pub enum StepPlan {
     Replace(Vec<Message>),
 }
 
-/// Called in the order of the conversation, never concurrently.
+/// Called in conversation order, never concurrently.
 #[async_trait]
 pub trait TurnHook: Send + Sync {
-    /// Called before each step, by backends with [`Ability::BetweenSteps`](crate::Ability).
-    ///
-    /// # Errors
-    /// Ends the run with the error.
+    /// Called before each step, by backends with [`Ability::BetweenSteps`](crate::Ability). An
+    /// error ends the run.
     async fn before_step(&self) -> Result<StepPlan, LlmError> {
         Ok(StepPlan::Continue)
     }
 
-    /// Called with each message of the model before its tools begin, and with the message of their
-    /// results. The closing answer is such a message, too.
-    ///
-    /// # Errors
-    /// Ends the run with the error.
+    /// Called with each message of the model, including the closing answer, before its tools begin,
+    /// and with the message of their results. An error ends the run.
     fn after_message(&self, message: &Message) -> Result<(), LlmError>;
 }

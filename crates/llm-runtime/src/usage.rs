@@ -1,5 +1,5 @@
-//! Usage facts: one per assistant message, the unit of all accounting (COG-07), and one for a
-//! call's usage outside its messages (COG-14).
+//! Usage facts: one per assistant message (COG-07), and one for a call's usage outside its messages
+//! (COG-14).
 
 use ktx_vocabulary::{ConnectionId, ModelRole, Provider, RunId};
 
@@ -8,7 +8,7 @@ use crate::{CallLabel, TokenUsage};
 /// The system that counted the tokens (COG-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceSystem {
-    /// The user's own local Claude Code session.
+    /// The user's local Claude Code session.
     LocalSession,
     Provider(Provider),
     Scripted,
@@ -36,12 +36,11 @@ impl SourceSystem {
 pub enum UsageKind {
     #[default]
     Message,
-    /// Usage of a call outside its messages, such as the compaction of a conversation (COG-14).
+    /// Outside of messages, such as a compaction (COG-14).
     Unattributed,
-    /// An interrupted assistant message. Its output is estimated from the received part, and so is
-    /// its input unless it was reported.
+    /// An interrupted message: its output and unreported input are estimated.
     Incomplete,
-    /// A complete message without reported usage: the tokens are estimated from its size.
+    /// A complete message without reported usage, estimated from its size.
     Estimated,
 }
 
@@ -62,17 +61,15 @@ pub struct UsageFact {
     pub run_id: RunId,
     /// 0 today (COG-11).
     pub attempt: u32,
-    /// The provider's id of the message. For usage outside messages, a name of the call.
+    /// The provider's id; outside of messages, a name of the call.
     pub message_id: String,
     pub source_system: SourceSystem,
-    /// The model that answered, in the provider's spelling.
+    /// In the provider's spelling.
     pub model: String,
-    /// The location of the service if its prices depend on it, such as `us-east5` or `global`.
+    /// Service location, if prices depend on it, such as `us-east5`.
     pub location: Option<String>,
     pub role: ModelRole,
-    /// The stage of the workflow, such as `descriptions`.
     pub stage: String,
-    /// The unit of work inside the stage.
     pub unit: Option<String>,
     pub connection: Option<ConnectionId>,
     pub usage: TokenUsage,
@@ -83,8 +80,8 @@ impl UsageFact {
         self.run_id.trace_id()
     }
 
-    /// A call's usage outside its messages (COG-14). `call` distinguishes the calls of a run, so
-    /// that a fact sent twice counts once.
+    /// Creates a fact outside of messages (COG-14). `call` is unique in the run, so that a repeated
+    /// fact counts once.
     pub fn unattributed(
         source_system: SourceSystem,
         role: ModelRole,
@@ -116,22 +113,21 @@ impl UsageFact {
     }
 }
 
-/// A backend's own cost of a call (C-18), stored besides ours and never part of it. A call without
-/// an end, such as a crashed one, has none.
+/// A backend's own cost of a call (C-18). A call without an end has none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportedCost {
     pub source_system: SourceSystem,
     pub role: ModelRole,
     pub label: CallLabel,
-    /// A name of the call, so that a report sent twice counts once.
+    /// Makes a repeated report count once.
     pub call: String,
     pub dollars: f64,
-    /// The usage that it covers, as [`UsageFact::message_id`]; reported before.
+    /// The covered usage, as [`UsageFact::message_id`]; reported before.
     pub message_ids: Vec<String>,
 }
 
 impl ReportedCost {
-    /// The idempotency key of one of its messages, or of the report itself.
+    /// Returns an idempotency key of a message or of the report.
     pub fn reference(&self, unit: &str) -> String {
         format!("{}/0/{unit}", self.label.run_id)
     }

@@ -9,12 +9,14 @@ use crate::event::window_words;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It counts as running.
     Now,
-    /// The concurrency limit is reached; wait for a call to end.
+    /// Too many calls run; wait for one to end.
     Full,
     /// The provider refused calls; ask again at `wake`.
-    Paused { wake: Instant, remaining: Duration },
+    Paused {
+        wake: Instant,
+        remaining: Duration,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -45,14 +47,14 @@ const TICK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClockReading {
-    /// Monotonic; stops while the machine sleeps.
+    /// Stops while the machine sleeps.
     pub(super) instant: Instant,
-    /// Time of day, since 1970.
+    /// Since 1970.
     pub(super) time: Duration,
 }
 
-/// A pause of the whole account. Ends early if the time of day advanced during sleep, because sleep
-/// counts as waiting; a clock that was set back does not extend it.
+/// A pause of the account. Time asleep counts as waiting; a clock that was set back does not extend
+/// the pause.
 #[derive(Debug)]
 struct Pause {
     until: ClockReading,
@@ -118,7 +120,6 @@ impl AccountState {
         (Admission::Now, notices)
     }
 
-    /// Why calls are not admitted now, and for how long.
     pub(super) fn paused(&self, now: ClockReading) -> Option<(String, Duration)> {
         let pause = self.pause.as_ref()?;
         let left = pause.left(now);
@@ -181,9 +182,8 @@ impl AccountState {
         }
     }
 
-    /// Pauses the account, unless a longer pause is active.
     fn wait(&mut self, reason: &str, duration: Duration, now: ClockReading) -> Option<Notice> {
-        // Clocks overflow, and the duration comes from outside.
+        // The duration comes from outside, and clocks overflow.
         let duration = duration.min(LONGEST_WAIT);
         let already = self.pause.as_ref().map(|pause| pause.left(now));
         if already.is_some_and(|already| already >= duration) {
@@ -197,7 +197,7 @@ impl AccountState {
             reason: reason.to_owned(),
             next_tick: now.instant + TICK,
         });
-        // Calls refused at the same moment share one wait.
+        // Calls refused together share one wait.
         let is_news = already.is_none_or(|already| duration.saturating_sub(already) >= TICK);
         is_news.then(|| Notice::WaitStarted {
             reason: reason.to_owned(),

@@ -1,5 +1,4 @@
-//! Tests of the governor's rules, and of its waits on a paused clock (the states of
-//! `ingest.rateLimit`).
+//! Tests of the rules, and of waits on a paused clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -96,7 +95,6 @@ async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurren
     );
 }
 
-/// The longest of several refusals counts, in any order.
 #[tokio::test(start_paused = true)]
 async fn a_shorter_wait_does_not_shorten_a_longer_one() {
     let cancel = CancellationToken::new();
@@ -227,7 +225,6 @@ async fn switched_off_it_neither_waits_nor_repeats() {
     assert_eq!((permits.len(), governor.max_attempts()), (20, 1));
 }
 
-/// A provider cannot request a wait that overflows the clock.
 #[tokio::test(start_paused = true)]
 async fn a_wait_without_end_is_a_week() {
     let events = Arc::new(Recorder::default());
@@ -243,7 +240,7 @@ async fn a_wait_without_end_is_a_week() {
     );
 }
 
-/// `--max-minutes`: refuses a wait that would end after the run, makes a shorter one.
+/// `--max-minutes`.
 #[tokio::test(start_paused = true)]
 async fn a_wait_beyond_the_time_of_the_run_ends_the_call() {
     let started = tokio::time::Instant::now();
@@ -298,7 +295,6 @@ fn clock() -> (
     })
 }
 
-/// Time asleep counts as waiting, although no monotonic clock advances.
 #[tokio::test(start_paused = true)]
 async fn sleep_counts_as_waiting() {
     let (seconds, time_of_day) = clock();

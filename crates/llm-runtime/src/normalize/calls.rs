@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{ContentBlock, Message, MessageRole};
 
-/// The result of a call whose real result was lost.
+/// Replaces a lost result.
 const SEALED: &str = "the call was interrupted; whether it had an effect is not known";
 
 struct UnansweredCall {
@@ -13,8 +13,8 @@ struct UnansweredCall {
     answer: Option<ContentBlock>,
 }
 
-/// Makes ids unique, adds missing results, turns results without a call into text, and moves a
-/// turn's results to its front.
+/// Makes ids unique, adds missing results, turns stray results into text, and moves results to the
+/// front.
 pub(super) fn pair_with_results(turns: Vec<Message>) -> Vec<Message> {
     let mut used = BTreeSet::new();
     let mut open: Vec<UnansweredCall> = Vec::new();
@@ -60,7 +60,6 @@ fn renamed(turn: &mut Message, used: &mut BTreeSet<String>) -> Vec<UnansweredCal
     open
 }
 
-/// Replaces characters that some providers refuse in ids.
 fn plain_id(id: &str) -> String {
     let plain: String = id
         .chars()

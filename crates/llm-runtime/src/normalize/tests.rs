@@ -79,7 +79,7 @@ fn shown(history: &[Message], dialect: &Dialect) -> Vec<String> {
     lines
 }
 
-/// KODE-57: an interrupted turn leaves a history that can be sent.
+/// KODE-57.
 #[test]
 fn seals_orphan_calls_and_puts_answers_first_in_call_order() {
     let history = [
@@ -136,7 +136,7 @@ fn merges_roles_drops_empty_text_and_opens_and_closes_with_the_user() {
     );
 }
 
-/// KODE-04, KODE-56: signatures of another provider are dropped, own blocks are returned unchanged.
+/// KODE-04, KODE-56.
 #[test]
 fn reasoning_goes_back_to_its_author_and_as_its_transport_says() {
     let own = json!({"provider": "anthropic", "signature": "s"});
@@ -223,7 +223,7 @@ fn the_current_turn_keeps_the_reasoning_of_its_whole_tool_loop() {
     );
 }
 
-/// KODE-01: a message that shows only some of its blocks is sent whole.
+/// KODE-01.
 #[test]
 fn all_blocks_of_a_message_are_sent() {
     let mut answer = message(MessageRole::Assistant, vec![text("shown")]);
