@@ -1,4 +1,4 @@
-//! The addresses that a project names, and which key reaches which address.
+//! Which key reaches which address.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -31,7 +31,6 @@ fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// A proxy for all plain requests of the sandbox.
 fn proxy(sandbox: &mut Sandbox) -> Loopback {
     let proxy = Loopback::start(|_, _| Answer::new(502, "text/plain", "lost")).expect("a proxy");
     sandbox.set("HTTP_PROXY", proxy.address());

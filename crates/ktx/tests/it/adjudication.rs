@@ -1,5 +1,4 @@
-//! A model decides links that names and values leave open: the same on every backend, and a failure
-//! there does not lose the run.
+//! A model decides open links on every backend; failures do not lose the run.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use crate::claude::{CONFIG, play, processes};
 use crate::probes::configured;
 use crate::support::{commit, git, json as json_of, run, tree, unscanned, write};
 
-/// All values of `tickets.queue` are keys of `teams`, but only four of them, and no name shows it.
+/// The values of `tickets.queue` match four keys of `teams`, but no name shows the link.
 const TICKETS: &str = "
 CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE teams (id INTEGER PRIMARY KEY, title TEXT NOT NULL);
@@ -24,7 +23,7 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
 INSERT INTO tickets SELECT i, ((i * 7) % 4 + 1) * 3 + 100, 'Subject ' || i FROM n;
 ";
 
-/// Only the prompt about open links contains this.
+/// Occurs only in the prompt about open links.
 const QUESTION: &str = "Decide each of these pairs";
 
 const TABLES: [(&str, &[&str]); 3] = [
@@ -47,7 +46,6 @@ fn decision(verdict: &str) -> Value {
     ] })
 }
 
-/// A project on `claude-code`; the caller decides the model's answer about the open link.
 fn local(about_the_link: &Value) -> Sandbox {
     let mut sandbox = unscanned(TICKETS);
     write(&sandbox, "ktx.yaml", CONFIG);
@@ -71,7 +69,6 @@ fn answered(sandbox: &mut Sandbox, about_the_link: &Value) {
     );
 }
 
-/// An API that describes tables; the caller gives its stop reason and text about the open link.
 fn api(stop: &'static str, about_the_link: String) -> Loopback {
     Loopback::start(move |request: &Request, number| {
         let asked = request.json().to_string();
@@ -94,7 +91,6 @@ fn api(stop: &'static str, about_the_link: String) -> Loopback {
     .expect("a provider")
 }
 
-/// Leaves out what differs from run to run, and model names, because a description names its model.
 fn files(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let ours = tree(sandbox).into_iter().filter(|(name, _)| {
         name.starts_with("semantic-layer/") || name.starts_with("raw-sources/")
@@ -117,7 +113,6 @@ fn ingest(sandbox: &Sandbox, code: i32) -> RunOutput {
     printed
 }
 
-/// The fate of the one open link, and the last reason.
 fn link(sandbox: &Sandbox) -> (String, String) {
     let answer = json_of(sandbox, "scan relationships --json");
     let item = &answer["data"]["items"][0];
@@ -142,7 +137,7 @@ fn has_join(sandbox: &Sandbox) -> bool {
     shard.contains("tickets.queue = teams.id")
 }
 
-/// KTX-05: relationship proposals lead to the same files on `claude-code` and on an HTTP backend.
+/// KTX-05.
 #[test]
 fn a_model_decides_what_values_leave_open_on_every_backend() {
     let cases = [
@@ -201,8 +196,7 @@ fn a_model_decides_what_values_leave_open_on_every_backend() {
 
 const UNDECIDED: &str = "warning: the model could not decide some links, which stay under review: ";
 
-/// KTX-05: a model that refuses or fails is reported; the rest of the run is kept, and the link
-/// stays open.
+/// KTX-05: the rest of the run is kept, and the link stays open.
 #[test]
 fn a_refusal_about_links_loses_nothing() {
     let error = json!({ "api_error": { "class": "invalid_request", "status": 400, "text": "no" } });
@@ -237,8 +231,7 @@ fn a_refusal_about_links_loses_nothing() {
     }
 }
 
-/// KTX-05: a crash over the link leaves it open and is reported; a model that is gone pauses the
-/// run and publishes finished work. The same command continues with the link alone.
+/// KTX-05: after a pause, the same command continues with the link alone.
 #[test]
 fn a_crash_over_links_keeps_the_run() {
     let gone = json!({ "api_error": { "class": "model_not_found", "status": 404, "text": "no" } });

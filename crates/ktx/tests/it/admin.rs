@@ -102,7 +102,6 @@ next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan
 ");
 }
 
-/// Only an explicit request creates a project inside a project.
 #[test]
 fn a_folder_inside_a_project_finds_it_and_a_strange_folder_does_not() {
     let sandbox = project();
@@ -317,7 +316,6 @@ exit 2
 "#);
 }
 
-/// All missing arguments, and none of the given ones.
 #[test]
 fn wrong_command_lines_are_told_whole() {
     let sandbox = sandbox();

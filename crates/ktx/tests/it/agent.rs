@@ -1,4 +1,4 @@
-//! `ktx agent run`: a question, answered by a model with the project's own tools.
+//! `ktx agent run` with the project's tools.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -32,7 +32,6 @@ measures:
     filter: status = 'paid'
 ";
 
-/// A scanned project with a measure and a page about it.
 pub(crate) fn shop(config: &str) -> Sandbox {
     let sandbox = unscanned(SHOP);
     write(&sandbox, "ktx.yaml", config);
@@ -43,7 +42,6 @@ pub(crate) fn shop(config: &str) -> Sandbox {
     sandbox
 }
 
-/// The model calls these tools, one per turn, then answers.
 fn plays(config: &str, calls: &[(&str, Value)], says: &str) -> Sandbox {
     let mut sandbox = shop(config);
     let calls = calls.iter();
@@ -69,7 +67,7 @@ fn looked_up() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// HOLO-30, HOLO-39: the answer, every call with its result, and all tokens.
+/// HOLO-30, HOLO-39.
 #[test]
 fn a_question_is_answered_from_the_layer() {
     let sandbox = plays(CONFIG, &looked_up(), "Revenue is 15.");
@@ -140,7 +138,6 @@ fn a_question_is_answered_from_the_layer() {
     );
 }
 
-/// The streamed text, and the events.
 #[test]
 fn events_are_told_as_they_happen() {
     let sandbox = plays(CONFIG, &looked_up(), "Revenue is 15.");
@@ -169,7 +166,7 @@ fn events_are_told_as_they_happen() {
         (&last["run_id"], is_trace(&last["trace_id"])),
         (&json!("[UUID]"), true)
     );
-    // The chunks of an answer depend on timing.
+    // Chunks depend on timing.
     let mut pieces = String::new();
     let mut kinds = Vec::new();
     for event in &events {
@@ -202,7 +199,7 @@ fn is_trace(value: &Value) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// COG-17: the run is in every failure, wherever it comes from, and the events end with it.
+/// COG-17.
 #[test]
 fn every_failure_names_its_run() {
     let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
@@ -257,7 +254,7 @@ pub(crate) fn streamed(number: usize, block: &Value) -> String {
     lines.collect()
 }
 
-/// KTX-05, HOLO-30: an API key gives the same result as the local session, but for ids and tokens.
+/// KTX-05, HOLO-30.
 #[test]
 fn every_backend_answers_in_the_same_shape() {
     let provider = Loopback::start(|request: &Request, number| {
@@ -293,7 +290,7 @@ fn every_backend_answers_in_the_same_shape() {
         (result, tokens)
     });
     let [(mut remote, tokens), (local, _)] = results;
-    // The fake of Claude Code names a model without a price.
+    // The fake names a model without a price.
     assert_eq!(remote["cost_usd"].take(), json!(0.001_204_2));
     remote
         .as_object_mut()
@@ -309,7 +306,7 @@ fn every_backend_answers_in_the_same_shape() {
     );
 }
 
-/// HOLO-37, HOLO-38: a tool that fails ends nothing; turns that are used up are a result with its reason.
+/// HOLO-37, HOLO-38.
 #[test]
 fn a_tool_that_fails_ends_nothing_and_used_up_turns_are_told() {
     let wrong = [(
@@ -355,7 +352,6 @@ fn a_tool_that_fails_ends_nothing_and_used_up_turns_are_told() {
     );
 }
 
-/// Each refusal says what to do.
 #[test]
 fn what_cannot_be_asked_costs_nothing() {
     let sandbox = plays(CONFIG, &[], "Never asked.");

@@ -1,5 +1,4 @@
-//! `ktx agent test --ablation`: whether the context layer helps, and that no arm sees a withheld
-//! part.
+//! `ktx agent test --ablation`: no arm sees a withheld part.
 
 use ktx_test_support::loopback::{Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -24,7 +23,6 @@ fn number(asked: &Value) -> String {
     question(asked).chars().filter(digits).collect()
 }
 
-/// Right only with the wiki.
 fn reader(asked: &Value) -> (Calls, String) {
     let says = if offered(asked).contains(&"wiki_search") {
         format!("Answer: {}", number(asked))
@@ -40,7 +38,6 @@ fn ablation(sandbox: &Sandbox, arms: &str) -> Value {
     serde_json::from_str(&printed.stdout).expect("JSON")
 }
 
-/// Without the seconds at the ends of lines.
 fn timeless(text: &str) -> String {
     let is_time = |cell: &str| {
         let parts = cell.split_once('.');
@@ -128,7 +125,7 @@ fn a_model_that_needs_the_wiki_shows_that_the_layer_helps() {
       ]
     }
     "#);
-    // The arms differ only in the paragraph that names their tools.
+    // Only the paragraph about tools differs.
     let system = |request: &Request| request.json()["system"].to_string();
     let first: Vec<String> = provider.requests().iter().take(2).map(system).collect();
     insta::assert_snapshot!(first.join("\n"), @r#"
@@ -141,7 +138,7 @@ fn a_model_that_needs_the_wiki_shows_that_the_layer_helps() {
 fn a_coin_shows_nothing() {
     let provider = model_that(|asked: &Value| {
         let number: u64 = number(asked).parse().expect("a number");
-        // Every second case is right with everything, every third one without.
+        // Every second case passes with everything, every third without.
         let lands = if offered(asked).contains(&"wiki_search") {
             number.is_multiple_of(2)
         } else {
@@ -155,7 +152,6 @@ fn a_coin_shows_nothing() {
     assert_eq!(report["ablation"]["arms"][0]["verdict"], "cannot_be_told");
 }
 
-/// Calls every tool of an arm, with the words of every canary.
 fn curious(asked: &Value) -> (Calls, String) {
     let words =
         "wikicanary measurecanary sourcecanary columncanary joincanary valuecanary commentcanary";
@@ -194,7 +190,6 @@ fn curious(asked: &Value) -> (Calls, String) {
     (calls.collect(), "Answer: 1".to_owned())
 }
 
-/// One canary in each part of the layer.
 fn planted(provider: &Loopback) -> Sandbox {
     let sandbox = tested(
         provider,
@@ -239,7 +234,6 @@ limits: {max_turns: 20}
     sandbox
 }
 
-/// The arm with everything sees all of it.
 #[test]
 fn no_arm_sees_what_it_must_not() {
     let provider = model(curious);

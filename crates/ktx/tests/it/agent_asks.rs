@@ -34,7 +34,6 @@ fn asks() -> Value {
     json!({ "agent": "reviewer", "message": "Is 15 right?" })
 }
 
-/// The lead asks the reviewer, who searches the wiki.
 fn with_claude() -> Sandbox {
     let mut sandbox = shop(CONFIG);
     write_agents(&sandbox);
@@ -61,19 +60,16 @@ fn with_claude() -> Sandbox {
     sandbox
 }
 
-/// The same with a provider over HTTP.
 fn provider() -> Loopback {
     answering(|_| 100)
 }
 
-/// Which agent a provider is asked by.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Lead,
     Other,
 }
 
-/// As above, with the number of input tokens that `input` returns.
 fn answering(input: impl Fn(Asked) -> u64 + Send + Sync + 'static) -> Loopback {
     Loopback::start(move |request: &Request, number| {
         let asked = request.json();
@@ -92,7 +88,7 @@ fn answering(input: impl Fn(Asked) -> u64 + Send + Sync + 'static) -> Loopback {
     .expect("a provider")
 }
 
-/// KODE-70: the other agent has its own permissions, its session belongs to the call, and `usage` has a line for each.
+/// KODE-70.
 #[test]
 fn an_agent_asks_another_one() {
     let sandbox = with_claude();
@@ -158,7 +154,7 @@ fn an_agent_asks_another_one() {
     "#);
 }
 
-/// KODE-62, KODE-70: a call of the other agent that waits parks both turns; after the decision both continue.
+/// KODE-62, KODE-70.
 #[test]
 fn a_waiting_call_of_the_other_agent_parks_both() {
     let provider = provider();
@@ -201,11 +197,10 @@ fn a_waiting_call_of_the_other_agent_parks_both() {
         assert_eq!(shown["calls"].as_array().map(Vec::len), Some(1));
         assert_eq!(shown["calls"][0]["state"], "COMPLETED");
     }
-    // Neither was asked again for what it had said.
     assert_eq!(provider.requests().len(), 4);
 }
 
-/// KODE-70: what the other agent uses counts for the budget of the command.
+/// KODE-70.
 #[test]
 fn the_other_agent_has_the_rest_of_the_budget() {
     let provider = answering(|asked| if asked == Asked::Other { 50_000 } else { 100 });
@@ -223,7 +218,6 @@ fn the_other_agent_has_the_rest_of_the_budget() {
     hint: run the same command again with a larger budget
     hint: run `ktx agent sessions resume talk` to continue where it ended
     "#);
-    // The other agent's first answer used it up.
     check!(&sandbox, "usage --session talk", @"
     exit 0
     	messages	input	cache written	cache read	output	cost
@@ -236,7 +230,6 @@ fn the_other_agent_has_the_rest_of_the_budget() {
     assert_eq!(provider.requests().len(), 2);
 }
 
-/// A run that keeps no session leaves none of the other agent.
 #[test]
 fn a_run_without_a_session_leaves_none() {
     let sandbox = with_claude();
@@ -253,7 +246,7 @@ fn a_run_without_a_session_leaves_none() {
     assert_eq!(left, 0);
 }
 
-/// KODE-70: in a test, the agent asks others as it does elsewhere; an arm without the wiki has none for them either.
+/// KODE-70: an arm without the wiki has none for asked agents either.
 #[test]
 fn a_tested_agent_asks_another_one() {
     let provider = Loopback::start(|request: &Request, number| {
@@ -298,7 +291,7 @@ fn a_tested_agent_asks_another_one() {
     "#);
 }
 
-/// A model that asks both reviewers in one step. Each reviewer reads 50,000 tokens, and continues when both have begun.
+/// Each reviewer reads 50,000 tokens and waits until both have begun.
 fn two_at_once() -> Loopback {
     let begun = AtomicUsize::new(0);
     Loopback::start(move |request: &Request, number| {
@@ -338,7 +331,7 @@ fn two_at_once() -> Loopback {
     .expect("a provider")
 }
 
-/// KODE-70: an agent's own limit counts what it uses itself, not what another agent uses that is asked at the same time.
+/// KODE-70: the usage of a concurrently asked agent does not count.
 #[test]
 fn each_asked_agent_has_its_own_limit() {
     let provider = two_at_once();
@@ -364,7 +357,6 @@ fn each_asked_agent_has_its_own_limit() {
     let tested = run(&sandbox, "agent test cases.yaml --agent lead --json");
     assert_eq!(tested.code, Some(0), "{tested}");
 
-    // Its own second message would exceed its limit.
     write(&sandbox, "agents/reviewer.yaml", &limited(90_000));
     run(
         &sandbox,

@@ -1,11 +1,10 @@
-//! `ktx agent cases suggest`, sessions as cases, and the cases of the sample project.
+//! `ktx agent cases suggest`, sessions as cases, and the sample project's cases.
 
 use serde_json::json;
 
 use crate::agent_tests::{model, question, tested};
 use crate::support::{commit, run, sandbox, write};
 
-/// The semantic layer answers like the SQL.
 #[test]
 fn the_cases_of_the_demo_hold_without_a_model() {
     let sandbox = sandbox();
@@ -67,7 +66,6 @@ fn the_cases_of_the_demo_hold_without_a_model() {
     --- stderr
     Project: [SANDBOX]/work/shop
     ");
-    // A changed definition is noticed.
     let orders = sandbox
         .read("shop/semantic-layer/warehouse/orders.yaml")
         .expect("a file");
@@ -192,7 +190,6 @@ fn a_session_is_exported_as_a_case() {
             ("wiki_search", json!({ "query": "revenue" })),
             ("sl_query", query),
         ];
-        // The conversation of the second question contains the first one.
         match asked["messages"].as_array().map(Vec::len) {
             Some(1 | 3 | 5) => (calls, "Revenue is 15.".to_owned()),
             _ => (Vec::new(), "In euros.".to_owned()),

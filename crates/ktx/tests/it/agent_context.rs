@@ -1,4 +1,4 @@
-//! Long conversations: compressed within limits, complete in the log.
+//! Compression of long conversations.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -12,7 +12,7 @@ const KEYS: &str = "limits: {messages: 100}\ncontext: {window: 2000}\n";
 
 const QUESTIONS: usize = 20;
 
-/// Fails unless every result follows its call, and every call has its result.
+/// Calls and results must alternate in pairs.
 fn check_pairs(messages: &Value) {
     let blocks = |message: &Value, kind: &str, key: &str| -> Vec<String> {
         let content = message["content"].as_array().cloned().unwrap_or_default();
@@ -32,8 +32,7 @@ fn check_pairs(messages: &Value) {
     assert!(open.is_empty(), "{open:?}");
 }
 
-/// Counts tokens as a third of the conversation's bytes, searches once per question, and summarizes
-/// as told.
+/// Counts a token per three bytes and searches once per question.
 fn counting(summary: Option<&'static str>) -> Loopback {
     Loopback::start(move |request: &Request, number| {
         let asked = request.json();
@@ -79,7 +78,7 @@ fn chat(sandbox: &Sandbox) {
     assert_eq!(printed.code, Some(0), "{printed}");
 }
 
-/// There is at most one per turn, each with less than before.
+/// At most one per turn, each with less than before.
 fn compressions(sandbox: &Sandbox) -> usize {
     let printed = run(sandbox, "agent sessions events talk --channels monitor");
     let mut turns = Vec::new();
@@ -97,7 +96,7 @@ fn compressions(sandbox: &Sandbox) -> usize {
     count
 }
 
-/// KODE-71: over HTTP, a conversation of many turns stays within its window; the log keeps all of it.
+/// KODE-71: the log keeps everything.
 #[test]
 fn a_long_conversation_is_summarized() {
     let provider = counting(Some("Question: how much. Facts: 15 (t1)."));
@@ -113,7 +112,7 @@ fn a_long_conversation_is_summarized() {
     assert!(stages.to_string().contains("compaction"), "{stages}");
 }
 
-/// KODE-71: without a usable summary, the conversation is shortened.
+/// KODE-71.
 #[test]
 fn a_long_conversation_is_shortened_without_a_model() {
     let provider = counting(None);
@@ -124,7 +123,7 @@ fn a_long_conversation_is_shortened_without_a_model() {
     assert!(!asked.to_string().contains("question 1?"), "{asked}");
 }
 
-/// KODE-71: on the local session, a conversation is compressed between turns.
+/// KODE-71.
 #[test]
 fn the_local_session_is_compressed_between_turns() {
     let scenario = json!({

@@ -1,4 +1,4 @@
-//! The process of the model that ends during a turn, and calls that come late.
+//! Model processes that end during a turn, and late calls.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -7,7 +7,6 @@ use crate::agent::{CONFIG, shop};
 use crate::claude::play;
 use crate::support::json as json_of;
 
-/// A local session that dies on one question.
 fn mortal() -> Sandbox {
     let mut sandbox = shop(CONFIG);
     let when = json!([
@@ -32,8 +31,7 @@ fn chat(sandbox: &Sandbox, words: &[&str], input: &str) -> String {
     printed.expect("the program starts").to_string()
 }
 
-/// HOLO-36: a child that dies closes the conversation with what to do; the next question fails at once, `/resume` goes
-/// on, and nothing that was said is lost.
+/// HOLO-36: `/resume` continues, and nothing is lost.
 #[test]
 fn a_child_that_dies_closes_the_conversation() {
     let sandbox = mortal();
@@ -48,7 +46,7 @@ fn a_child_that_dies_closes_the_conversation() {
     assert!(told.contains("Still here."), "{told}");
 }
 
-/// HOLO-44: a question in words, and a call that comes seconds after it: the call is answered.
+/// HOLO-44.
 #[test]
 fn a_late_call_is_answered() {
     let mut sandbox = shop(CONFIG);

@@ -117,8 +117,7 @@ fn an_agent_is_not_written_over_another() {
     assert_eq!(kept, "name: mine\n");
 }
 
-/// HOLO-20, HOLO-21, HOLO-22, HOLO-23: the rules hold in `validate`, which reports all files and
-/// faults at once.
+/// HOLO-20, HOLO-21, HOLO-22, HOLO-23.
 #[test]
 fn every_fault_of_every_file_is_reported() {
     let sandbox = unscanned("CREATE TABLE orders (id INTEGER PRIMARY KEY);");
@@ -239,7 +238,7 @@ fn every_fault_of_every_file_is_reported() {
     "#);
 }
 
-/// A project with embeddings satisfies HOLO-20.
+/// HOLO-20.
 #[test]
 fn embeddings_of_the_project_are_enough() {
     let sandbox = project();
@@ -260,7 +259,7 @@ fn embeddings_of_the_project_are_enough() {
     ");
 }
 
-/// C-02: what ktx agents do not have is an error, or a warning on request.
+/// C-02.
 #[test]
 fn ignored_capabilities_are_errors_unless_they_are_allowed() {
     let sandbox = project();
@@ -309,7 +308,7 @@ fn ignored_capabilities_are_errors_unless_they_are_allowed() {
     ");
 }
 
-/// HOLO-34, HOLO-01: `model.provider` and `auth_provider` select the backend, else the project does.
+/// HOLO-34, HOLO-01.
 #[test]
 fn validate_names_the_backend_of_each_agent() {
     let sandbox = project();
@@ -378,7 +377,7 @@ fn case_files_are_checked_as_cases() {
     ");
 }
 
-/// HOLO-10: the schema of agent files is published.
+/// HOLO-10.
 #[test]
 fn the_schema_of_agent_files_is_printed() {
     let sandbox = project();

@@ -1,4 +1,4 @@
-//! Keys of agent files that change model calls: settings, and the form of answers.
+//! Agent file keys that change model calls.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -36,7 +36,7 @@ fn shape(asked: &Value) -> String {
     shown.collect::<Vec<String>>().join("\n")
 }
 
-/// HOLO-10, HOLO-03, C-14: settings reach the model that takes them; what a model does not take is named once.
+/// HOLO-10, HOLO-03, C-14: an unsupported setting is named once.
 #[test]
 fn settings_are_sent_where_the_model_takes_them() {
     let provider = Loopback::start(|_, number| {
@@ -107,8 +107,7 @@ claude: {extended_thinking: {enabled: true, budget_tokens: 2000}}\n";
     "#);
 }
 
-/// HOLO-03, C-14: each setting that the local session does not support has one warning, with its
-/// place.
+/// HOLO-03, C-14.
 #[test]
 fn settings_that_no_model_of_a_backend_takes_are_named() {
     let keys = "model: {temperature: 0.5, top_p: 0.9, max_tokens: 900}
@@ -136,7 +135,6 @@ const FORM: &str = "response_format:
   additionalProperties: false
 ";
 
-/// The object in a Messages answer, in the requested form.
 pub(crate) fn object(number: usize, asked: &Value, value: &Value) -> String {
     let forced = asked["tool_choice"]["name"].as_str();
     let block = match forced {
@@ -146,8 +144,7 @@ pub(crate) fn object(number: usize, asked: &Value, value: &Value) -> String {
     streamed(number, &block)
 }
 
-/// HOLO-31, HOLO-30: only a schema leads to a structured answer; both kinds of backend give the
-/// same shape.
+/// HOLO-31, HOLO-30.
 #[test]
 fn an_answer_has_the_form_that_the_agent_asks_for() {
     let provider = Loopback::start(|request: &Request, number| {
@@ -226,8 +223,7 @@ fn an_answer_has_the_form_that_the_agent_asks_for() {
     ");
 }
 
-/// HOLO-31: an answer that does not match is corrected at most twice, then it is an error; the
-/// answer is kept, and the next try asks only for the object.
+/// HOLO-31: two corrections, then an error; the next try asks only for the object.
 #[test]
 fn an_answer_that_does_not_fit_is_an_error_that_loses_nothing() {
     let provider = Loopback::start(|request: &Request, number| {

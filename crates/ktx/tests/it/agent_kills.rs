@@ -1,4 +1,4 @@
-//! Sessions whose processes are killed, and sessions that many processes use at once.
+//! Killed processes of sessions, and concurrent use of a session.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,6 @@ use crate::probes::configured;
 use crate::sessions::check_history;
 use crate::support::{commit, json as json_of, run, words, write};
 
-/// Writes a file after an approval.
 const MARKER: &str = "name: marker
 instructions: {inline: Mark the file.}
 workspace: {root: ../marks, write: true}
@@ -33,12 +32,10 @@ const STAGES: [&str; 8] = [
     "READY",
 ];
 
-/// The call of a turn.
 fn call(file: &str) -> Value {
     json!({ "name": "file_write", "input": { "path": file, "content": "x" } })
 }
 
-/// How often the call that writes has begun.
 fn begun(sandbox: &Sandbox, session: &str) -> usize {
     let log = format!(".ktx/state/agents/sessions/{session}/log.jsonl");
     let log = sandbox.read(&log).expect("the log");
@@ -62,7 +59,7 @@ fn with_marker(sandbox: &Sandbox) {
     commit(sandbox, "an agent that marks");
 }
 
-/// A provider that accepts only whole histories. A call that was interrupted is not made again.
+/// Accepts only whole histories. An interrupted call must not be repeated.
 fn provider() -> Loopback {
     Loopback::start(|request: &Request, _| {
         let asked = request.json();
@@ -105,10 +102,9 @@ fn with_claude() -> Sandbox {
     sandbox
 }
 
-/// Asks, or continues the turn if its question was kept.
 fn next_line(sandbox: &Sandbox, agent: &str, session: &str, file: &str) -> String {
     let shown = run(sandbox, &format!("agent sessions show {session} --json"));
-    // No session is 3; one that is there can always be read.
+    // 3 means no session; an existing one is always readable.
     assert!([Some(0), Some(3)].contains(&shown.code), "{shown}");
     if shown.code == Some(0) && shown.stdout.contains("\"user\"") {
         return format!("agent sessions resume {session} --on-ask park");
@@ -116,7 +112,7 @@ fn next_line(sandbox: &Sandbox, agent: &str, session: &str, file: &str) -> Strin
     format!("agent run --agent {agent} --session {session} --create --on-ask park -m 'Mark {file}'")
 }
 
-/// Works on a session until its turn has an answer; returns how often a process was killed.
+/// Continues until the turn has an answer; returns the number of kills.
 fn work(sandbox: &mut Sandbox, agent: &str, session: &str, file: &str, kill_at: &str) -> usize {
     sandbox.set("KTX_TEST_KILL_AT", kill_at);
     let mut killed = 0;
@@ -136,9 +132,8 @@ fn work(sandbox: &mut Sandbox, agent: &str, session: &str, file: &str, kill_at: 
                 killed += 1;
                 sandbox.unset("KTX_TEST_KILL_AT");
             }
-            // Killed before the question was kept: nothing has happened.
+            // Killed before the question was kept.
             Some(_) if told.stderr.contains("has no question") => {}
-            // The turn had its answer when its process was killed.
             Some(2) if told.stderr.contains("the last turn has its answer") => return killed,
             Some(_) => panic!("{told}"),
         }
@@ -147,8 +142,7 @@ fn work(sandbox: &mut Sandbox, agent: &str, session: &str, file: &str, kill_at: 
     panic!("the turn of `{session}` has no end");
 }
 
-/// KODE-50…53: killed before or after the mark of each stage, on both kinds of backends, a session continues; its
-/// calls run at most once.
+/// KODE-50…53: at each stage, on both kinds of backend.
 #[test]
 fn a_kill_at_any_stage_runs_no_call_twice() {
     let provider = provider();
@@ -176,7 +170,6 @@ fn a_kill_at_any_stage_runs_no_call_twice() {
                 match shown["calls"][0]["state"].as_str() {
                     Some("COMPLETED") => assert!(begun == 1 && is_marked, "{place}"),
                     Some("SEALED") => assert!(begun <= 1, "{place}"),
-                    // The process died before the call had a record.
                     None => assert!(begun == 0, "{place}"),
                     _ => panic!("{place}"),
                 }
@@ -186,7 +179,6 @@ fn a_kill_at_any_stage_runs_no_call_twice() {
     }
 }
 
-/// The next number of a fixed row.
 fn random(state: &AtomicU64) -> u64 {
     let next = |seed: u64| {
         seed.wrapping_mul(6_364_136_223_846_793_005)
@@ -198,7 +190,6 @@ fn random(state: &AtomicU64) -> u64 {
     next(before.unwrap_or_default()) >> 33
 }
 
-/// Begins a command and kills it.
 fn killed_after(sandbox: &Sandbox, line: &str, wait: Duration) {
     let mut command = sandbox.command(words(line));
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -208,13 +199,11 @@ fn killed_after(sandbox: &Sandbox, line: &str, wait: Duration) {
     drop(child.wait());
 }
 
-/// Kills in a run of the tests. `KTX_TEST_KILLS=1000` asks for more.
+/// `KTX_TEST_KILLS=1000` asks for more.
 const KILLS: u64 = 100;
 
-/// Kills of one session.
 const KILLS_A_SESSION: u64 = 4;
 
-/// Sessions that are killed at the same time.
 const LANES: u64 = 3;
 
 fn number(variable: &str) -> Option<u64> {
@@ -222,7 +211,6 @@ fn number(variable: &str) -> Option<u64> {
     text.into_string().ok()?.parse().ok()
 }
 
-/// Kills the processes of one session, then works on it until its turn has an answer.
 fn killed_session(sandbox: &mut Sandbox, number: u64, dice: &AtomicU64) {
     let file = format!("mark-{number}.txt");
     let session = format!("moment-{number}");
@@ -240,8 +228,7 @@ fn killed_session(sandbox: &mut Sandbox, number: u64, dice: &AtomicU64) {
     assert!(begun(sandbox, &session) <= 1, "{session}");
 }
 
-/// KODE-50, KODE-53: killed at 100 moments, a session can be read each time, and its call runs at most once.
-/// `KTX_TEST_SEED` repeats the moments of a run.
+/// KODE-50, KODE-53: the call runs at most once. `KTX_TEST_SEED` repeats the moments of a run.
 #[test]
 fn a_kill_at_any_moment_loses_nothing() {
     let seed = number("KTX_TEST_SEED").unwrap_or_else(|| u64::from(std::process::id()));
@@ -263,8 +250,7 @@ fn a_kill_at_any_moment_loses_nothing() {
     });
 }
 
-/// KODE-55: eight processes use one session: one writes at a time, each accepted message has one answer, and no reader
-/// sees half a record.
+/// KODE-55: one writer at a time, one answer per accepted message, no partial reads.
 #[test]
 fn eight_processes_use_one_session() {
     let provider = Loopback::start(|request: &Request, number| {

@@ -12,7 +12,6 @@ instructions: {inline: Correct the layer.}
 tools: [memory_ingest, sl_edit_source, sl_write_source, wiki_write]
 ";
 
-/// The model calls a tool, then says that it is done.
 fn editor(tool: &str, input: &Value) -> Sandbox {
     let mut sandbox = shop(CONFIG);
     write(&sandbox, "agents/editor.yaml", EDITOR);
@@ -41,7 +40,7 @@ fn all_orders() -> Value {
     })
 }
 
-/// A change of a measure is shown with its old and its new number before it is made, and is one commit afterwards.
+/// The approval shows the old and new number; the change is one commit.
 #[test]
 fn a_measure_is_changed_after_its_numbers_were_shown() {
     let sandbox = editor("sl_edit_source", &all_orders());
@@ -95,7 +94,6 @@ fn a_measure_is_changed_after_its_numbers_were_shown() {
     ");
 }
 
-/// A file that has changed since the approval makes the call fail, without a commit.
 #[test]
 fn a_change_of_the_file_withdraws_the_approval() {
     let sandbox = editor("sl_edit_source", &all_orders());
@@ -119,7 +117,7 @@ fn a_change_of_the_file_withdraws_the_approval() {
     assert_eq!(git(&sandbox, &["rev-parse", "HEAD"]), head);
 }
 
-/// A denied change, and one that would make the sources wrong, change nothing; the wrong one is not asked about.
+/// A wrong change is refused without asking.
 #[test]
 fn a_wrong_change_is_not_asked_about() {
     let input = json!({ "source_name": "orders", "yaml": "name: orders\nmeasures:\n  - {name: revenue, expr: sum(nope)}\n" });
@@ -142,7 +140,6 @@ fn a_wrong_change_is_not_asked_about() {
     assert_eq!(git(&denied, &["rev-parse", "HEAD"]), head);
 }
 
-/// A page is one commit.
 #[test]
 fn a_page_is_written() {
     let input = json!({ "key": "refunds", "summary": "Refunds are not revenue", "content": "Refunded orders do not count." });
@@ -174,10 +171,8 @@ fn a_page_is_written() {
     ");
 }
 
-/// What the agent hands in.
 const NOTE: &str = "Refunded orders do not count.";
 
-/// An agent that hands in a note, whose capture writes a page.
 fn noting() -> Sandbox {
     let mut sandbox = shop(CONFIG);
     write(&sandbox, "agents/editor.yaml", EDITOR);
@@ -203,7 +198,6 @@ fn noting() -> Sandbox {
     sandbox
 }
 
-/// A note waits for an approval; then it is captured as `ktx ingest` does it, within the agent's budget.
 #[test]
 fn a_note_is_captured_after_its_approval() {
     let sandbox = noting();
@@ -227,7 +221,6 @@ fn a_note_is_captured_after_its_approval() {
     assert_eq!(shown["calls"][0]["state"], "COMPLETED", "{shown:#}");
 }
 
-/// A note without an approval is not captured, and costs nothing.
 #[test]
 fn a_denied_note_is_not_captured() {
     let sandbox = noting();
@@ -240,7 +233,6 @@ fn a_denied_note_is_not_captured() {
     assert_eq!(git(&sandbox, &["rev-parse", "HEAD"]), head);
 }
 
-/// The capture has the rest of the agent's budget, and does not wait for the turn that waits for it.
 #[test]
 fn a_note_is_captured_within_the_budget() {
     let sandbox = noting();

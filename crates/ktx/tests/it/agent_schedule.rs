@@ -1,4 +1,4 @@
-//! Questions that are asked at certain times.
+//! Scheduled questions.
 
 use std::process::Stdio;
 
@@ -41,8 +41,7 @@ fn project(provider: &Loopback) -> Sandbox {
     sandbox
 }
 
-/// KODE-66: entries count from when they are first seen; each firing is one session; what was missed is made up for
-/// once, and the rest is recorded.
+/// KODE-66: entries count from first sight; one catch-up, other missed runs are recorded.
 #[test]
 fn questions_are_asked_at_their_times() {
     let provider = provider();
@@ -80,7 +79,6 @@ fn questions_are_asked_at_their_times() {
     Project: [SANDBOX]/work
     nothing is due
     ");
-    // The machine was off for two days.
     let mut at = |time: &str| sandbox.set("KTX_TEST_NOW", time);
     at("2026-11-25T06:40:00Z");
     check!(&sandbox, "agent tick", @"
@@ -119,7 +117,7 @@ fn questions_are_asked_at_their_times() {
     insta::assert_snapshot!(first["event"], @r#"{"type":"scheduler_triggered","task_id":"reporter/morning","spec":"0 6 * * 1-5 (Europe/Berlin)","kind":"cron","scheduled":"[TIME]","on_ask":"park"}"#);
 }
 
-/// KODE-66: two processes that tick at the same time ask nothing twice.
+/// KODE-66.
 #[test]
 fn two_ticks_ask_once() {
     let provider = provider();
@@ -146,7 +144,6 @@ fn two_ticks_ask_once() {
         let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         fired += answer["data"]["items"].as_array().map_or(0, Vec::len);
     }
-    // One of each entry that is due.
     assert_eq!(fired, 2);
     assert_eq!(provider.requests().len(), 2);
     let sessions = json_of(&sandbox, "agent sessions list --json");

@@ -1,4 +1,4 @@
-//! `ktx agent serve`: the sessions of a project over HTTP.
+//! `ktx agent serve` over HTTP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -19,7 +19,6 @@ tools: [wiki_search]
 permissions: {mode: approval, allow: []}
 ";
 
-/// Says what was asked, or searches the wiki first.
 pub(crate) fn provider() -> Loopback {
     Loopback::start(|request: &Request, number| {
         let asked = request.json();
@@ -42,7 +41,6 @@ pub(crate) fn project(provider: &Loopback) -> Sandbox {
     sandbox
 }
 
-/// A server, which ends with the test.
 pub(crate) struct Server {
     process: Child,
     port: u16,
@@ -91,7 +89,6 @@ impl Server {
         stream
     }
 
-    /// One request: its status, and its answer as JSON.
     pub(crate) fn ask(&self, line: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
         let body = if body.is_null() {
             String::new()
@@ -118,7 +115,7 @@ impl Server {
         self.ask(&format!("GET {path}"), &[], &Value::Null)
     }
 
-    /// Reads events until one of this type has come; each with its id.
+    /// Reads until an event of this type; pairs events with ids.
     pub(crate) fn events_until(
         &self,
         path: &str,
@@ -145,7 +142,6 @@ impl Server {
         panic!("the stream ended before `{last}`: {events:?}");
     }
 
-    /// Waits until no turn of a session runs, and returns its state.
     pub(crate) fn settled(&self, session: &str) -> String {
         loop {
             let (_, shown) = self.get(&format!("/v1/sessions/{session}"));
@@ -157,7 +153,6 @@ impl Server {
         }
     }
 
-    /// Asks the server to end, and returns its last line.
     fn end(mut self) -> Value {
         signal(&self.process, "-TERM");
         let mut rest = String::new();
@@ -182,8 +177,7 @@ fn kinds(events: &[(u64, Value)]) -> Vec<&str> {
     kinds.map(Option::unwrap_or_default).collect()
 }
 
-/// KODE-44, KODE-55, KODE-70: a session is begun or resumed, its events come with cursors, and a stream that was cut
-/// off continues without hole or double.
+/// KODE-44, KODE-55, KODE-70.
 #[test]
 fn a_session_over_http() {
     let provider = provider();
@@ -232,7 +226,7 @@ fn a_session_over_http() {
     assert_eq!(ended["ended"]["failed"], 0);
 }
 
-/// KODE-70: what is sent twice with one key is one message.
+/// KODE-70.
 #[test]
 fn a_key_sends_once() {
     let provider = provider();
@@ -255,7 +249,7 @@ fn a_key_sends_once() {
     assert_eq!(shown["messages"].as_array().map(Vec::len), Some(2));
 }
 
-/// KODE-62, KODE-70: a parked turn holds nothing, and a decision continues it.
+/// KODE-62, KODE-70.
 #[test]
 fn a_decision_continues_a_parked_turn() {
     let provider = provider();
@@ -305,7 +299,7 @@ fn a_decision_continues_a_parked_turn() {
     insta::assert_snapshot!(again, @r#"{"error":{"code":"already_decided","message":"`call-1` was allowed before, by a client of the server"}}"#);
 }
 
-/// KODE-70: one session more than the pool takes is refused; a server that ends takes nothing new.
+/// KODE-70: an ending server accepts nothing new.
 #[test]
 fn a_full_pool_refuses() {
     let provider = provider();
@@ -324,7 +318,6 @@ fn a_full_pool_refuses() {
     assert_eq!(create("three").0, 201);
 }
 
-/// Requests that cannot be answered say why, with a status of their own.
 #[test]
 fn bad_requests_are_told() {
     let provider = provider();

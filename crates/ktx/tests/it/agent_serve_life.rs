@@ -1,4 +1,4 @@
-//! `ktx agent serve`: servers in the background, and what a killed one leaves.
+//! `ktx agent serve` in the background and after a kill.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,7 +11,6 @@ use crate::agent::streamed;
 use crate::agent_serve::{Server, project, provider};
 use crate::support::{json as json_of, run};
 
-/// Ends the server of a test that has failed.
 struct Background<'a>(&'a Sandbox);
 
 impl Drop for Background<'_> {
@@ -20,7 +19,7 @@ impl Drop for Background<'_> {
     }
 }
 
-/// KODE-70: a server in the background listens when the command returns; there is one; it is shown and ended.
+/// KODE-70: it listens when the command returns.
 #[test]
 fn a_server_runs_in_the_background() {
     let provider = provider();
@@ -67,7 +66,6 @@ fn a_server_runs_in_the_background() {
     drop(ending);
 }
 
-/// A server that cannot listen says why, and nothing runs.
 #[test]
 fn a_server_that_does_not_start_says_why() {
     let provider = provider();
@@ -93,14 +91,13 @@ fn a_server_that_does_not_start_says_why() {
     ");
 }
 
-/// KODE-55, KODE-70: what a server has accepted is answered by the next one if it was killed.
+/// KODE-55, KODE-70: the next server answers accepted messages.
 #[test]
 fn a_killed_server_leaves_its_promises() {
     let is_first = AtomicBool::new(true);
     let provider = Loopback::start(move |request: &Request, number| {
         let asked = request.json();
         if is_first.swap(false, Ordering::SeqCst) {
-            // The server is killed meanwhile.
             std::thread::sleep(Duration::from_secs(20));
         }
         let messages = asked["messages"].as_array().map_or(0, Vec::len);
@@ -130,7 +127,7 @@ fn a_killed_server_leaves_its_promises() {
     assert_eq!(shown["state"], "ready");
 }
 
-/// KODE-55, KODE-70: a client that asks for a session again, because it has heard nothing, gets the same one.
+/// KODE-55, KODE-70.
 #[test]
 fn a_key_begins_one_session() {
     let provider = provider();

@@ -1,4 +1,4 @@
-//! Lists of tasks, reminders, and messages that arrive while a turn runs.
+//! Task lists, reminders, and messages during a turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,6 @@ fn steps() -> Vec<Value> {
     ]
 }
 
-/// The user's blocks of a conversation, one per line.
 fn said(conversation: &Value) -> String {
     let mut lines = Vec::new();
     for message in conversation.as_array().expect("messages") {
@@ -59,7 +58,7 @@ fn events(sandbox: &Sandbox, kinds: &[&str]) -> String {
     events.collect::<Vec<String>>().join("\n")
 }
 
-/// KODE-63, KODE-64: the list is kept and checked; over HTTP, reminders are texts of their own.
+/// KODE-63, KODE-64.
 #[test]
 fn a_list_of_tasks_is_kept_and_reminded_of_between_steps() {
     let provider = Loopback::start(|_, number| {
@@ -105,7 +104,7 @@ fn a_list_of_tasks_is_kept_and_reminded_of_between_steps() {
     "#);
 }
 
-/// KODE-63, KODE-64: on the local session, a reminder is the last text of a result.
+/// KODE-63, KODE-64: a reminder is the last text of a result.
 #[test]
 fn the_local_session_is_reminded_with_results() {
     let calls = steps().into_iter().map(|call| json!({ "tools": [call] }));
@@ -159,7 +158,7 @@ fn a_message_joins_the_next_step() {
             while !is_sent.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            // Longer than the poll interval of the session's holder.
+            // Longer than the session holder's poll interval.
             std::thread::sleep(Duration::from_millis(500));
             json!({ "type": "tool_use", "id": "t1", "name": "wiki_search", "input": { "query": "revenue" } })
         } else {

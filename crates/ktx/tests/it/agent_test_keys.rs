@@ -1,4 +1,4 @@
-//! Keys of cases and metrics: models that judge, images, dates, tools of the agent; and runs that go wrong.
+//! Keys of cases and metrics, and failing runs.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn report(sandbox: &Sandbox, line: &str) -> Value {
     serde_json::from_str(&printed.stdout).unwrap_or_else(|_| panic!("{printed}"))
 }
 
-/// HOLO-53: each metric is judged by the model that it names, else by that of `evaluations`, else by the agent's.
+/// HOLO-53: else the model of `evaluations`, else the agent's.
 #[test]
 fn a_metric_is_judged_by_its_own_model() {
     let provider = Loopback::start(|request: &Request, number| {
@@ -60,7 +60,6 @@ fn a_metric_is_judged_by_its_own_model() {
     assert_eq!(told["totals"]["judging"]["steps"], 2);
 }
 
-/// A picture of one pixel.
 const PIXEL: &[u8] = &[
     0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0,
     1, 0, 0, 0, 1, 8,
@@ -73,7 +72,7 @@ const WITH_FILES: &str = "cases:
     evaluations: [{metric: contains, values: [pixel]}]
 ";
 
-/// HOLO-51: images of a case go to a model that takes them; a backend of texts says so, and nothing is asked.
+/// HOLO-51: a text-only backend reports it before asking.
 #[test]
 fn a_case_comes_with_files() {
     let provider = model(|_| (Vec::new(), "One pixel.".to_owned()));
@@ -111,7 +110,7 @@ fn a_case_comes_with_files() {
     assert!(printed.to_string().contains(refused), "{printed}");
 }
 
-/// HOLO-51: relative dates of a semantic truth count from the date of the case.
+/// HOLO-51.
 #[test]
 fn a_case_has_its_own_today() {
     let provider = model(|asked| {
@@ -145,7 +144,7 @@ fn a_case_has_its_own_today() {
     assert_eq!(planned["cases"][0]["verdict"], "failed", "{planned}");
 }
 
-/// HOLO-50: only what could not be judged is asked again.
+/// HOLO-50.
 #[test]
 fn errors_are_asked_again() {
     let broken = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
@@ -188,7 +187,6 @@ fn errors_are_asked_again() {
     assert_eq!(provider.requests().len() - before, 1);
 }
 
-/// A judge that is down is an error of its cases, at once; the answers are kept and can be judged later.
 #[test]
 fn a_judge_that_is_down_is_an_error() {
     let provider = Loopback::start(|request: &Request, number| {
@@ -210,7 +208,7 @@ fn a_judge_that_is_down_is_an_error() {
     assert!(printed.stdout.contains("profit\terror\t"), "{printed}");
 }
 
-/// What a run costs is what the ledger of the project has from it, judges included, and what the provider counts.
+/// The project's ledger agrees, judges included.
 #[test]
 fn a_run_costs_what_the_provider_bills() {
     let provider = model(analyst);
@@ -219,7 +217,6 @@ fn a_run_costs_what_the_provider_bills() {
         &sandbox,
         "agent test cases.yaml --agent analyst --parallel 8 --repeats 2 --json",
     );
-    // Each answer of the provider has 107 tokens in and 20 out.
     let billed = provider.requests().len() * 127;
     assert_eq!(told["totals"]["tokens"], json!(billed));
     let ledger = json_of(&sandbox, "usage --json");
@@ -228,7 +225,7 @@ fn a_run_costs_what_the_provider_bills() {
     assert_eq!(total["costUsd"], told["totals"]["cost_usd"]);
 }
 
-/// HOLO-50: whenever a run is killed, no case that was finished is paid for twice.
+/// HOLO-50: no finished case is paid twice.
 #[test]
 fn a_run_is_killed_at_any_moment() {
     let cases: Vec<String> = (0..30)
@@ -245,7 +242,7 @@ fn a_run_is_killed_at_any_moment() {
     });
     let sandbox = tested(&provider, &format!("cases:\n{cases}"));
     let mut line = "agent test cases.yaml --agent analyst --parallel 3".to_owned();
-    // How often a question had been asked when its verdict was in the journal.
+    // Requests per question when its verdict was journaled.
     let mut finished: BTreeMap<String, usize> = BTreeMap::new();
     for kill in 0..20_usize {
         let before = provider.requests().len();
@@ -255,7 +252,7 @@ fn a_run_is_killed_at_any_moment() {
             .stderr(std::process::Stdio::null())
             .spawn()
             .expect("a process");
-        // Three questions are under way, so that the fourth means a verdict.
+        // Three questions run at once, so the fourth means a verdict.
         while provider.requests().len() < before + 4 + kill % 3
             && child.try_wait().expect("a state").is_none()
         {
@@ -282,7 +279,7 @@ fn a_run_is_killed_at_any_moment() {
     for (question, times) in &finished {
         assert_eq!(asked[question], *times, "{question}");
     }
-    // At most the questions that were under way are asked again: three a kill.
+    // Each kill repeats at most three questions.
     let total: usize = asked.values().sum();
     assert!((30..=30 + 20 * 3).contains(&total), "{total}");
     let before = provider.requests().len();

@@ -1,4 +1,4 @@
-//! Runs of `ktx agent test` that are killed, stopped, continued and judged again.
+//! Killed, stopped, continued and rejudged runs of `ktx agent test`.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
@@ -28,7 +28,6 @@ pub(crate) fn newest_run(sandbox: &Sandbox) -> String {
     dated.max().expect("a run").1
 }
 
-/// How often each question was asked for the first time in its conversation.
 pub(crate) fn asked_questions(provider: &Loopback) -> BTreeMap<String, usize> {
     let mut questions = BTreeMap::new();
     for request in provider.requests() {
@@ -41,7 +40,7 @@ pub(crate) fn asked_questions(provider: &Loopback) -> BTreeMap<String, usize> {
     questions
 }
 
-/// The model does not answer one question until it is released.
+/// Withholds one answer until released.
 struct Halted {
     provider: Loopback,
     sandbox: Sandbox,
@@ -77,7 +76,8 @@ fn halted() -> Halted {
     }
 }
 
-/// Only the question in flight is asked again. What it may have cost is in the report, if ktx could write it down.
+/// Only the question in flight is repeated; the report has its possible cost if ktx could record
+/// it.
 fn continues(halted: &Halted, cost: &str) {
     let Halted {
         provider,
@@ -116,14 +116,13 @@ fn continues(halted: &Halted, cost: &str) {
     let (twice, once): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, count)| **count > 1);
     assert_eq!(twice, [(&"Which orders, largest first?".to_owned(), &2)]);
     assert_eq!(once.len(), 5);
-    // A finished run asks nothing more.
     let before = provider.requests().len();
     let again = run(sandbox, &format!("agent test --resume {run_id}"));
     assert_eq!(again.code, Some(8));
     assert_eq!(provider.requests().len(), before);
 }
 
-/// HOLO-50: `kill -9` costs the case in flight, and no finished case is asked again.
+/// HOLO-50.
 #[test]
 fn a_killed_run_continues() {
     let mut halted = halted();
@@ -132,7 +131,6 @@ fn a_killed_run_continues() {
     continues(&halted, "1270 tokens for $0.0040");
 }
 
-/// The output names the command that continues the run.
 #[test]
 fn an_interrupted_run_continues() {
     let mut halted = halted();
@@ -150,7 +148,7 @@ fn an_interrupted_run_continues() {
     continues(&halted, "6045 tokens for $0.0262");
 }
 
-/// HOLO-50: a case that went wrong continues as a chat in a copy of its session; the case keeps its own.
+/// HOLO-50: the case keeps its own session.
 #[test]
 fn a_wrong_case_is_forked_into_a_chat() {
     let provider = model(analyst);
@@ -176,7 +174,6 @@ fn a_wrong_case_is_forked_into_a_chat() {
     1 model messages, 107 tokens in, 20 out, list price $0.0004
     to continue: ktx agent chat --session [SESSION]
     ");
-    // The request holds the question and the answer of the case.
     let requests = provider.requests();
     let last = requests.last().expect("a request").json();
     let told = last["messages"].to_string();
@@ -192,7 +189,7 @@ fn a_wrong_case_is_forked_into_a_chat() {
 fn a_run_continues_after_its_budget() {
     let provider = model(analyst);
     let sandbox = tested(&provider, CASES);
-    // The smallest budget that allows the first call is used up by the next ones.
+    // The smallest budget for one call is exhausted by the next ones.
     let stopped = (1..200).find_map(|step| {
         let line = "agent test cases.yaml --agent analyst --parallel 1 --max-tokens";
         let printed = run(&sandbox, &format!("{line} {}", 250 * step));
@@ -200,7 +197,7 @@ fn a_run_continues_after_its_budget() {
     });
     let stopped = stopped.expect("a budget for one call");
     let told = transcript(&stopped);
-    // The number of cases depends on the length of the tool descriptions.
+    // Depends on the length of tool descriptions.
     assert!(
         told.contains("\nendless\terror\t0/0\tbudget\t-\n"),
         "{told}"
@@ -292,7 +289,7 @@ fn a_model_that_cannot_be_used_ends_the_run() {
     hint: or continue this run: `ktx agent test --resume [SESSION]`
     ");
     assert_eq!(provider.requests().len(), 1);
-    // Judging rows needs no model, nor does the planner.
+    // Neither row comparison nor the planner needs a model.
     let planner = json_of(
         &sandbox,
         "agent test cases.yaml --agent analyst --runner planner --case later --json",
@@ -300,7 +297,7 @@ fn a_model_that_cannot_be_used_ends_the_run() {
     assert_eq!(planner["totals"]["skipped"], 1);
 }
 
-/// HOLO-50: the local session answers cases through the same engine.
+/// HOLO-50.
 #[test]
 fn the_local_session_answers_cases() {
     let mut sandbox = shop(CONFIG);
@@ -328,7 +325,6 @@ fn the_local_session_answers_cases() {
     ");
 }
 
-/// A verdict that was made before is not made again; a case that has changed is asked.
 #[test]
 fn a_run_reuses_earlier_verdicts() {
     let provider = model(analyst);

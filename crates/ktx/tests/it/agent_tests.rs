@@ -1,4 +1,4 @@
-//! `ktx agent test`: cases, verdicts, reports, runs that continue.
+//! `ktx agent test`: cases, verdicts, reports.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -8,10 +8,10 @@ use crate::agent::{CONFIG, shop, streamed};
 use crate::probes::configured;
 use crate::support::{run, write};
 
-/// Calls, one per step, then a text.
+/// Calls, one per step, then the answer.
 pub(crate) type Script = fn(&Value) -> (Vec<(&'static str, Value)>, String);
 
-/// Removes what ktx adds to it.
+/// Without ktx's additions.
 pub(crate) fn question(asked: &Value) -> String {
     let text = asked["messages"][0]["content"][0]["text"].as_str();
     text.expect("a question").to_owned()
@@ -22,12 +22,11 @@ pub(crate) fn offered(asked: &Value) -> Vec<&str> {
     tools.filter_map(|tool| tool["name"].as_str()).collect()
 }
 
-/// Answers by a script; as a judge, refuses an answer that says that something is missing.
+/// As a judge, rejects answers that report something missing.
 pub(crate) fn model(script: Script) -> Loopback {
     model_that(script)
 }
 
-/// A model with a script that has state.
 pub(crate) fn model_that(
     script: impl Fn(&Value) -> (Vec<(&'static str, Value)>, String) + Send + Sync + 'static,
 ) -> Loopback {
@@ -59,7 +58,6 @@ fn revenue() -> (&'static str, Value) {
     )
 }
 
-/// Knows the revenue; counts one order too many.
 pub(crate) fn analyst(asked: &Value) -> (Vec<(&'static str, Value)>, String) {
     let question = question(asked);
     let text = |text: &str| (Vec::new(), text.to_owned());
@@ -128,7 +126,7 @@ pub(crate) fn tested(provider: &Loopback, cases: &str) -> Sandbox {
     sandbox
 }
 
-/// Removes times and random ids.
+/// Drops times and random ids.
 pub(crate) fn steady(mut report: Value) -> Value {
     fn walk(value: &mut Value) {
         match value {
@@ -151,8 +149,7 @@ pub(crate) fn steady(mut report: Value) -> Value {
     report
 }
 
-/// HOLO-50, HOLO-51, HOLO-52, HOLO-53: one run has every verdict, each with its reason; the
-/// sessions stay.
+/// HOLO-50, HOLO-51, HOLO-52, HOLO-53.
 #[test]
 fn cases_are_asked_and_judged() {
     let provider = model(analyst);
@@ -175,7 +172,6 @@ fn cases_are_asked_and_judged() {
     full: 10 cases: 3 passed, 3 failed, 3 could not be judged, 1 skipped; accuracy 50 % (95 %: 19…81); 1270 tokens for $0.0040
     to see what went wrong: ktx agent sessions show [SESSION]
     ");
-    // Unusable references cost nothing.
     let asked = provider.requests();
     assert!(
         asked
@@ -230,7 +226,7 @@ fn cases_are_asked_and_judged() {
     ");
 }
 
-/// HOLO-50: however many cases run at once, the report is the same but for times and names of sessions.
+/// HOLO-50: except times and session names.
 #[test]
 fn a_parallel_run_reports_the_same() {
     let provider = model(analyst);

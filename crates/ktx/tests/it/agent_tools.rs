@@ -1,4 +1,4 @@
-//! Tools of agent files beside those of ktx and of MCP servers: prompts and searches over documents.
+//! Prompt tools and document searches of agent files.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -11,7 +11,6 @@ use crate::support::{commit, json as json_of, run, write};
 
 const POLICY: &str = "# Returns\n\n## Deadlines\n\nA return is booked within 30 days.\n\n## Costs\n\nThe customer pays.\n";
 
-/// An agent with these tools, whose model is the provider.
 fn equipped(provider: &Loopback, tools: &str) -> Sandbox {
     let sandbox = configured(shop(CONFIG), provider, "");
     write(
@@ -31,7 +30,6 @@ fn equipped(provider: &Loopback, tools: &str) -> Sandbox {
     sandbox
 }
 
-/// The results of a run's calls.
 fn results(sandbox: &Sandbox) -> String {
     let told = json_of(sandbox, "agent run --agent analyst -m 'Look.' --json");
     let results = told["tool_results"].as_array().expect("results");
@@ -49,7 +47,6 @@ const PROMPT: &str = "tools:
     parameters: {topic: {type: string}, words: {type: integer, default: 5}}
 ";
 
-/// A model that calls `headline`, and answers the prompt of that tool.
 fn headlines() -> Loopback {
     Loopback::start(|request: &Request, number| {
         let asked = request.json();
@@ -68,8 +65,7 @@ fn headlines() -> Loopback {
     .expect("a provider")
 }
 
-/// HOLO-11: a prompt of the file is a tool that a model answers, the agent's or another one; it is accounted to its own
-/// stage.
+/// HOLO-11: accounted to its own stage.
 #[test]
 fn a_prompt_is_a_tool_that_a_model_answers() {
     let provider = headlines();
@@ -84,7 +80,6 @@ fn a_prompt_is_a_tool_that_a_model_answers() {
         &format!("name: analyst\ninstructions: {{inline: Answer.}}\n{other}"),
     );
     insta::assert_snapshot!(results(&sandbox), @r#"Refunds by "claude-haiku-4-5""#);
-    // A case is asked with the same tools, and pays for them.
     write(
         &sandbox,
         "cases.yaml",
@@ -100,7 +95,7 @@ const SEARCHES: &str = "tools:
   - {type: vectorstore, name: codes, source: ../docs/codes.csv, search_mode: exact}
 ";
 
-/// HOLO-11: an agent searches documents of the project.
+/// HOLO-11.
 #[test]
 fn an_agent_searches_documents() {
     let provider = model(|_| {
@@ -120,7 +115,7 @@ fn an_agent_searches_documents() {
     ] {
         assert!(found.contains(part), "{found}");
     }
-    // An arm that must not see the layer sees no files of it.
+    // An arm without the layer sees none of its files.
     write(
         &sandbox,
         "cases.yaml",
@@ -143,7 +138,7 @@ fn an_agent_searches_documents() {
     }
 }
 
-/// A server of vectors: what tells of a time to send things back has one direction, everything else another.
+/// Embeds return deadlines in one direction, all else in another.
 fn embeddings() -> Loopback {
     Loopback::start(|request: &Request, _| {
         let asked = request.json();
@@ -161,8 +156,8 @@ fn embeddings() -> Loopback {
     .expect("a server of vectors")
 }
 
-/// HOLO-11, HOLO-20, C-16: a search by meaning asks the `embedding_provider` of the agent's file, and for each text once; a
-/// server that does not answer leaves words.
+/// HOLO-11, HOLO-20, C-16: asks the `embedding_provider` once per text; if it fails, words are
+/// compared.
 #[test]
 fn an_agent_searches_documents_by_meaning() {
     let provider = model(|_| {
@@ -207,7 +202,6 @@ tools:
     POST /v1/embeddings Bearer sk-planted "small" 1
     POST /v1/embeddings Bearer sk-planted "small" 3
     "#);
-    // A text that has a vector is not sent again.
     results(&sandbox);
     insta::assert_snapshot!(asked(&server), @r#"
     POST /v1/embeddings Bearer sk-planted "small" 1
@@ -222,7 +216,7 @@ tools:
     ");
 }
 
-/// HOLO-45, HOLO-10: an agent says how long a message may be.
+/// HOLO-45, HOLO-10.
 #[test]
 fn an_agent_limits_its_messages() {
     let provider = model(|_| (Vec::new(), "Done.".to_owned()));
@@ -236,7 +230,7 @@ fn an_agent_limits_its_messages() {
     assert_eq!(run(&sandbox, &line).code, Some(0));
 }
 
-/// HOLO-10, KODE-60: a call takes as long as the entry of its tool says.
+/// HOLO-10, KODE-60.
 #[test]
 fn a_call_takes_as_long_as_its_tool_may() {
     let provider = Loopback::start(|request: &Request, number| {
@@ -257,7 +251,7 @@ fn a_call_takes_as_long_as_its_tool_may() {
     insta::assert_snapshot!(results(&sandbox), @"the call took longer than 1 s and was stopped");
 }
 
-/// A value that a prompt gets is data of the model: nothing in it becomes a parameter.
+/// Values are data: nothing in them becomes a parameter.
 #[test]
 fn a_prompt_needs_its_parameters() {
     let provider = model(|_| {

@@ -43,7 +43,7 @@ permissions: {{allow: [\"@read\", {{tool: file_write, args: {{path: {{regex: \".
     sandbox
 }
 
-/// KODE-67, KODE-69: an agent reads and writes in its folder only, writes what it has read, and asks as its file says.
+/// KODE-67, KODE-69: writes only what it has read, and asks as its file says.
 #[test]
 fn an_agent_writes_in_its_folder_only() {
     let sandbox = writer(

@@ -1,4 +1,4 @@
-//! Agents from files: their tools and models, and calls that need approval.
+//! Agents with tools that need approval.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::claude::play;
 use crate::support::{commit, json as json_of, run, write};
 use ktx_test_support::sandbox::Sandbox;
 
-/// Asks before it searches the wiki. The model does not see the arguments of `revenue`.
+/// The model does not see the arguments of `revenue`.
 pub(crate) const ANALYST: &str = "name: analyst
 instructions:
   inline: Answer from the layer.
@@ -45,7 +45,7 @@ fn analyst() -> Sandbox {
     sandbox
 }
 
-/// KODE-41, KODE-45: without a person to ask, a call is denied, and the log records it.
+/// KODE-41, KODE-45.
 #[test]
 fn a_call_that_nobody_allows_is_denied() {
     let sandbox = analyst();
@@ -86,8 +86,7 @@ fn a_call_that_nobody_allows_is_denied() {
     );
 }
 
-/// KODE-62: a parked call waits without a process. After an approval it runs, and the model is not
-/// asked for it again.
+/// KODE-62: waits without a process; the model is not asked again.
 #[test]
 fn a_parked_call_runs_after_it_was_allowed() {
     let sandbox = analyst();
@@ -187,7 +186,7 @@ fn a_run_can_end_for_want_of_a_decision() {
     "#);
 }
 
-/// KODE-55: a session knows the agent that it began with.
+/// KODE-55.
 #[test]
 fn a_changed_agent_is_named() {
     let sandbox = analyst();
@@ -287,7 +286,7 @@ fn an_agent_has_its_own_limits() {
     assert_eq!(used["data"]["items"].as_array().map(Vec::len), Some(1));
 }
 
-/// The next command that reads the session denies the call, and the record names the reason.
+/// The next command that reads the session denies it.
 #[test]
 fn an_approval_that_expired_is_denied() {
     let sandbox = analyst();
@@ -364,7 +363,7 @@ fn an_approval_that_expired_is_denied() {
     insta::assert_snapshot!(decided.join("\n"), @r#"{"type":"permission_decided","call_id":"call-1","decision":"deny","decided_by":"the expiry of its approval","note":"the approval expired"}"#);
 }
 
-/// KODE-41: a call that waits in a program expires there, too, and the turn continues.
+/// KODE-41.
 #[test]
 fn an_approval_expires_while_it_is_waited_for() {
     let sandbox = analyst();

@@ -11,7 +11,6 @@ use crate::support::{git, run, shop};
 
 const LOG: &str = ".ktx/state/audit.jsonl";
 
-/// Removes time and hash, which are checked here.
 fn lines(sandbox: &Sandbox) -> Vec<Value> {
     let text = sandbox.read(LOG).expect("a log");
     text.lines()
@@ -64,7 +63,7 @@ fn every_statement_of_a_person_leaves_one_line() {
         .map(|code| json!(code))
         .collect();
     let mut last = line("sql_execution", "executed", 1);
-    // The statement as sent, not as typed.
+    // As sent, not as typed.
     last["sql"] = json!("SELECT 2 LIMIT 1001");
     assert_eq!(
         found,

@@ -1,5 +1,4 @@
-//! Which runtime answers for each backend, and what every command does if `claude-code` must not be
-//! used.
+//! Each backend's runtime, and commands without a usable `claude-code`.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -39,7 +38,6 @@ fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// The project has one attempt for every call.
 fn project(llm: &str) -> Sandbox {
     let sandbox = unscanned(REGIONS);
     let config = CONFIG.split("llm:").next().unwrap();
@@ -53,7 +51,6 @@ fn project(llm: &str) -> Sandbox {
     sandbox
 }
 
-/// The requests of a probe, and the line that says which backend answered.
 fn probed(backend: &str, model: &str) -> (Vec<String>, String) {
     let provider = provider();
     let mut sandbox = project(&format!(
@@ -72,7 +69,7 @@ fn probed(backend: &str, model: &str) -> (Vec<String>, String) {
     (targets, first)
 }
 
-/// KTX-02: each HTTP backend gets one request in its own protocol, and no other backend gets any.
+/// KTX-02.
 #[test]
 fn every_http_backend_answers_for_itself() {
     let chat = "POST /v1/chat/completions";
@@ -115,8 +112,7 @@ fn every_http_backend_answers_for_itself() {
     assert_eq!(found, expected);
 }
 
-/// KTX-02: `vertex` asks Google for a token and then Google's own host, in the region of the
-/// project.
+/// KTX-02.
 #[test]
 fn vertex_asks_google_alone() {
     let provider = provider();
@@ -148,7 +144,7 @@ fn vertex_asks_google_alone() {
     );
 }
 
-/// KTX-02: `claude-code` is the local session and `none` is no backend; neither contacts an API.
+/// KTX-02.
 #[test]
 fn backends_without_an_api_ask_none() {
     let provider = provider();
@@ -171,8 +167,7 @@ hint: set it to `claude-code` to use your own local Claude Code session
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// KTX-02: an unknown backend is an error that lists the allowed ones, for every command that asks
-/// a model.
+/// KTX-02.
 #[test]
 fn an_unknown_backend_lists_the_allowed_ones() {
     let sandbox = project("  provider:\n    backend: anthropics\n");
@@ -202,8 +197,7 @@ hint: did you mean `anthropic`?
     );
 }
 
-/// A backend of another version blocks only commands that need a model; the reader gets one
-/// warning.
+/// One warning; only commands that need a model fail.
 #[test]
 fn an_unusable_backend_keeps_nothing_else_closed() {
     for section in [
@@ -240,8 +234,7 @@ fn keys_of_others(sandbox: &mut Sandbox, provider: &Loopback) {
     }
 }
 
-/// The second part says whether the command prints a report with the failure in it instead of an
-/// error.
+/// True for commands that report the failure in their output.
 const ASKING: [(&str, bool); 10] = [
     ("setup", true),
     ("setup --llm-backend claude-code", true),
@@ -255,7 +248,6 @@ const ASKING: [(&str, bool); 10] = [
     ("demo --dir demo --backend claude-code", false),
 ];
 
-/// Every command reports this failure with this hint and writes nothing.
 #[track_caller]
 fn every_command_says(sandbox: &Sandbox, code: &str, message: &str, hint: &str) {
     let before = tree(sandbox);
@@ -311,8 +303,7 @@ fn local(scenario: Value, provider: &Loopback) -> Sandbox {
 
 const LOGIN: &str = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
 
-/// KTX-44, KTX-84: with a key in the environment and no local login, every command that uses a
-/// model gives the same message, and nothing reaches an API.
+/// KTX-44, KTX-84: also without a local login.
 #[test]
 fn a_key_is_no_login_for_any_command() {
     let provider = provider();
@@ -328,8 +319,7 @@ fn a_key_is_no_login_for_any_command() {
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// KTX-67: a session with a tool, a server or a payer that is not ktx's is the same error of every
-/// command.
+/// KTX-67.
 #[test]
 fn a_foreign_surface_stops_every_command() {
     let provider = provider();

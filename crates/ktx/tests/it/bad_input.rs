@@ -1,5 +1,4 @@
-//! Errors of a project are reported once, with their place and a next step, and nothing is
-//! half-written.
+//! Project errors are reported once with place and next step, and nothing is half-written.
 
 use crate::support::{
     CONFIG, SHOP, compare_text, database, git, project, run, sandbox, shop, tree, unscanned, write,
@@ -373,7 +372,6 @@ hint: install git and put it on `PATH`
     assert!(!sandbox.work().join("p/ktx.yaml").exists());
 }
 
-/// A scan says what is missing before it writes.
 #[test]
 fn without_git_a_project_can_still_be_read() {
     let mut sandbox = shop();
@@ -410,7 +408,6 @@ hint: install git and put it on `PATH`
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A scan creates a new repository with its results.
 #[test]
 fn a_project_without_a_repository_says_so() {
     let sandbox = shop();

@@ -1,5 +1,4 @@
-//! Answers and files at their limits: truncation is reported, and links out of the project are not
-//! read.
+//! Truncation is reported, and links out of the project are not read.
 
 use serde_json::json;
 
@@ -67,7 +66,6 @@ fn a_terminal_obeys_no_cell() {
     }
 }
 
-/// An escape means the same as the character.
 #[test]
 fn no_character_of_a_page_is_changed() {
     let sandbox = shop();
@@ -81,7 +79,7 @@ fn no_character_of_a_page_is_changed() {
     assert!(!printed.contains(|letter: char| letter.is_control() && letter != '\n'));
 }
 
-/// The author of a project must not choose which other files are served.
+/// A project's author must not choose which other files are served.
 #[cfg(unix)]
 #[test]
 fn links_out_of_the_project_are_not_read() {

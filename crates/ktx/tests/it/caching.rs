@@ -1,4 +1,4 @@
-//! `llm.promptCaching`: what an API receives, and what the local Claude Code session ignores.
+//! `llm.promptCaching` for APIs and the local Claude Code session.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::claude::{CONFIG, REGIONS, play};
 use crate::support::{check, commit, json as json_of, run, unscanned, write};
 
-/// Every field with its default.
 const DEFAULTS: &str = "  promptCaching:
     enabled: true
     cacheSystem: true
@@ -19,7 +18,7 @@ const DEFAULTS: &str = "  promptCaching:
     vertexFallbackTo5m: false
 ";
 
-/// Every field with another value; `enabled` keeps its default.
+/// `enabled` keeps its default.
 const CHANGED: &str = "  promptCaching:
     enabled: true
     cacheSystem: false
@@ -39,7 +38,7 @@ fn local(caching: &str) -> Sandbox {
     sandbox
 }
 
-/// KTX-81: every changed field is named wherever a command looks at the backend.
+/// KTX-81.
 #[test]
 fn changed_fields_are_reported_as_ignored() {
     let sandbox = local(CHANGED);
@@ -93,7 +92,7 @@ warning: `llm.promptCaching.vertexFallbackTo5m` is ignored by this backend
 ");
 }
 
-/// KTX-81: a default that is written out is not a difference, and no command mentions it.
+/// KTX-81.
 #[test]
 fn written_defaults_are_not_reported() {
     let plain = local("");
@@ -123,7 +122,6 @@ fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// The marker of the last message in the request about a wide table, with this configuration.
 fn marker(caching: &str) -> Value {
     let provider = provider();
     let columns: Vec<String> = (0..120)
@@ -144,8 +142,7 @@ fn marker(caching: &str) -> Value {
     asked[0]["messages"][0]["content"][0]["cache_control"].clone()
 }
 
-/// KTX-80: a project with the fields of KTX 0.12 opens without a warning, and the fields take
-/// effect.
+/// KTX-80: fields of KTX 0.12.
 #[test]
 fn the_switches_reach_the_api() {
     assert_eq!(marker(""), json!({ "type": "ephemeral" }));

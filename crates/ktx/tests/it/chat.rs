@@ -1,4 +1,4 @@
-//! `ktx agent chat`: a conversation in a pipe, and with a program.
+//! `ktx agent chat` in a pipe and with a program.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdout, Stdio};
@@ -21,7 +21,7 @@ fn chat(sandbox: &Sandbox, words: &[&str], input: &str) -> String {
     printed.to_string()
 }
 
-/// HOLO-40, HOLO-43: in a pipe, each line is a question, and each answer a page.
+/// HOLO-40, HOLO-43.
 #[test]
 fn a_pipe_asks_a_question_a_line() {
     let sandbox = two_questions();
@@ -98,7 +98,7 @@ fn a_pipe_asks_a_question_a_line() {
     ");
 }
 
-/// The exit code of the question becomes that of the chat.
+/// The chat ends with the question's exit code.
 #[test]
 fn a_failure_does_not_end_a_chat() {
     let sandbox = two_questions();
@@ -146,7 +146,6 @@ impl Peer {
         self.send(&json!({ "type": "message", "text": text }).to_string());
     }
 
-    /// Returns the next line that `is_wanted`, among events and others.
     fn next(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let line = self.lines.next().expect("a line").expect("stdout is read");
@@ -173,7 +172,7 @@ impl Peer {
     }
 }
 
-/// KODE-44: a program sends messages and reads events; its mistakes do not end the chat.
+/// KODE-44: mistakes do not end the chat.
 #[test]
 fn a_program_speaks_json() {
     let sandbox = two_questions();
@@ -206,7 +205,7 @@ fn a_program_speaks_json() {
     assert_eq!(listed["data"]["items"][0]["turns"], json!(2));
 }
 
-/// KODE-41, KODE-57: a program decides about a call that waits, and ends a turn that takes too long.
+/// KODE-41, KODE-57.
 #[test]
 fn a_program_decides_and_interrupts() {
     let mut sandbox = shop(CONFIG);

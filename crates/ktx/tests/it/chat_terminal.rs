@@ -1,4 +1,4 @@
-//! `ktx agent chat` at a terminal: the screen and the keys.
+//! `ktx agent chat` at a terminal.
 
 use ktx_test_support::sandbox::Sandbox;
 use ktx_test_support::terminal::{ScreenSize, Terminal};
@@ -18,7 +18,7 @@ const NARROW: ScreenSize = ScreenSize {
     rows: 10,
 };
 
-/// Asks before it searches the wiki; the question `slow` never ends.
+/// Asks before wiki searches; the question `slow` never ends.
 fn project(steps: &Value) -> Sandbox {
     let mut sandbox = shop(CONFIG);
     write(&sandbox, "agents/analyst.yaml", ANALYST);
@@ -44,7 +44,6 @@ fn chat(sandbox: &Sandbox, words: &[&str], size: ScreenSize) -> Terminal {
     Terminal::run(&command, size).expect("a terminal opens")
 }
 
-/// Removes what varies.
 fn seen(sandbox: &Sandbox, terminal: &Terminal) -> String {
     let seconds = regex::Regex::new(r"\d+\.\d s").expect("a pattern");
     let screen = terminal.screen();
@@ -52,7 +51,7 @@ fn seen(sandbox: &Sandbox, terminal: &Terminal) -> String {
     sandbox.filter(screen.as_bytes())
 }
 
-/// HOLO-40, HOLO-41, HOLO-42: an answer with its tool calls, a turn that Ctrl-C ends, `/usage`, and the way out.
+/// HOLO-40, HOLO-41, HOLO-42.
 #[test]
 fn a_person_asks_stops_and_leaves() -> anyhow::Result<()> {
     let sandbox = project(&json!([
@@ -81,7 +80,7 @@ fn a_person_asks_stops_and_leaves() -> anyhow::Result<()> {
     terminal.wait_for("stopped\n>")?;
     terminal.press("/usage\r")?;
     terminal.wait_for("unknown\n>")?;
-    // Cursor keys bring earlier lines back; Ctrl-U clears the line.
+    // Cursor keys recall lines; Ctrl-U clears the line.
     terminal.press("\x1b[A\x1b[A\x1b[A\x15/name the first\r")?;
     terminal.wait_for("first\n>")?;
     terminal.press("\x03")?;
@@ -129,7 +128,7 @@ fn a_person_asks_stops_and_leaves() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// KODE-61, KODE-62: the person sees a call that waits, looks at all of it, allows it, and trusts its tool from then on.
+/// KODE-61, KODE-62.
 #[test]
 fn a_person_decides_about_calls_on_a_narrow_screen() -> anyhow::Result<()> {
     let search = json!({ "tools": [{ "name": "wiki_search", "input": { "query": "revenue" } }] });
@@ -176,7 +175,6 @@ fn a_person_decides_about_calls_on_a_narrow_screen() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Also at the end of the input.
 #[test]
 fn a_dumb_terminal_gets_plain_lines() -> anyhow::Result<()> {
     let mut sandbox = project(&json!([{ "text": "Revenue is 15." }]));

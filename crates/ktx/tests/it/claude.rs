@@ -1,4 +1,4 @@
-//! Ingest with the local Claude Code session, played by a program that checks its input.
+//! Ingest with a fake local Claude Code session that checks its input.
 
 use ktx_test_support::fake_claude::{SCENARIO_VARIABLE, executable};
 use ktx_test_support::sandbox::Sandbox;
@@ -20,7 +20,6 @@ llm:
     backend: claude-code
 ";
 
-/// Lets `claude` play a scenario and record its processes.
 pub(crate) fn play(sandbox: &mut Sandbox, mut scenario: Value) {
     let folder = sandbox.home();
     scenario["record"] = json!(folder.join("record.jsonl"));
@@ -141,7 +140,6 @@ fn ingested() -> Sandbox {
     sandbox
 }
 
-/// One fact per message: the probe's and the description's.
 #[test]
 fn the_usage_of_an_ingest_is_told() {
     let sandbox = ingested();
@@ -355,7 +353,7 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 "#);
 }
 
-/// A person's text in a manifest stays; ktx asks only for missing descriptions.
+/// User text stays; ktx asks only for missing descriptions.
 #[test]
 fn a_changed_table_is_described_again_and_others_are_not() {
     let mut scenario = describes();
@@ -392,7 +390,7 @@ fn a_changed_table_is_described_again_and_others_are_not() {
     }
 }
 
-/// KTX-84: nothing changes, and the message says how to log in.
+/// KTX-84: the message explains login.
 #[test]
 fn a_missing_login_changes_nothing() {
     let sandbox = project(json!({ "account": { "tokenSource": "none" } }));

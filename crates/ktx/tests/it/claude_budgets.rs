@@ -1,5 +1,4 @@
-//! Budgets of a run hold without a usable ledger and for parallel calls, and an unknown price is
-//! never zero.
+//! Budgets hold without a ledger and for parallel calls; an unknown price is never zero.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,6 @@ use crate::claude::play;
 use crate::claude_pauses::{described, published, shop_of_twelve, table};
 use crate::support::{commit, run, write};
 
-/// Every message is on the bill.
 fn describes(sandbox: &Sandbox, model: &str) -> Value {
     let when = (1..=12).map(|number| {
         json!({
@@ -51,7 +49,6 @@ fn shop(model: &str) -> Sandbox {
     sandbox
 }
 
-/// Parallel calls do not exceed the limit together.
 #[test]
 fn the_limit_of_tokens_is_not_exceeded() {
     let sandbox = shop("claude-sonnet-4-6");
@@ -62,7 +59,6 @@ fn the_limit_of_tokens_is_not_exceeded() {
     assert_eq!(published(&sandbox), messages - 1);
 }
 
-/// A limit holds without a usable ledger, and the missing entries are reported.
 #[test]
 fn a_limit_holds_without_a_ledger() {
     let sandbox = shop("claude-sonnet-4-6");
@@ -85,7 +81,7 @@ fn a_limit_holds_without_a_ledger() {
     assert_eq!(told, [kept.as_str(), &lost]);
 }
 
-/// COG-16: a model without a list price is refused before the first call.
+/// COG-16: before the first call.
 #[test]
 fn a_limit_of_money_needs_a_price() {
     let sandbox = shop("claude-sonnet-4-6");
@@ -108,7 +104,7 @@ hint: or give its price under `llm.pricing` in ktx.yaml, or import a price table
     assert_eq!(billed(&sandbox), (0, 0));
 }
 
-/// COG-16: another model than requested answers, without a list price: the run pauses.
+/// COG-16: the answering model differs from the requested one.
 #[test]
 fn a_message_without_a_price_pauses_a_run_with_a_limit_of_money() {
     let mut sandbox = shop("claude-unheard-of");
@@ -129,14 +125,13 @@ fn a_message_without_a_price_pauses_a_run_with_a_limit_of_money() {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// The limit also holds for turns that `claude` makes by itself: corrections of an object, and the
-/// second process of a crashed call.
+/// Covers turns that `claude` makes by itself.
 #[test]
 fn corrections_and_second_processes_do_not_exceed_the_limit() {
     let wrong = json!({ "object": { "columns": [] } });
     let corrected =
         json!([wrong, { "sleep": 500 }, wrong, { "sleep": 500 }, wrong, { "sleep": 500 }, wrong]);
-    // The first process leaves no room for the second one.
+    // The first process leaves no room for the second.
     let half = "Half an answer, and then nothing more. ".repeat(75);
     let crashes = json!([{ "broken_stream": half }, { "sleep": 200 }, { "exit": 3 }]);
     for steps in [corrected, crashes] {

@@ -1,5 +1,4 @@
-//! Messages in flight when the program ends: they cost money, so the ledger has each of them once,
-//! marked as cut off.
+//! Interrupted messages cost money: the ledger has each once, marked as cut off.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -12,10 +11,10 @@ use crate::claude_ledger::{billed, recorded};
 use crate::claude_pauses::shop_of;
 use crate::support::{json as answer, run};
 
-/// Few enough to be asked at the same time: then no further message begins.
+/// All run at once, so no further message begins.
 const TABLES: usize = 3;
 
-/// Answers about tables begin and never end; the probe's does.
+/// Answers about tables never end; the probe's does.
 pub(crate) fn hangs(sandbox: &mut Sandbox) {
     let long = "An answer that goes on and on. ".repeat(40);
     let scenario = json!({
@@ -26,7 +25,6 @@ pub(crate) fn hangs(sandbox: &mut Sandbox) {
     play(sandbox, scenario);
 }
 
-/// Returns once all answers are open.
 fn hanging(sandbox: &mut Sandbox) -> Child {
     hangs(sandbox);
     let child = sandbox
@@ -39,8 +37,7 @@ fn hanging(sandbox: &mut Sandbox) -> Child {
     child
 }
 
-/// Waits until at least `least` messages, and all but the probes, are open in the ledger of a
-/// project.
+/// Waits until `least` messages, without probes, are open in the ledger.
 pub(crate) fn all_are_open(sandbox: &Sandbox, (project, probes): (&str, usize), least: usize) {
     let file = sandbox.work().join(project).join(".ktx/state/usage.sqlite");
     until("messages are open", || {
@@ -80,8 +77,7 @@ pub(crate) fn signal(child: &Child, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// The ledger equals the bill, except that the last report of a message may lack the end of its
-/// output.
+/// Except for the last output of a message, ledger and bill are equal.
 fn check(sandbox: &Sandbox) -> Value {
     let usage = answer(sandbox, "usage --json");
     let (bill, ledger) = (billed(sandbox), recorded(sandbox));
@@ -107,8 +103,7 @@ fn check(sandbox: &Sandbox) -> Value {
     usage
 }
 
-/// COG-14: after `kill -9`, the next command finds the messages in flight. A second look changes
-/// nothing.
+/// COG-14: the next command finds them; a second look changes nothing.
 #[test]
 fn messages_in_flight_survive_a_kill() {
     let mut sandbox = shop_of(TABLES);
@@ -130,7 +125,6 @@ fn messages_in_flight_survive_a_kill() {
     assert!(printed.stdout.contains("\t~$"), "{printed}");
 }
 
-/// Processes recorded as children of this project.
 fn noted(sandbox: &Sandbox) -> Vec<u32> {
     let folder = sandbox
         .work()
@@ -141,7 +135,6 @@ fn noted(sandbox: &Sandbox) -> Vec<u32> {
         .collect()
 }
 
-/// A zombie does not count.
 fn runs(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
@@ -159,7 +152,7 @@ fn guard_of(parent: u32) -> Option<u32> {
     })
 }
 
-/// Children whose guard was killed together with ktx end with the next command, whatever that is.
+/// Includes children whose guard was killed with ktx.
 #[test]
 fn what_a_killed_run_has_left_ends_with_the_next_command() {
     let mut sandbox = shop_of(TABLES);
@@ -184,7 +177,7 @@ fn what_a_killed_run_has_left_ends_with_the_next_command() {
     assert_eq!(noted(&sandbox), Vec::<u32>::new());
 }
 
-/// COG-14, COG-22: a second Ctrl-C does not wait for the end of the calls, and loses none of them.
+/// COG-14, COG-22.
 #[test]
 fn messages_in_flight_survive_a_second_interrupt() {
     let mut sandbox = shop_of(TABLES);
@@ -197,8 +190,7 @@ fn messages_in_flight_survive_a_second_interrupt() {
     check(&sandbox);
 }
 
-/// A ledger that another program has locked does not delay the end. Missing entries are reported,
-/// and the next command finds the messages in flight.
+/// Reports missing entries; the next command finds the messages.
 #[test]
 fn a_locked_ledger_holds_up_no_interrupt() {
     let mut sandbox = shop_of(TABLES);

@@ -1,4 +1,4 @@
-//! Tests the statements of the manual about the local Claude Code session.
+//! The manual's statements about the local Claude Code session.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,7 @@ fn says(name: &str, words: &[&str]) {
     }
 }
 
-/// KTX-85: each page speaks of the user's own session, and says that this backend decides on
-/// caching itself.
+/// KTX-85: also, this backend decides on caching itself.
 #[test]
 fn every_page_speaks_of_your_own_session() {
     let own = "your own local Claude Code session";
@@ -91,7 +90,7 @@ fn every_page_speaks_of_your_own_session() {
     );
 }
 
-/// KTX-09: the manual says what this backend does not offer, and that no subscription is for sale.
+/// KTX-09.
 #[test]
 fn what_is_not_offered_is_written_down() {
     says(
@@ -105,7 +104,7 @@ fn what_is_not_offered_is_written_down() {
     );
 }
 
-/// KTX-09: no page sells anything.
+/// KTX-09.
 #[test]
 fn no_page_promises_what_a_subscription_does_not_give() {
     let mut pages = files(&root().join("docs-site/src"), "md");
@@ -127,7 +126,6 @@ fn no_page_promises_what_a_subscription_does_not_give() {
     }
 }
 
-/// Once, with its exit code.
 #[test]
 fn every_code_of_a_failed_call_is_explained() {
     let page = page_text("reference/exit-codes.md");
@@ -162,7 +160,7 @@ fn the_list_of_kinds_is_whole() {
     assert_eq!(listed.len(), LlmErrorKind::ALL.len());
 }
 
-/// The first cells of the tables that quote messages.
+/// First cells of tables that quote messages.
 fn quoted(page: &str) -> Vec<String> {
     let mut quotes = Vec::new();
     let mut in_table = false;
@@ -179,7 +177,7 @@ fn quoted(page: &str) -> Vec<String> {
     quotes
 }
 
-/// Every part between two `…` is in the source of the program.
+/// Each part between two `…` must be in the source.
 #[test]
 fn quoted_messages_are_those_of_the_program() {
     let sources: String = files(&root().join("crates"), "rs")

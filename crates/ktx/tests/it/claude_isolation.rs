@@ -1,5 +1,4 @@
-//! What reaches the local Claude Code session: the variables that it needs, and the hooks of an
-//! administrator, which are reported.
+//! Variables and administrator hooks of the local Claude Code session.
 
 use ktx_test_support::fake_claude::CANARIES;
 use ktx_test_support::sandbox::Sandbox;
@@ -8,7 +7,6 @@ use serde_json::{Value, json};
 use crate::claude::{CONFIG, REGIONS, play, processes};
 use crate::support::{commit, json as answer, run, unscanned, write};
 
-/// The provider block has additional lines.
 fn project(provider: &str, scenario: Value) -> Sandbox {
     let mut sandbox = unscanned(REGIONS);
     write(&sandbox, "ktx.yaml", &format!("{CONFIG}{provider}"));
@@ -27,14 +25,13 @@ fn environments(sandbox: &Sandbox) -> Vec<Value> {
         .collect()
 }
 
-/// KTX-40…43: whatever the shell holds, `claude` gets only what it needs and what the project
-/// names.
+/// KTX-40…43.
 #[test]
 fn claude_is_given_what_it_needs_and_nothing_else() {
     let provider = "    environment: [PROXY_LIBRARY, NOT_SET]\n";
     let mut sandbox = project(provider, json!({ "steps": [{ "text": "ok" }] }));
     for name in CANARIES {
-        // ktx reads these variables itself.
+        // ktx reads these itself.
         if !["KTX_PROJECT_DIR", "OTEL_EXPORTER_OTLP_ENDPOINT"].contains(name) {
             sandbox.set(name, format!("canary-{name}"));
         }
@@ -70,7 +67,7 @@ fn claude_is_given_what_it_needs_and_nothing_else() {
     );
 }
 
-/// KTX-44: no project can restore a variable that chooses the account.
+/// KTX-44.
 #[test]
 fn a_project_cannot_add_a_variable_that_chooses_the_account() {
     let provider = "    environment: [ANTHROPIC_API_KEY]\n";
@@ -94,7 +91,6 @@ fn hooked() -> Value {
     json!({ "before": [{ "raw": hook }], "steps": [{ "text": "ok" }] })
 }
 
-/// `status` and the run itself warn about it.
 #[test]
 fn a_hook_of_the_machine_is_told() {
     let sandbox = project("", hooked());

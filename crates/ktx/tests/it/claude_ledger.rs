@@ -1,5 +1,4 @@
-//! Every message that the account pays for is one row of the ledger, over many processes, retries,
-//! an interrupted run and its continuation.
+//! Each paid message is one ledger row, over processes, retries and continued runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
@@ -11,7 +10,7 @@ use crate::claude::play;
 use crate::claude_pauses::{described, shop_of_twelve, table};
 use crate::support::{json as answer, run};
 
-/// A model with a list price: dollars per million tokens are picodollars per millionth.
+/// Has a list price: dollars per million tokens are picodollars per millionth.
 const MODEL: &str = "claude-sonnet-4-6";
 
 pub(crate) fn billed(sandbox: &Sandbox) -> BTreeMap<String, [u64; 5]> {
@@ -35,7 +34,7 @@ pub(crate) fn billed(sandbox: &Sandbox) -> BTreeMap<String, [u64; 5]> {
     bill
 }
 
-/// The cost is in picodollars.
+/// Costs are picodollars.
 pub(crate) fn recorded(sandbox: &Sandbox) -> BTreeMap<String, ([u64; 5], i64)> {
     let file = sandbox.work().join(".ktx/state/usage.sqlite");
     let database = rusqlite::Connection::open(file).unwrap();
@@ -81,7 +80,7 @@ fn scenario(sandbox: &Sandbox, changed: &BTreeMap<usize, Value>) -> Value {
     })
 }
 
-/// COG-07, COG-12: rows, tokens and cost equal those of the bill, message by message.
+/// COG-07, COG-12.
 #[test]
 fn the_ledger_is_the_bill() {
     let mut sandbox = shop_of_twelve();
@@ -92,7 +91,6 @@ fn the_ledger_is_the_bill() {
     let first = scenario(&sandbox, &changed);
     play(&mut sandbox, first);
     let printed = run(&sandbox, "ingest");
-    // One table could not be described.
     assert_eq!(printed.code, Some(7), "{printed}");
     let broken_off = billed(&sandbox);
     assert_eq!(
@@ -111,8 +109,8 @@ fn the_ledger_is_the_bill() {
         .map(|(message, counters)| (message.clone(), (*counters, cost(*counters))))
         .collect();
     assert_eq!(ledger, expected);
-    // Two probes, twelve tables, one more try for each invalid object, two for the incomplete one;
-    // the number of tables in the first run varies.
+    // Two probes, twelve tables, one retry per invalid object, two for the incomplete one; the
+    // first run's tables vary.
     assert!(bill.len() >= 16 && broken_off.len() >= 4, "{}", bill.len());
 
     let usage = answer(&sandbox, "usage --json");
@@ -127,7 +125,7 @@ fn the_ledger_is_the_bill() {
             &total["cacheReadTokens"],
             &total["outputTokens"],
             &total["unpricedMessages"],
-            // A broken-off message costs what arrived of it; a crashed call is made twice.
+            // A broken-off message costs what arrived; a crashed call runs twice.
             &total["incompleteMessages"],
         ],
         [
@@ -143,8 +141,7 @@ fn the_ledger_is_the_bill() {
     );
 }
 
-/// COG-15: each run has its own writer, also when four programs use one ledger at the same time:
-/// every message is one row, under its own run.
+/// COG-15: also for four concurrent programs.
 #[test]
 fn programs_side_by_side_write_each_message_once() {
     let mut sandbox = shop_of_twelve();

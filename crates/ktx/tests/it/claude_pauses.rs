@@ -1,5 +1,4 @@
-//! Runs that the account stops midway: limits that reset or do not, a login that ends. Finished
-//! work is kept, nothing is asked in vain, and the next run continues.
+//! Runs paused by account limits or logout keep their work, and the next run continues.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ llm:
     backend: claude-code
 ";
 
-/// Longer than any test takes, and shorter than a window.
+/// Longer than a test, shorter than a window.
 const FAR: (&str, u64) = ("resets_in", 4 * 60 * 60);
 
 pub(crate) fn shop_of_twelve() -> Sandbox {
@@ -50,7 +49,6 @@ pub(crate) fn described(number: usize) -> Value {
     })
 }
 
-/// Answers after a moment.
 fn describes() -> Value {
     let when = (1..=12).map(|number| {
         json!({
@@ -61,7 +59,7 @@ fn describes() -> Value {
     json!({ "steps": [{ "text": "ok" }], "when": when.collect::<Vec<_>>() })
 }
 
-/// Serves the probe and five tables, warns from the second prompt on, and then plays `then`.
+/// Serves a probe and five tables, with a warning from the second prompt, then plays `then`.
 fn stops(sandbox: &mut Sandbox, then: &Value) {
     let mut scenario = describes();
     scenario["shared_account"] = json!({
@@ -74,7 +72,6 @@ fn limit(window: &str, resets: (&str, u64)) -> Value {
     json!({ "limit": { "window": window, resets.0: resets.1 } })
 }
 
-/// Served and refused prompts.
 fn account(sandbox: &Sandbox) -> (u64, u64) {
     let text = std::fs::read_to_string(sandbox.home().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
@@ -84,7 +81,6 @@ fn account(sandbox: &Sandbox) -> (u64, u64) {
     )
 }
 
-/// The time as ktx prints it.
 fn reset(sandbox: &Sandbox) -> String {
     let text = std::fs::read_to_string(sandbox.home().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
@@ -93,14 +89,13 @@ fn reset(sandbox: &Sandbox) -> String {
     end.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// `[RESET]` stands for the end of the limit.
+/// `[RESET]` is the end of the limit.
 fn check_reset(sandbox: &Sandbox, line: &str, expected: &str) {
     let mut printed = run(sandbox, line);
     printed.stderr = printed.stderr.replace(&reset(sandbox), "[RESET]");
     compare(line, &printed, expected);
 }
 
-/// Tables whose description is in the last commit.
 pub(crate) fn published(sandbox: &Sandbox) -> usize {
     let shard = "HEAD:semantic-layer/warehouse/_schema/public.yaml";
     git(sandbox, &["show", shard])
@@ -108,7 +103,6 @@ pub(crate) fn published(sandbox: &Sandbox) -> usize {
         .count()
 }
 
-/// Prompts about tables that reached a process.
 fn asked(sandbox: &Sandbox) -> usize {
     let text = std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap_or_default();
     text.lines()
@@ -116,8 +110,7 @@ fn asked(sandbox: &Sandbox) -> usize {
         .count()
 }
 
-/// KTX-67: the window resets after the end of the run. Exactly one request is refused, finished
-/// work is published, and the next run sends nothing and says until when.
+/// KTX-67: one request is refused, and the next run sends nothing.
 #[test]
 fn a_window_that_resets_too_late_pauses_the_run() {
     let mut sandbox = shop_of_twelve();
@@ -178,7 +171,6 @@ hint: run `ktx llm probe` to ask at once, if the account or its plan has changed
     );
     assert_eq!((tree(&sandbox), account(&sandbox)), (before, (6, 1)));
 
-    // The account has a bigger plan now.
     play(&mut sandbox, describes());
     assert_eq!(run(&sandbox, "ingest --max-minutes 1").code, Some(5));
     assert_eq!(run(&sandbox, "llm probe").code, Some(0));
@@ -192,7 +184,7 @@ hint: run `ktx llm probe` to ask at once, if the account or its plan has changed
     );
 }
 
-/// ktx never waits for a week, however much time the run has and however soon the window ends.
+/// ktx never waits for a week.
 #[test]
 fn a_weekly_window_ends_the_run_at_once() {
     let mut sandbox = shop_of_twelve();
@@ -240,7 +232,6 @@ fn a_pause_is_json() {
     );
 }
 
-/// The run ends as if nothing had happened.
 #[test]
 fn a_window_that_resets_in_time_is_waited_for() {
     let mut sandbox = shop_of_twelve();
@@ -253,11 +244,11 @@ fn a_window_that_resets_in_time_is_waited_for() {
         .filter(|line| line.starts_with("waiting") && line.contains("5-hour window"))
         .count();
     assert_eq!(waits, 1, "{printed}");
-    // The probe and twelve tables were served; one request met the limit.
+    // A probe and twelve tables; one request met the limit.
     assert_eq!((account(&sandbox), published(&sandbox)), ((13, 1), 12));
 }
 
-/// Also by a service manager, or a closed terminal; the next run continues with the finished work.
+/// By a service manager or a closed terminal, too.
 #[test]
 fn a_wait_can_be_interrupted() {
     for signal in ["-INT", "-TERM", "-HUP"] {
@@ -300,8 +291,7 @@ fn interrupted(signal: &str) {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// KTX-84: if the login ends midway, the run pauses and says how to log in. No table counts as
-/// failed.
+/// KTX-84: no table counts as failed.
 #[test]
 fn a_login_that_ends_pauses_the_run() {
     let mut sandbox = shop_of_twelve();
@@ -337,7 +327,6 @@ fn a_login_that_ends_pauses_the_run() {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// Finished work is published.
 #[test]
 fn a_used_up_budget_pauses_the_run() {
     let mut sandbox = shop_of_twelve();
@@ -380,7 +369,6 @@ fn crashes_at(numbers: std::ops::RangeInclusive<usize>) -> Value {
                 0,
                 json!({
                     "prompt_contains": format!("table: {}\n", table(number)),
-                    // After the answers about the other tables.
                     "steps": [{ "sleep": 1000 }, { "exit": 3 }],
                 }),
             );
@@ -389,7 +377,7 @@ fn crashes_at(numbers: std::ops::RangeInclusive<usize>) -> Value {
     scenario
 }
 
-/// The other tables are described and published, and the next run asks for this one alone.
+/// The next run asks for this table alone.
 #[test]
 fn a_table_that_breaks_the_program_stops_no_other() {
     let mut sandbox = shop_of_twelve();
@@ -407,8 +395,7 @@ fn a_table_that_breaks_the_program_stops_no_other() {
     assert_eq!(published(&sandbox), 12);
 }
 
-/// Three crashes in a row mean that the program is broken: ktx asks nothing more and publishes
-/// finished work.
+/// After three crashes in a row, ktx stops and publishes finished work.
 #[test]
 fn a_program_that_breaks_down_at_every_table_is_not_asked_for_all() {
     let mut sandbox = shop_of_twelve();
@@ -419,7 +406,7 @@ fn a_program_that_breaks_down_at_every_table_is_not_asked_for_all() {
         (Some(7), 4),
         "{printed}"
     );
-    // Two processes for each of three tables, and for three that were asked at the same time.
+    // Two processes for each of three tables, and for three concurrent ones.
     let asked = asked(&sandbox);
     assert!((4 + 6..=4 + 12).contains(&asked), "{asked}: {printed}");
 }

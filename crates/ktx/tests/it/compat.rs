@@ -1,4 +1,4 @@
-//! A project folder of KTX 0.12 opens, lists, searches, validates and queries.
+//! Every command works with a project of KTX 0.12.
 
 use std::path::Path;
 
@@ -6,7 +6,6 @@ use ktx_test_support::sandbox::Sandbox;
 
 use crate::support::{check, database, git, run, sandbox, tree};
 
-/// The fixture project, with a warehouse built from `warehouse.sql`.
 fn older() -> Sandbox {
     let sandbox = sandbox();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/projects/ktx-0.12");
@@ -114,7 +113,7 @@ warehouse · artifacts
     warehouse · structure
     warehouse · 2 tables, 9 columns
     ");
-    // The manifest of KTX 0.12 means the same as ours, so no semantic file changes.
+    // Manifests of KTX 0.12 are equivalent, so no semantic file changes.
     assert_eq!(
         git(&sandbox, &["diff", "HEAD~1", "--", "semantic-layer"]),
         ""
@@ -144,8 +143,7 @@ ktx is one program: there is no separate runtime to install, start or stop
     );
 }
 
-/// Every key of KTX 0.12, every driver, every field of sources and pages: each command opens the
-/// folder, reports and keeps unknown fields, and rewrites nothing.
+/// Every command keeps unknown fields and rewrites nothing.
 #[test]
 fn a_project_with_every_key_is_opened_by_every_command() {
     let sandbox = sandbox();
@@ -203,7 +201,7 @@ fn a_project_with_every_key_is_opened_by_every_command() {
             .iter()
             .filter(|text| !printed.stderr.contains(*text));
         let silent: Vec<_> = silent.collect();
-        // Status has its own lines for errors in the configuration.
+        // Status words configuration errors differently.
         if !line.starts_with("status") || line.contains("--validate") {
             assert!(
                 silent.is_empty(),
@@ -224,7 +222,6 @@ error: the project has 7 warehouses: say which with `--connection-id`
 
 hint: use one of `warehouse`, `pg`, `my`, `ms`, `ch`, `sf`, `bq`
 ");
-    // An edit in place keeps every other byte.
     assert_eq!(
         run(&sandbox, "connection remove notion --yes").code,
         Some(0)
@@ -233,7 +230,6 @@ hint: use one of `warehouse`, `pg`, `my`, `ms`, `ch`, `sf`, `bq`
     assert_eq!(edited, "0\t1\tktx.yaml\n");
 }
 
-/// The scripted line of KTX 0.12 that adds nothing still works.
 #[test]
 fn the_scripted_setup_of_the_older_version_is_taken() {
     let sandbox = older();
@@ -249,7 +245,6 @@ next: run `ktx status` to see what works
     assert_eq!(tree(&sandbox), before);
 }
 
-/// Updated with the changes, or rebuilt.
 #[test]
 fn the_index_is_brought_up_to_date() {
     let sandbox = older();
@@ -307,7 +302,6 @@ sl warehouse	scanned=3	updated=0	deleted=0
 --- stderr
 Project: [SANDBOX]/work
 ");
-    // Only the two pages differ.
     let mut after = tree(&sandbox);
     after.remove("wiki/global/new.md");
     let mut before = before;

@@ -156,7 +156,7 @@ fn outside_a_project_commands_are_still_offered() {
     ");
 }
 
-/// The script asks this program, so it knows the current names of the project.
+/// The script asks ktx, so names are current.
 #[test]
 fn bash_completes_words_of_the_project() {
     let sandbox = shop();

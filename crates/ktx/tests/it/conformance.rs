@@ -1,5 +1,5 @@
-//! `ktx sl conformance`: the line protocol over the public models, and every public case on every
-//! available engine, with rows compared as the README of the cases defines.
+//! The public cases of `ktx sl conformance` on every available engine, compared as their README
+//! defines.
 
 mod data;
 mod engines;
@@ -48,7 +48,6 @@ fn each_request_line_is_answered_with_one_line() {
     "#);
 }
 
-/// The results have the order of the cases.
 fn compiled(dialect: &str, cases: &[Value]) -> Vec<Value> {
     let sandbox = sandbox();
     let requests: Vec<String> = cases
@@ -73,7 +72,6 @@ fn compiled(dialect: &str, cases: &[Value]) -> Vec<Value> {
     answers
 }
 
-/// Compiles all public cases for a dialect, runs them on an engine and judges the rows.
 fn check(dialect: &str, engine: &mut dyn Engine) {
     let cases = cases();
     let answers = compiled(dialect, &cases);

@@ -28,7 +28,6 @@ fn secret(sandbox: &Sandbox, name: &str) -> (String, u32) {
     (sandbox.read(&path).unwrap(), mode)
 }
 
-/// The user's comments and layout stay.
 #[test]
 fn an_added_connection_stands_beside_the_users_own_words() {
     let sandbox = shop();
@@ -136,8 +135,7 @@ ktx.yaml has uncommitted changes
     );
     assert!(!config(&sandbox).contains("hunter"), "{}", config(&sandbox));
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), " M ktx.yaml\n");
-    // The file still serves the renamed connection, so the next connection of that name gets
-    // another one.
+    // The file still serves the renamed connection, so that name needs another file.
     check!(&sandbox, "connection rename my old", @r"
 exit 0
 Renamed connection: my -> old
@@ -179,7 +177,7 @@ Project: [SANDBOX]/work
 ktx.yaml has uncommitted changes
 hint: nothing in ktx.yaml names this secret any more; delete it with `rm [SANDBOX]/work/.ktx/secrets/my-password-2`
 ");
-    // The model's key is in the same file, so it is not offered for deletion.
+    // The file also has the model's key, so it must not be deleted.
     let text = config(&sandbox).replace(
         "backend: none",
         "backend: none\n    anthropic:\n      api_key: file:.ktx/secrets/my-password",
@@ -363,7 +361,6 @@ ktx.yaml has uncommitted changes
     );
 }
 
-/// The user moves the files under the old id first, so nothing is lost.
 #[test]
 fn a_connection_is_renamed_once_its_files_are_moved() {
     let sandbox = shop();
@@ -411,7 +408,7 @@ ktx.yaml has uncommitted changes
     );
 }
 
-/// Google's own tools store the login outside of the project, perhaps later than now.
+/// Google's tools store the login elsewhere, perhaps later.
 #[test]
 fn a_bigquery_connection_may_come_before_its_login() {
     let sandbox = project();
@@ -430,7 +427,6 @@ hint: the connection stays in ktx.yaml; run `ktx connection test lake` again
 ");
 }
 
-/// Comments and all other settings stay.
 #[test]
 fn an_edited_connection_keeps_what_is_not_named() {
     let sandbox = shop();

@@ -1,5 +1,4 @@
-//! Units that a budget, a signal or a kill interrupts: the next run continues them, and no turn is
-//! paid for twice.
+//! Interrupted units continue, and no turn is paid twice.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -13,17 +12,16 @@ use crate::claude_cut_off::{signal, until};
 use crate::sources::{SCHEMA, Script, answered, locally, page, project, remotely};
 use crate::support::{commit, git, run, write};
 
-/// Writes five pages, one per turn, and ends in the sixth.
+/// Five pages, one per turn; ends in the sixth.
 fn script() -> Script {
     let keys = ["one", "two", "three", "four", "five"];
     let calls = keys.map(|key| page(key, key)).to_vec();
     vec![("Unit dbt-all of", calls)]
 }
 
-/// The turns of the unit, without probes.
 type Bill = Arc<Mutex<Vec<Value>>>;
 
-/// Counts the tokens of a request by its bytes, and stalls once in the answer to turn `stalls_at`.
+/// Tokens depend on bytes. Stalls once, in turn `stalls_at`.
 fn provider(bill: &Bill, stalls_at: Option<usize>) -> Loopback {
     let (bill, script) = (Arc::clone(bill), script());
     Loopback::start(move |request, number| {
@@ -52,7 +50,6 @@ fn shop(provider: &Loopback) -> Sandbox {
     remotely(project(&[("models/schema.yml", SCHEMA)]), provider, "")
 }
 
-/// The turns of a run without interruption.
 fn whole() -> Vec<Value> {
     let bill = Bill::default();
     let provider = provider(&bill, None);
@@ -63,7 +60,6 @@ fn whole() -> Vec<Value> {
     turns
 }
 
-/// All pages are committed, and no unfinished work remains.
 fn is_finished(sandbox: &Sandbox) {
     let files = git(sandbox, &["ls-files", "wiki/global"]);
     for key in ["one", "two", "three", "four", "five"] {
@@ -79,8 +75,7 @@ fn is_finished(sandbox: &Sandbox) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// With `--max-tokens` for two turns, run repeatedly: the unit is finished, and the provider got
-/// each turn once, with the same conversation as in one run.
+/// `--max-tokens` allows two turns per run; the conversation is the same as in one run.
 #[test]
 fn a_small_budget_comes_to_an_end_and_pays_for_no_turn_twice() {
     let whole = whole();
@@ -113,7 +108,6 @@ fn a_small_budget_comes_to_an_end_and_pays_for_no_turn_twice() {
     is_finished(&sandbox);
 }
 
-/// Killed and interrupted in the third answer: only that one is asked again.
 #[test]
 fn a_run_that_is_ended_in_an_answer_is_continued_with_it() {
     let whole = whole();
@@ -140,7 +134,6 @@ fn a_run_that_is_ended_in_an_answer_is_continued_with_it() {
     }
 }
 
-/// Other files are another conversation.
 #[test]
 fn a_unit_that_has_changed_begins_again() {
     let bill = Bill::default();
@@ -170,8 +163,7 @@ fn a_unit_that_has_changed_begins_again() {
     is_finished(&sandbox);
 }
 
-/// The local session keeps no conversation: the unit begins again with what it had written, and the
-/// prompt says so.
+/// It keeps no conversation, so the prompt says what was written.
 #[test]
 fn the_local_session_begins_again_with_what_was_written() {
     let mut sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &script());
@@ -225,7 +217,7 @@ fn the_local_session_begins_again_with_what_was_written() {
     assert!(!transcript.exists());
 }
 
-/// It is retried like every other call; a refused key ends the run at once.
+/// A refused key ends the run at once.
 #[test]
 fn the_opening_probe_is_retried() {
     let refused = |status: u16, class: &str| {

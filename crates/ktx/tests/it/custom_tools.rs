@@ -1,4 +1,4 @@
-//! `ktx tools` and `tools/*.yaml`: tools that the owner of a project writes.
+//! `ktx tools` and the user's `tools/*.yaml`.
 
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{check, compare_text, run, sandbox, write};
 
-/// The naive answer is wrong, the compiled one is right, and the project is usable.
+/// The naive answer is wrong, the compiled one right.
 #[test]
 fn the_demo_answers_its_question() {
     let sandbox = sandbox();
@@ -148,13 +148,13 @@ fn the_demo_describes_its_tables_with_a_model() {
         sandbox.git("ktx-demo", &["status", "--porcelain"]).unwrap(),
         ""
     );
-    // The probe came before the project, and its cost is in the project's ledger all the same.
+    // The ledger includes the probe that preceded the project.
     let usage = "usage --by stage --json --project-dir ktx-demo";
     let usage = crate::support::json(&sandbox, usage).to_string();
     for stage in ["\"probe\"", "\"descriptions\""] {
         assert!(usage.contains(stage), "{usage}");
     }
-    // KTX-25: no child works in the caller's folder, not even the one before the project.
+    // KTX-25: no child runs in the caller's folder.
     let record = std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap();
     let mut folders: Vec<String> = record
         .lines()
@@ -172,7 +172,7 @@ fn the_demo_describes_its_tables_with_a_model() {
     );
 }
 
-/// `--force` replaces only a folder that the demo created at that path.
+/// `--force` replaces only a folder that the demo created there.
 #[test]
 fn a_demo_is_made_anew_only_where_it_was_made() {
     let sandbox = sandbox();
@@ -204,7 +204,7 @@ fn a_demo_is_made_anew_only_where_it_was_made() {
         names
     };
     assert_eq!(names(&sandbox), ["ktx-demo"]);
-    // A copy, a moved folder and a link belong to the user.
+    // Copies, moved folders and links belong to the user.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("ktx-demo", sandbox.work().join("link")).unwrap();

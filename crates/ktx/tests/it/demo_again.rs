@@ -1,5 +1,4 @@
-//! `ktx demo` over an earlier demo: paid usage is kept, a kill loses nothing, and every refusal
-//! comes before any cost.
+//! `ktx demo` over an earlier demo keeps paid usage, survives kills, and refuses before any cost.
 
 use std::process::Stdio;
 
@@ -10,7 +9,6 @@ use crate::claude::play;
 use crate::claude_cut_off::{all_are_open, bill_lines, hangs, signal};
 use crate::support::{json as answer, run, sandbox, write};
 
-/// All messages, and those that were cut off.
 fn used(sandbox: &Sandbox) -> (u64, u64) {
     let usage = answer(sandbox, "usage --json --project-dir ktx-demo");
     let total = &usage["data"]["total"];
@@ -27,7 +25,6 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
     names
 }
 
-/// The demo has a file of the user and a paid model.
 fn paid_for(scenario: &Value) -> (Sandbox, u64) {
     let mut sandbox = sandbox();
     play(&mut sandbox, json!({ "echo": {} }));
@@ -51,7 +48,6 @@ fn usage_outlives_the_demo() {
     assert_eq!(names(&sandbox), ["ktx-demo"]);
 }
 
-/// A failed probe, and answers that an interrupt cut off, stay in the ledger.
 #[test]
 fn usage_outlives_a_demo_that_fails() {
     let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
@@ -78,7 +74,6 @@ fn usage_outlives_a_demo_that_fails() {
     assert_eq!(names(&sandbox), ["ktx-demo"]);
 }
 
-/// Rebuilds the demo and is killed at this point.
 fn killed_at(sandbox: &mut Sandbox, point: &str) {
     sandbox.set("KTX_TEST_KILL_AT", point);
     let killed = run(sandbox, "demo --force");
@@ -87,8 +82,7 @@ fn killed_at(sandbox: &mut Sandbox, point: &str) {
     assert_eq!(names(sandbox).len(), 2, "{point}");
 }
 
-/// `kill -9` while the new demo is created removes nothing else, and the earlier demo comes back
-/// when the new one is gone.
+/// The earlier demo comes back when the new one is gone.
 #[test]
 fn a_demo_that_was_killed_leaves_the_earlier_one() {
     let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
@@ -107,7 +101,6 @@ fn a_demo_that_was_killed_leaves_the_earlier_one() {
     assert_eq!(used(&sandbox), (before, 0));
 }
 
-/// Killed twice and requested again: the last demo replaces the first one.
 #[test]
 fn a_killed_demo_is_made_anew() {
     let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
@@ -119,7 +112,7 @@ fn a_killed_demo_is_made_anew() {
     assert_eq!((names(&sandbox).len(), used(&sandbox)), (1, (before, 0)));
 }
 
-/// Killed when complete: the earlier demo is removed, its usage stays.
+/// The earlier demo is removed, its usage stays.
 #[test]
 fn a_demo_that_was_killed_at_its_end_is_whole() {
     let (mut sandbox, before) = paid_for(&json!({ "echo": {} }));
@@ -157,7 +150,6 @@ hint: or remove the folder, commit that, and run the same command again
     assert_eq!(printed.code, Some(0), "{printed}");
 }
 
-/// Killed before the new demo records its owner: the same command continues, also for a first demo.
 #[test]
 fn a_demo_that_was_killed_at_its_begin_is_made_anew() {
     let mut sandbox = sandbox();
@@ -173,8 +165,7 @@ fn a_demo_that_was_killed_at_its_begin_is_made_anew() {
     assert_eq!(names(&sandbox), ["ktx-demo"]);
 }
 
-/// A closed pipe does not undo anything: the new demo replaces the earlier one. An unreadable
-/// ledger is reported before anything moves.
+/// A closed pipe undoes nothing. An unreadable ledger is reported first.
 #[test]
 fn a_demo_stays_though_nobody_reads_about_it() {
     let sandbox = sandbox();

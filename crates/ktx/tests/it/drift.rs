@@ -1,4 +1,4 @@
-//! `ktx drift`: outdated statements in sources and pages, and how CI learns of them.
+//! `ktx drift` and CI.
 
 use crate::support::{commit, database, run, shop, write};
 
@@ -13,7 +13,6 @@ fn a_project_that_matches_its_scan_has_no_findings() {
     ");
 }
 
-/// A column is dropped, a page keeps its name; the next scan makes both findings of CI.
 #[test]
 fn lost_columns_and_dead_links_end_a_ci_job() {
     let sandbox = shop();

@@ -1,9 +1,8 @@
-//! KODE-73: the examples run as a stranger runs them, with a script in place of a model.
+//! KODE-73: runs the examples with scripted models.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An example, which cargo builds with the tests.
 fn built(name: &str) -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_ktx"));
     let path = program.with_file_name("examples").join(name);
@@ -40,7 +39,6 @@ fn without_durations(text: &str) -> String {
     masked
 }
 
-/// Progress only.
 #[test]
 fn getting_started() {
     insta::assert_snapshot!(printed("getting-started"), @r#"
@@ -53,7 +51,6 @@ fn getting_started() {
     "#);
 }
 
-/// Tasks, a message in between, a denied tool, and the audit.
 #[test]
 fn agent_inbox() {
     insta::assert_snapshot!(printed("agent-inbox"), @r#"
@@ -96,7 +93,6 @@ fn agent_inbox() {
     "#);
 }
 
-/// A rule and a person decide.
 #[test]
 fn approval() {
     insta::assert_snapshot!(printed("approval"), @r#"
@@ -108,7 +104,6 @@ fn approval() {
     "#);
 }
 
-/// Routing, a wrong name, a copy with its lineage.
 #[test]
 fn room() {
     insta::assert_snapshot!(printed("room"), @r#"
@@ -121,7 +116,6 @@ fn room() {
     "#);
 }
 
-/// One session a firing, and one catch-up.
 #[test]
 fn scheduler() {
     insta::assert_snapshot!(printed("scheduler"), @r#"
@@ -135,7 +129,6 @@ fn scheduler() {
     "#);
 }
 
-/// A session is begun, and its progress arrives.
 #[test]
 fn http_sse() {
     insta::assert_snapshot!(printed("http-sse"), @r#"

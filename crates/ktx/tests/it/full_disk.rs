@@ -1,4 +1,4 @@
-//! Output that cannot be written: one clear error, exit code 1, nothing half-written.
+//! Unwritable output gives one error, and nothing half-written.
 
 use std::fs::OpenOptions;
 use std::process::Stdio;
@@ -60,7 +60,6 @@ fn a_full_disk_is_told() {
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A named pipe is written to, and an unwritable folder keeps its file.
 #[cfg(unix)]
 #[test]
 fn an_output_file_is_whole_or_untouched() {

@@ -1,4 +1,4 @@
-//! The generated pages equal the code. `cargo xtask codegen` writes them.
+//! The generated pages equal the code; `cargo xtask codegen` writes them.
 #![expect(
     clippy::disallowed_methods,
     reason = "the write mode of the generators"

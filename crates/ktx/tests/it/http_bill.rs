@@ -1,5 +1,4 @@
-//! The charges of an HTTP provider for answers that were cut off with the program, compared with
-//! the ledger.
+//! Compares an HTTP provider's charges for cut-off answers with the ledger.
 
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,11 +15,9 @@ use crate::support::{json as answer, run, unscanned, write};
 
 const TABLE: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL);";
 
-/// Charged answers, and their tokens.
 type Bill = Arc<Mutex<(u64, u64)>>;
 
-/// Stalls in the middle of every answer. Charges for the request and for each word that it has
-/// begun to send.
+/// Stalls in each answer. Charges for the request and each word begun.
 fn provider(bill: &Bill, parts: usize) -> Loopback {
     let bill = Arc::clone(bill);
     Loopback::start(move |request, number| {
@@ -73,7 +70,7 @@ fn asking(sandbox: &Sandbox) -> Child {
         .expect("a child")
 }
 
-/// Waits until the ledger covers the bill of this many answers.
+/// Waits until the ledger covers this many answers.
 fn is_covered(sandbox: &Sandbox, bill: &Bill, answers: u64) {
     let file = sandbox.work().join(".ktx/state/usage.sqlite");
     until("the ledger covers the bill", || {
@@ -94,8 +91,7 @@ fn is_covered(sandbox: &Sandbox, bill: &Bill, answers: u64) {
     });
 }
 
-/// Killed, interrupted, interrupted twice, early and late in an answer: the ledger is never below
-/// the bill, and above it only by its own estimate.
+/// The ledger exceeds the bill only by its estimate.
 #[test]
 fn the_ledger_is_not_below_the_bill_when_a_command_ends_in_the_middle_of_an_answer() {
     let bill = Bill::default();
@@ -141,7 +137,6 @@ fn the_ledger_is_not_below_the_bill_when_a_command_ends_in_the_middle_of_an_answ
     }
 }
 
-/// A budget belongs to its run: neither of two parallel commands counts the usage of the other.
 #[test]
 fn two_commands_at_the_same_time_have_a_budget_each() {
     let together = Arc::new(AtomicBool::new(false));
@@ -149,7 +144,7 @@ fn two_commands_at_the_same_time_have_a_budget_each() {
     let waits = Arc::clone(&together);
     let provider = Loopback::start(move |request, number| {
         if waits.load(Ordering::SeqCst) {
-            // Each is answered only after the other one has asked, too.
+            // Answers only after both have asked.
             both.wait();
         }
         let message = json!({
@@ -170,7 +165,7 @@ fn two_commands_at_the_same_time_have_a_budget_each() {
     };
     let code = |child: Child| child.wait_with_output().expect("an end").status.code();
     assert_eq!(code(asked(&[])), Some(0));
-    // One call reserves a token for every two bytes, and 500 for the answer.
+    // A call reserves a token per two bytes, and 500 for the answer.
     let reserved = provider.requests()[0].body.len() / 2 + 500;
     let limit = |tokens: usize| ["--max-tokens".to_owned(), tokens.to_string()];
     let too_small = limit(reserved / 2);

@@ -1,5 +1,4 @@
-//! `llm.budget`: the daily limit of all commands of a project together, compared with what an HTTP
-//! provider has sent.
+//! `llm.budget`: a project's daily limit, compared with an HTTP provider.
 
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +14,7 @@ use crate::support::{json as answer, run, unscanned};
 
 const TABLE: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL);";
 
-/// Far more than a call expects at first.
+/// Far more than a call first expects.
 const OUTPUT: u64 = 2_000;
 
 fn input(request: &Request) -> u64 {
@@ -49,7 +48,6 @@ fn asking(sandbox: &Sandbox) -> Child {
         .expect("a child")
 }
 
-/// Removes the time at which the day ends.
 fn refused(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {
@@ -63,8 +61,7 @@ fn refused(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Two commands at a time, until the budget refuses both: the usage exceeds the budget by less than
-/// one answer, and the ledger has all of it.
+/// The usage exceeds the budget by less than one answer.
 #[test]
 fn commands_at_the_same_time_share_the_budget_of_the_day() {
     const LIMIT: u64 = 20_000;
@@ -113,7 +110,7 @@ fn commands_at_the_same_time_share_the_budget_of_the_day() {
     );
 }
 
-/// A killed call counts with the part of its answer that arrived, and reserves nothing.
+/// Counts the received part, and reserves nothing.
 #[test]
 fn a_killed_command_holds_nothing_of_the_budget() {
     let stalls = Arc::new(AtomicBool::new(true));
@@ -139,7 +136,7 @@ fn a_killed_command_holds_nothing_of_the_budget() {
         !provider.requests().is_empty() && held(&budget(&sandbox)) > 0
     });
     let in_flight = budget(&sandbox);
-    // The answer may have 32 000 tokens, whatever has arrived.
+    // The answer can have 32 000 tokens.
     assert!(held(&in_flight) > 32_000, "{in_flight}");
     assert_eq!(in_flight["tokens"]["used"], 0);
     let status = run(&sandbox, "status --fast");
@@ -168,7 +165,6 @@ fn a_killed_command_holds_nothing_of_the_budget() {
     );
 }
 
-/// The rule holds for the probe, too.
 #[test]
 fn a_budget_of_nothing_admits_no_call() {
     let provider = Loopback::start(said).expect("a provider");
@@ -196,8 +192,7 @@ fn a_budget_of_nothing_admits_no_call() {
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// COG-16: an unknown price is unknown, never zero: a limit of money needs the price of every
-/// model.
+/// COG-16: an unknown price is never zero.
 #[test]
 fn a_budget_of_money_needs_the_price_of_the_model() {
     let provider = Loopback::start(said).expect("a provider");

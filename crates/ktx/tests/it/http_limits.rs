@@ -1,5 +1,4 @@
-//! Limits of HTTP backends on the command line: probes do not wait, and no run waits beyond its
-//! time.
+//! HTTP limits: probes do not wait, and no run waits beyond its time.
 
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -24,8 +23,7 @@ fn full() -> Answer {
     Answer::json(429, &error).header("retry-after", "3600")
 }
 
-/// A probe reports a limit at once. Other commands then report it without asking, and say which
-/// command asks; those that test the current state ask. The limit does not apply to a new key.
+/// Other commands report the limit without a request. A new key has no limit.
 #[test]
 fn what_asks_whether_a_model_answers_waits_for_nothing() {
     let provider = Loopback::start(|request, _| {
@@ -67,7 +65,6 @@ fn what_asks_whether_a_model_answers_waits_for_nothing() {
     assert_eq!(provider.requests().len(), 4);
 }
 
-/// The file of limits with other times.
 fn rewrite(sandbox: &Sandbox, key: &str, hours: i64) {
     let path = sandbox.work().join(".ktx/state/rate-limits.json");
     let mut book: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -81,8 +78,7 @@ fn rewrite(sandbox: &Sandbox, key: &str, hours: i64) {
     std::fs::write(&path, book.to_string()).unwrap();
 }
 
-/// Limits that were reported while the clock was ahead, or that last longer than any limit can,
-/// block nothing.
+/// Limits from a clock ahead of time, or longer than any real limit, block nothing.
 #[test]
 fn a_limit_that_cannot_be_so_is_tried() {
     let provider = Loopback::start(|request, number| match number {
@@ -108,7 +104,7 @@ fn a_limit_that_cannot_be_so_is_tried() {
     }
 }
 
-/// Once a call succeeds, the limit is over for all commands.
+/// A successful call ends the limit for all commands.
 #[test]
 fn a_limit_that_is_no_longer_so_is_forgotten() {
     let provider = Loopback::start(|request, number| match number {
@@ -129,7 +125,7 @@ fn a_limit_that_is_no_longer_so_is_forgotten() {
     }
 }
 
-/// `--max-minutes` also limits waits: the run stops and keeps finished work.
+/// `--max-minutes`; finished work is kept.
 #[test]
 fn a_run_does_not_wait_beyond_its_time() {
     let provider = Loopback::start(|request, number| match number {
@@ -157,7 +153,6 @@ fn a_run_does_not_wait_beyond_its_time() {
     assert!(kept.contains("regions"), "{kept}");
 }
 
-/// The run pauses and says until when.
 #[test]
 fn a_limit_of_hours_pauses_the_run() {
     let provider = Loopback::start(|request, number| match number {
@@ -177,7 +172,7 @@ fn a_limit_of_hours_pauses_the_run() {
     assert!(!printed.stderr.contains("waiting"), "{printed}");
 }
 
-/// `llm.timeouts`
+/// The setting is `llm.timeouts`.
 #[test]
 fn a_silent_provider_is_given_up_after_the_time_of_the_project() {
     let provider = Loopback::start(|request, _| Answer {

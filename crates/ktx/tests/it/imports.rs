@@ -1,5 +1,4 @@
-//! Definitions of context sources become measures, columns, joins and segments without a model. A query
-//! by name returns the rows of SQL that a person wrote.
+//! Definitions of context sources answer like handwritten SQL, without a model.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::{commit, json, run, transcript, unscanned, write};
 
-/// A scanned project with a copy of a fixture; a connection reads its definitions from `models`.
+/// A connection reads the fixture's copy from `models`.
 pub(crate) fn project(fixture: &str, connection: &str) -> Sandbox {
     let folder = fixture_folder(fixture);
     let text = |path: &Path| std::fs::read_to_string(path).expect("a fixture");
@@ -28,7 +27,6 @@ pub(crate) fn project(fixture: &str, connection: &str) -> Sandbox {
     sandbox
 }
 
-/// Returns the files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -48,14 +46,12 @@ fn fixture_folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Asks every question of a fixture on the command line, and returns those whose rows differ.
 pub(crate) fn wrong(sandbox: &Sandbox, fixture: &str) -> String {
     let text =
         std::fs::read_to_string(fixture_folder(fixture).join("questions.yaml")).expect("questions");
     wrong_answers(sandbox, &text)
 }
 
-/// Asks the questions of a text, and returns those whose rows differ.
 pub(crate) fn wrong_answers(sandbox: &Sandbox, text: &str) -> String {
     let questions = ktx_config::yaml::load_text(text, "questions").expect("YAML");
     let database = Connection::open(sandbox.work().join("warehouse.db")).expect("a database");
@@ -82,7 +78,7 @@ pub(crate) fn wrong_answers(sandbox: &Sandbox, text: &str) -> String {
     wrong.concat()
 }
 
-/// Returns only rows with a number, sorted.
+/// Rows with a number, sorted.
 fn rows(database: &Connection, sql: &str) -> Vec<String> {
     let mut statement = database.prepare(sql).expect("SQL");
     let count = statement.column_count();
@@ -188,7 +184,7 @@ fn explores_and_views_answer_by_name_without_a_model() {
     ");
 }
 
-/// What a manifest knows beyond the files: names that macros compute, disabled models, packages and their metrics.
+/// Names from macros, disabled models, packages and their metrics.
 #[test]
 fn a_manifest_answers_by_name_without_a_model() {
     let connection = "dbt, source_dir: models, manifest: models/artifacts/manifest.json, catalog: models/artifacts/catalog.json";
@@ -336,7 +332,7 @@ metrics:
   - {name: orders, type: simple, type_params: {measure: count}}
 ";
 
-/// The report names the metric that is not imported.
+/// The report names the skipped metric.
 #[test]
 fn a_persons_measure_goes_before_an_imported_one() {
     let sandbox = dbt_project(TWO_METRICS);
@@ -364,8 +360,7 @@ fn a_persons_measure_goes_before_an_imported_one() {
     insta::assert_snapshot!(json(&sandbox, line)["rows"], @"[[70,3]]");
 }
 
-/// A removed metric is removed from the file, and the file with its last metric; while a file of
-/// the project cannot be read, nothing is removed.
+/// Removes the file with its last metric, but nothing while a project file is unreadable.
 #[test]
 fn an_import_follows_its_source() {
     let sandbox = dbt_project(TWO_METRICS);
@@ -413,7 +408,7 @@ fn imports_go_with_their_connection() {
     assert_eq!(left, ["store"]);
 }
 
-/// Two sources define one metric: the same counts for both, and of two that differ the first one counts; one line each.
+/// Equal definitions count for both sources; one line per conflict.
 #[test]
 fn of_two_sources_that_define_a_metric_the_first_counts() {
     let sandbox = dbt_project(TWO_METRICS);
@@ -443,8 +438,7 @@ fn of_two_sources_that_define_a_metric_the_first_counts() {
     insta::assert_snapshot!(answer["results"][1]["imports"], @r#"{"exact":1,"partly":[],"left":[{"kind":"measure","name":"revenue","spot":"models/schema.yml:7","why":"taken","reason":"`_imports/shop/fct_orders.yaml` defines the measure in another way, which counts"}]}"#);
 }
 
-/// Half a merge in an import file: queries of the table are refused, others are answered, and the
-/// next run rewrites the file.
+/// Queries of the table are refused until the next run rewrites the file.
 #[test]
 fn a_damaged_import_is_named_and_rewritten() {
     let sandbox = dbt_project(TWO_METRICS);

@@ -1,4 +1,4 @@
-//! What Cube, Metabase and Looker define becomes measures, columns, joins and segments without a model.
+//! Imports Cube, Metabase and Looker without a model.
 
 use ktx_test_support::looker_fake::{CLIENT_ID, Instance, LookerFake, SECRET, explore};
 use ktx_test_support::metabase_fake::{Analytics, KEY, MetabaseFake, written};
@@ -32,12 +32,10 @@ pub(crate) fn card(id: u64, kind: &str, name: &str, query: Value) -> Value {
     card
 }
 
-/// A query of the query builder in the older format.
 pub(crate) fn older(query: &Value) -> Value {
     json!({ "type": "query", "database": 1, "query": query })
 }
 
-/// A query of the query builder in the newer format.
 fn newer(stage: &Value) -> Value {
     json!({ "lib/type": "mbql/query", "database": 1, "stages": [stage] })
 }
@@ -172,7 +170,6 @@ pub(crate) fn metadata() -> Value {
     ] })
 }
 
-/// Measures, dimensions, joins and segments of cubes, as rows of SQL that a person wrote.
 #[test]
 fn cubes_answer_by_name_without_a_model() {
     let sandbox = project("cube", "cube, source_dir: models");
@@ -196,7 +193,6 @@ fn cubes_answer_by_name_without_a_model() {
     assert_eq!(wrong(&sandbox, "cube"), "");
 }
 
-/// A server with these cards, and a scanned project that reads it as `bi`.
 pub(crate) fn metabase(cards: Vec<Value>) -> (MetabaseFake, Sandbox) {
     let server = MetabaseFake::start(Analytics {
         databases: vec![(1, "shop", "sqlite")],
@@ -214,7 +210,6 @@ pub(crate) fn metabase(cards: Vec<Value>) -> (MetabaseFake, Sandbox) {
     (server, sandbox)
 }
 
-/// Metrics and models of the query builder, in both formats.
 #[test]
 fn metrics_and_models_of_metabase_answer_by_name() {
     let (_server, sandbox) = metabase(cards());
@@ -250,7 +245,6 @@ fn metrics_and_models_of_metabase_answer_by_name() {
     insta::assert_snapshot!(transcript(&run(&sandbox, "ingest bi --facts")).lines().nth(2).expect("a line"), @"bi	facts of 0 tables	done	-	-	nothing changed");
 }
 
-/// Measures, computed dimensions and joins of explores, as the API returns them.
 #[test]
 fn explores_of_looker_answer_by_name() {
     let mut orders = explore(
@@ -308,7 +302,6 @@ fn explores_of_looker_answer_by_name() {
     assert_eq!(wrong_answers(&sandbox, questions), "");
 }
 
-/// A scanned project that reads a server as `bi`.
 fn looker(server: &LookerFake) -> Sandbox {
     let connection = format!(
         "    driver: looker\n    base_url: {}\n    client_id: {CLIENT_ID}\n    client_secret_ref: env:LOOKER_SECRET\n    mappings: {{connectionMappings: {{shop: warehouse}}}}\n",
@@ -317,7 +310,7 @@ fn looker(server: &LookerFake) -> Sandbox {
     scanned(&connection, ("LOOKER_SECRET", SECRET))
 }
 
-/// A view of one name in two models: what both say alike is imported once, the rest of neither.
+/// Imports only what both models agree on.
 #[test]
 fn a_view_that_two_models_define_otherwise_is_left() {
     let fields = |revenue: &'static str, doubled: &'static str| {

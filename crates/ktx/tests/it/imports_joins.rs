@@ -1,4 +1,4 @@
-//! What a context source declares of a join counts more than what a scan inferred of few rows.
+//! Declared joins override those inferred from few rows.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::Value;
@@ -6,17 +6,15 @@ use serde_json::Value;
 use crate::imports::{project, wrong_answers};
 use crate::support::{commit, database, run, write};
 
-/// The manifest says that an order may have several payments.
+/// An order can have several payments.
 const CONNECTION: &str = "dbt, source_dir: models, manifest: models/artifacts/manifest.json, catalog: models/artifacts/catalog.json";
 
-/// The first order is paid a second time, after the scan.
 const SECOND_PAYMENT: &str =
     "INSERT INTO stripe_payments VALUES (4, 1, 'wire', 2, 0.25, '2025-01-09');";
 
 const SHARD: &str = "semantic-layer/warehouse/_schema/public.yaml";
 
-/// Sums of payments by their order are safe; each order counts once in each kind of its payments, if the
-/// question asks for that.
+/// Sums by order are safe; an order can count once per kind of payment.
 const QUESTIONS: &str = "
 - {ask: {measures: [stripe_payments.fees], dimensions: [fct_orders.status]}, sql: \"SELECT status, sum(fee) FROM stripe_payments JOIN fct_orders USING (order_id) GROUP BY 1\"}
 - {ask: {measures: [fct_orders.revenue], dimensions: [stripe_payments.kind], across: count_each}, sql: \"SELECT kind, sum(amount) FROM (SELECT DISTINCT kind, order_id, amount FROM stripe_payments JOIN fct_orders USING (order_id)) GROUP BY 1\"}
@@ -61,7 +59,6 @@ fn a_scan_of_few_rows_takes_no_column_for_a_key() {
     assert_counted_once(&sandbox);
 }
 
-/// Such a join is in shards of earlier versions, and of tables whose own key is meant.
 #[test]
 fn a_declared_join_replaces_one_to_one_that_a_scan_inferred() {
     let sandbox = project("manifest", CONNECTION);

@@ -1,4 +1,4 @@
-//! Definitions of Metabase whose number would be another one, and a server that does not list the columns.
+//! Metabase definitions that would give another number, and unlisted columns.
 
 use serde_json::{Value, json};
 
@@ -6,14 +6,13 @@ use crate::imports::wrong_answers;
 use crate::imports_bi::{card, metabase, metadata, older};
 use crate::support::{commit, run, transcript, write};
 
-/// A metric of the query builder in the older format.
 fn metric(id: u64, name: &str, query: &Value) -> Value {
     let mut query = query.clone();
     query["source-table"] = json!(1);
     card(id, "metric", name, older(&query))
 }
 
-/// Metabase keeps the rows without a value in the opposite of a comparison with a part of a text.
+/// Negated partial text matches keep empty values.
 #[test]
 fn opposite_filters_of_metabase_keep_empty_values() {
     let status = json!(["field", 13, null]);
@@ -90,7 +89,6 @@ fn opposite_filters_of_metabase_keep_empty_values() {
     assert_eq!(wrong_answers(&sandbox, questions), "");
 }
 
-/// Groupings, casts and taken names would give other numbers than Metabase's.
 #[test]
 fn what_would_be_another_number_is_left() {
     let month = json!(["field", 15, {"temporal-unit": "month"}]);
@@ -179,7 +177,7 @@ fn what_would_be_another_number_is_left() {
     assert_eq!(wrong_answers(&sandbox, questions), "");
 }
 
-/// What cannot be read stays, and the report says so: without the columns of a database, ktx cannot tell which cards are gone.
+/// Without columns, ktx cannot tell which cards are gone.
 #[test]
 fn imports_stay_while_metabase_does_not_list_the_columns() {
     let sum = |id: u64, name: &str| {
@@ -247,7 +245,6 @@ fn imports_stay_while_metabase_does_not_list_the_columns() {
     bi: databases/1/cards/1.md: measure `Revenue` was not imported: the server does not list the columns of its table
     bi: databases/1/cards/2.md: measure `Turnover` was not imported: the server does not list the columns of its table
     ");
-    // Once all is read again, a metric that is gone goes.
     server.change(|all| {
         all.metadata.insert(1, metadata());
         all.cards[1]["archived"] = json!(true);

@@ -1,4 +1,4 @@
-//! Sources of which a part is damaged: one line says so, what came from it stays, and the rest is imported.
+//! Sources with damaged parts: reported once, earlier imports stay, the rest is imported.
 
 use ktx_test_support::sandbox::Sandbox;
 
@@ -7,7 +7,6 @@ use crate::support::{commit, run, transcript, write};
 
 const MANIFEST: &str = "models/artifacts/manifest.json";
 
-/// The text of the import files of `shop`.
 fn imports(sandbox: &Sandbox) -> Vec<String> {
     let folder = sandbox
         .work()
@@ -20,7 +19,6 @@ fn imports(sandbox: &Sandbox) -> Vec<String> {
     texts
 }
 
-/// A manifest that was cut off, and those of versions that ktx does not know: what they said stays.
 #[test]
 fn a_manifest_that_cannot_be_read_is_named_and_takes_nothing_away() {
     let connection = "dbt, source_dir: models, manifest: models/artifacts/manifest.json, catalog: models/artifacts/catalog.json";
@@ -86,7 +84,7 @@ fn a_manifest_that_cannot_be_read_is_named_and_takes_nothing_away() {
     ");
 }
 
-/// Files of LookML that include each other, or themselves, count once each.
+/// Each file counts once.
 #[test]
 fn circular_includes_are_named_and_the_rest_is_imported() {
     let sandbox = project("lookml", "lookml, source_dir: models");
@@ -114,7 +112,6 @@ fn circular_includes_are_named_and_the_rest_is_imported() {
     assert_eq!(wrong(&sandbox, "lookml"), "");
 }
 
-/// A measure over one whose name a person's measure has would be another number.
 #[test]
 fn a_measure_over_a_taken_name_is_left() {
     let sandbox = project("cube", "cube, source_dir: models");

@@ -1,5 +1,4 @@
-//! Signals at any moment, also between two steps of a command; and errors that a command finds
-//! before any cost.
+//! Signals at any moment, and errors before any cost.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -11,7 +10,7 @@ use crate::claude::play;
 use crate::claude_pauses::shop_of_twelve;
 use crate::support::{git, run};
 
-/// The local database is locked, so `ktx ingest` stops after its probe.
+/// `ktx ingest` stops after its probe at the locked database.
 fn held() -> (Sandbox, rusqlite::Connection, Child) {
     let mut sandbox = shop_of_twelve();
     play(&mut sandbox, json!({ "echo": {} }));
@@ -32,7 +31,6 @@ fn held() -> (Sandbox, rusqlite::Connection, Child) {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(asked(&sandbox), 1, "never probed");
-    // The probe's process has ended; its report takes a moment.
     std::thread::sleep(Duration::from_secs(1));
     (sandbox, state, child)
 }
@@ -75,7 +73,6 @@ fn a_signal_between_two_steps_ends_the_command() {
     }
 }
 
-/// Whatever the command waits for.
 #[test]
 fn a_second_signal_between_two_steps_ends_the_command_at_once() {
     let (sandbox, state, child) = held();
@@ -85,7 +82,6 @@ fn a_second_signal_between_two_steps_ends_the_command_at_once() {
     let printed = printed(&sandbox, child);
     state.execute_batch("ROLLBACK").unwrap();
     assert_eq!(printed.code, Some(130), "{printed}");
-    // The command did not notice that the database is in use.
     assert_eq!(printed.stderr, "Project: [SANDBOX]/work\n");
     let next = run(&sandbox, "scan");
     assert_eq!(next.code, Some(0), "{next}");

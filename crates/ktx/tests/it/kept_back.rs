@@ -1,4 +1,4 @@
-//! Changes that units of a context source may not make without a person: they become proposals.
+//! Changes by context sources that need a decision become proposals.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -24,7 +24,6 @@ measures:
 const PAGE: &str = "wiki/global/policy.md";
 const SOURCE: &str = "semantic-layer/warehouse/orders.yaml";
 
-/// A scanned project with a dbt project and a person's files.
 fn signed() -> Sandbox {
     let sandbox = project(&[("models/schema.yml", SCHEMA)]);
     write(&sandbox, PAGE, POLICY);
@@ -41,7 +40,6 @@ fn times_ten() -> (&'static str, Value) {
     )
 }
 
-/// Changes a person's files, and writes a page of its own.
 fn meddling() -> Script {
     let calls = vec![
         times_ten(),
@@ -51,7 +49,6 @@ fn meddling() -> Script {
     vec![("Unit dbt-all of", calls)]
 }
 
-/// The id of the only proposal.
 fn proposal(sandbox: &Sandbox) -> String {
     let listed = json_of(sandbox, "review list --json");
     let items = listed["data"]["items"].as_array().expect("items");
@@ -65,9 +62,7 @@ fn revenue(sandbox: &Sandbox) -> String {
     run(sandbox, query).stdout
 }
 
-/// A signed-off measure and a page with an owner stay as they are until a person applies the
-/// proposal; new work is committed. The command, the status and the exit code report the proposal
-/// until then.
+/// Status and exit code report the proposal; new work is committed.
 #[test]
 fn a_unit_keeps_off_what_a_person_wrote() {
     let sandbox = locally(signed(), &meddling());
@@ -95,7 +90,7 @@ fn a_unit_keeps_off_what_a_person_wrote() {
         "{printed}"
     );
 
-    // The proposal is reported until a person decides, and not paid for again.
+    // Reported again, but not paid again.
     let asked = processes(&sandbox);
     let printed = run(&sandbox, "ingest shop-dbt --json");
     assert_eq!(
@@ -113,7 +108,7 @@ fn a_unit_keeps_off_what_a_person_wrote() {
     let line = format!("Kept back    ! shop-dbt dbt-all: {SOURCE}, {PAGE}\n");
     assert!(status.contains(&line), "{status}");
 
-    // What is accepted is a commit of the person.
+    // Acceptance is the user's commit.
     let printed = run(&sandbox, &format!("review accept {id}"));
     assert_eq!(printed.code, Some(0), "{printed}");
     assert!(sandbox.read(SOURCE).unwrap().contains("* 10"));
@@ -129,7 +124,6 @@ fn a_unit_keeps_off_what_a_person_wrote() {
     assert_eq!(json_of(&sandbox, "status --json")["proposals"], json!([]));
 }
 
-/// A source may change its own files, here and in a clone, until a person does.
 #[test]
 fn a_page_belongs_to_its_source_until_a_person_changes_it() {
     let writes = |words: &str| -> Script {
@@ -157,7 +151,6 @@ fn a_page_belongs_to_its_source_until_a_person_changes_it() {
             .contains("Second.")
     );
 
-    // A person changes one of the two and keeps the message of the commit.
     let mine = sandbox.read("wiki/global/states.md").unwrap() + "Mine.\n";
     write(&sandbox, "wiki/global/states.md", &mine);
     git(
@@ -191,7 +184,7 @@ fn a_page_belongs_to_its_source_until_a_person_changes_it() {
     );
 }
 
-/// Here a page stays back that is linked only because the person's page is removed.
+/// A page that needs the removal of the user's page waits, too.
 #[test]
 fn what_needs_a_change_that_is_kept_back_waits_with_it() {
     let sandbox = locally(
@@ -242,7 +235,7 @@ fn a_unit_keeps_off_what_a_person_has_not_committed_yet() {
     );
 }
 
-/// The newest commit changes only this file and the ledger.
+/// Changes only this file and the ledger.
 fn check_head(sandbox: &Sandbox, file: &str) {
     let changed = git(sandbox, &["log", "-1", "--format=", "--name-only"]);
     let changed: Vec<&str> = changed
@@ -252,7 +245,6 @@ fn check_head(sandbox: &Sandbox, file: &str) {
     assert_eq!(changed, [file]);
 }
 
-/// A note comes from a person.
 #[test]
 fn a_note_may_change_what_a_person_wrote() {
     let sandbox = locally(

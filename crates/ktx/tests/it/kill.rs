@@ -1,11 +1,9 @@
-//! `kill -9` at every named step: the next run of the same command finishes, and the repository is
-//! sound.
+//! `kill -9` at every named step; the same command then finishes, and the repository is sound.
 
 use ktx_test_support::sandbox::Sandbox;
 
 use crate::support::{SHOP, git, run, sandbox, unscanned};
 
-/// Runs `command` again after the kill, and checks the repository in `folder`.
 fn killed_then_finished(sandbox: &mut Sandbox, command: &str, point: &str, folder: &str) {
     sandbox.set("KTX_TEST_KILL_AT", point);
     let killed = run(sandbox, command);

@@ -1,5 +1,4 @@
-//! Commands against real servers with a failure midway: a cut connection, Ctrl-C, a time limit, a
-//! dropped table, a schema without a grant.
+//! Real servers with failures midway.
 
 mod ends;
 mod groups;
@@ -21,7 +20,7 @@ use crate::support::{compare, project, run, write};
 use proxy::Proxy;
 use server::{MariaDb, Postgres, Server};
 
-/// `fields` are the lines below its driver.
+/// `fields` are lines below the driver.
 pub(crate) fn warehouse<S: Server>(server: &S, port: u16, fields: &str) -> Sandbox {
     let mut sandbox = project();
     let login = server.login();
@@ -35,14 +34,12 @@ pub(crate) fn warehouse<S: Server>(server: &S, port: u16, fields: &str) -> Sandb
     sandbox
 }
 
-/// The connection breaks after a part of the rows: one error, and no rows.
 fn a_cut_connection<S: Server>(name: &str, expected: &str) {
     let Some(server) = S::new(name) else { return };
     server.execute(S::MANY_ROWS);
     let proxy = Proxy::cutting(server.port(), 400_000);
     let fields = format!("    database: {name}\n");
     let sandbox = warehouse(&server, proxy.port(), &fields);
-    // The requested rows came before the cut; ktx does not wait for the others.
     let first = run(&sandbox, "sql --max-rows 10 'select line from pages'");
     assert_eq!(first.code, Some(0), "{first}");
     assert_eq!(first.stdout.lines().count(), 11);
@@ -91,7 +88,6 @@ hint: run the command again
     );
 }
 
-/// The program exits as interrupted, and the server stops working.
 fn an_interrupt<S: Server>(name: &str) {
     let Some(server) = S::new(name) else { return };
     server.execute(S::NUMBERS);
@@ -120,7 +116,7 @@ error: cancelled
     server.until(S::AT_WORK, 0);
 }
 
-/// Ten to the power of fifteen rows, counted one by one.
+/// 10^15 rows, counted one by one.
 const ENDLESS: &str = "select count(*) as marked from numbers a, numbers b, numbers c";
 
 #[test]
@@ -133,7 +129,7 @@ fn an_interrupt_ends_the_statement_on_mariadb() {
     an_interrupt::<MariaDb>("ktx_it_interrupt");
 }
 
-/// The cancel request arrives between two messages of the statement, where the server ignores it.
+/// The server ignores a cancel request between two messages of a statement.
 #[test]
 fn an_interrupt_before_the_statement_starts_ends_it_all_the_same() {
     let Some(server) = Postgres::new("ktx_it_early") else {
@@ -161,7 +157,6 @@ fn interrupt(child: &std::process::Child) {
     assert!(signalled.unwrap().success());
 }
 
-/// The time limit ends the statement at the client and the server.
 fn a_time_cap<S: Server>(name: &str, expected: &str) {
     let Some(server) = S::new(name) else { return };
     server.execute(S::NUMBERS);
@@ -206,8 +201,7 @@ const TWO_TABLES: &str = "CREATE TABLE kept (id int PRIMARY KEY, name text NOT N
     INSERT INTO kept VALUES (1, 'a'), (2, 'b');
     CREATE TABLE gone (id int PRIMARY KEY); INSERT INTO gone VALUES (1);";
 
-/// A table is dropped between the reading of the structure and its sample: a lock delays the sample
-/// until then.
+/// A lock delays the sample until the table is dropped.
 #[test]
 fn a_table_that_goes_away_during_a_scan_is_told() {
     let Some(server) = Postgres::new("ktx_it_gone") else {
@@ -344,7 +338,6 @@ warehouse · artifacts
 ");
 }
 
-/// A materialized view that was never filled is not an error.
 #[test]
 fn a_view_that_is_not_populated_is_not_checked() {
     let Some(server) = Postgres::new("ktx_it_unpopulated") else {

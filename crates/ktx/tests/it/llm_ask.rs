@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::claude::{CONFIG, REGIONS, play, processes};
 use crate::support::{commit, json as answer, run, unscanned, write};
 
-/// KTX-50: only the final text, from the model of the role, without tools and in one turn.
+/// KTX-50.
 #[test]
 fn a_role_answers_with_a_text() {
     let mut sandbox = unscanned(REGIONS);
@@ -50,7 +50,6 @@ Project: [SANDBOX]/work
     assert!(stages.to_string().contains("\"ask\""), "{stages}");
 }
 
-/// Refused before any cost.
 #[test]
 fn an_empty_question_and_a_role_without_use_are_refused() {
     let mut sandbox = unscanned(REGIONS);

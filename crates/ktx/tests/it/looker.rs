@@ -1,5 +1,4 @@
-//! `ktx ingest` of Looker: explores, dashboards and looks of each connection become facts, pages and measures of its
-//! warehouse.
+//! `ktx ingest` of Looker.
 
 use ktx_test_support::looker_fake::{
     CLIENT_ID, Instance, LookerFake, SECRET, TOKEN, dashboard, explore,
@@ -160,8 +159,7 @@ warning: bi: the description of `orders.amount` looks like a password or key and
 9 model messages, 1233 tokens in, 180 out, list price unknown
 ";
 
-/// KTX-05: each connection is read for its warehouse, with its facts; unchanged content is not
-/// asked again.
+/// KTX-05: unchanged content is not asked again.
 #[test]
 fn explores_become_facts_pages_and_measures_of_their_warehouse() {
     let server = LookerFake::start(instance()).expect("a server");
@@ -205,8 +203,7 @@ fn explores_become_facts_pages_and_measures_of_their_warehouse() {
     }
 }
 
-/// If one field of an explore changes, only that explore is read again. Content that cannot be read
-/// stays as it is; the reconciliation learns of deleted content.
+/// Unreadable content stays; reconciliation learns of deletions.
 #[test]
 fn what_changes_is_read_again_and_what_fails_is_kept() {
     let server = LookerFake::start(instance()).expect("a server");
@@ -242,7 +239,7 @@ fn what_changes_is_read_again_and_what_fails_is_kept() {
     warning: bi: the description of `orders.amount` looks like a password or key and was left out
     bi: explores/shop/orders.yaml: measure `revenue` was not imported: `orders.yaml` defines a measure of this name, which counts
     ");
-    // A clone has no copy of unreadable content: it is missing, and nothing counts as gone.
+    // A clone has no copy, but nothing counts as gone.
     std::fs::remove_dir_all(sandbox.work().join(".ktx/cache")).expect("the cache");
     let printed = run(&sandbox, "ingest bi");
     assert_eq!(printed.code, Some(0), "{printed}");
@@ -275,7 +272,6 @@ fn what_changes_is_read_again_and_what_fails_is_kept() {
     assert!(sandbox.read("wiki/global/revenue-policy.md").is_ok());
 }
 
-/// A token that expires midway costs nothing.
 #[test]
 fn one_warehouse_is_read_alone() {
     let mut instance = instance();
@@ -299,7 +295,6 @@ fn one_warehouse_is_read_alone() {
     assert_eq!(keys, ["looker.crm.explore.crm.people"]);
 }
 
-/// Configuration errors cost nothing and name their place.
 #[test]
 fn bad_mappings_cost_nothing() {
     let server = LookerFake::start(instance()).expect("a server");
@@ -352,8 +347,6 @@ warning: bi: the server has no connection `gone`, or not for this key
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// An unmapped warehouse, a user without permissions, a wrong secret and another server have
-/// different messages.
 #[test]
 fn a_bad_key_costs_nothing() {
     let server = LookerFake::start(instance()).expect("a server");

@@ -1,4 +1,4 @@
-//! Failures of this machine: which file, what to do, and no cost for what a free check can find.
+//! Machine failures: named file, next step, no avoidable cost.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -19,7 +19,7 @@ fn asked(sandbox: &Sandbox) -> usize {
     text.unwrap_or_default().lines().count()
 }
 
-/// Breaks the middle of the file, as a crash of the machine does.
+/// Damages the middle, like a crash.
 fn damage(sandbox: &Sandbox) {
     let file = sandbox.work().join(".ktx/state/ktx.sqlite");
     std::fs::write(file, "no database at all, ".repeat(1000)).unwrap();
@@ -90,7 +90,6 @@ hint: install git and put it on `PATH`
     assert_eq!(asked(&sandbox), 0);
 }
 
-/// ktx does not ask the model for work that it could not commit.
 #[test]
 fn locks_of_git_are_told_before_anything_is_paid() {
     let sandbox = project();
@@ -110,7 +109,6 @@ fn locks_of_git_are_told_before_anything_is_paid() {
     assert_eq!(run(&sandbox, "ingest").code, Some(0));
 }
 
-/// The message is not the one about a branch that moves.
 #[test]
 fn a_lock_that_git_left_is_named() {
     let sandbox = shop();
@@ -134,7 +132,6 @@ fn a_lock_that_git_left_is_named() {
     assert!(printed.stderr.ends_with(&told), "{printed}");
 }
 
-/// ktx does not pay for work that it could not record.
 #[test]
 fn a_damaged_ledger_is_told_before_anything_is_paid() {
     let sandbox = project();
@@ -163,7 +160,7 @@ hint: it holds the usage so far: keep the file
     assert_eq!(run(&sandbox, "ingest").code, Some(0));
 }
 
-/// Status reports what is lost until the files are rebuilt.
+/// Reports the loss until a rebuild.
 #[test]
 fn status_looks_at_files_that_are_made_anew() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! The program as its users see it: commands in, exit code, stdout and stderr out.
+//! Tests the program from outside: commands, exit codes, stdout, stderr.
 #![expect(
     clippy::expect_used,
     clippy::panic,

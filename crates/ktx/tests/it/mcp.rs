@@ -1,4 +1,4 @@
-//! `ktx mcp stdio`: every tool, over lines of JSON-RPC and through the official client.
+//! `ktx mcp stdio`: every tool by JSON-RPC and the official client.
 
 mod calls;
 pub(crate) mod client;
@@ -88,7 +88,6 @@ fn a_session_begins_and_lists_its_tools() {
     assert_eq!(client.close(), (Some(0), String::new(), String::new()));
 }
 
-/// The agent can read the error, and the session continues.
 #[test]
 fn failures_are_answers() {
     let sandbox = shop();
@@ -166,7 +165,7 @@ fn failures_are_answers() {
     assert_eq!(client.close().0, Some(0));
 }
 
-/// The handshake opens nothing: it works while the warehouse is gone, and a call then reports that.
+/// The handshake opens nothing.
 #[test]
 fn a_session_begins_without_its_warehouse() {
     let sandbox = shop();
@@ -198,7 +197,6 @@ fn a_session_begins_without_its_warehouse() {
 }
 "#,
     );
-    // The next call sees a file that was written while the server runs.
     write(
         &sandbox,
         "wiki/global/zebra.md",
@@ -240,7 +238,7 @@ fn the_official_client_is_served() {
     }
 }
 
-/// The transport is stdio or HTTP; `None` if the official client is not available.
+/// Stdio or HTTP; `None` without the client.
 fn official_client(sandbox: &Sandbox, target: &str) -> Option<Vec<Value>> {
     let Service::Available(modules) = service(ServiceName::McpSdk) else {
         return None;

@@ -1,8 +1,8 @@
-//! Search by meaning with a table of token vectors, as the front door shows it.
+//! Search by meaning with token vectors.
 
 use crate::support::{json, project, run, shop, write};
 
-/// `clawback` is in no group of synonyms.
+/// `clawback` has no synonyms.
 const TABLE: &str = "refund 1 0\nclawback 1 0.1\ntax 0 1\n";
 
 fn pages(config: &str) -> ktx_test_support::sandbox::Sandbox {
@@ -23,7 +23,7 @@ fn pages(config: &str) -> ktx_test_support::sandbox::Sandbox {
     sandbox
 }
 
-/// KTX-08: the provider is configured apart from the model.
+/// KTX-08: independent of the model's provider.
 #[test]
 fn a_table_in_a_file_finds_pages_without_the_words_of_the_query() {
     let sandbox = pages("ingest: {embeddings: {backend: table, table: {path: vectors.txt}}}\n");
@@ -53,7 +53,7 @@ fn a_table_in_a_file_finds_pages_without_the_words_of_the_query() {
     ");
 }
 
-/// A table that cannot be used is a warning beside the answer of full text.
+/// Full text still answers.
 #[test]
 fn a_missing_table_is_a_warning() {
     let sandbox = pages("ingest: {embeddings: {backend: table, table: {path: missing.txt}}}\n");
@@ -66,7 +66,7 @@ fn a_missing_table_is_a_warning() {
     ");
 }
 
-/// Status names the provider of vectors, and what is wrong with it. With `--fast` it reads no vectors.
+/// With `--fast`, reads no vectors.
 #[test]
 fn status_tells_of_the_provider() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! `ktx ingest` of Metabase: the cards of each database become pages and measures of its warehouse.
+//! `ktx ingest` of Metabase.
 
 use ktx_test_support::metabase_fake::{Analytics, KEY, MetabaseFake, written};
 use ktx_test_support::sandbox::Sandbox;
@@ -94,8 +94,8 @@ fn script() -> Script {
     ]
 }
 
-/// KTX-05: each database is read for its warehouse. Unchanged cards are not asked again, a renamed
-/// one is; the reconciliation learns of an archived card, not of an unreadable one.
+/// KTX-05: only renamed cards are asked again; reconciliation learns of archived cards, not
+/// unreadable ones.
 #[test]
 fn cards_become_pages_and_measures_of_their_warehouse() {
     let server = MetabaseFake::start(analytics()).expect("a server");
@@ -208,7 +208,6 @@ fn one_warehouse_is_read_alone() {
     assert_eq!(keys, ["metabase-db-2-col-root"]);
 }
 
-/// Errors of the configuration, the key or the server cost nothing and name their place.
 #[test]
 fn bad_settings_cost_nothing() {
     let server = MetabaseFake::start(analytics()).expect("a server");

@@ -1,11 +1,10 @@
-//! Missing names, on every command that takes one: one rule, one exit code.
+//! Missing names give one exit code for all commands.
 
 use serde_json::{Value, json};
 
 use crate::support::{run, shop};
 
-/// A name on the command line that the project does not have ends with 3 and a next step. A
-/// semantic query that names something missing is refused, with 6.
+/// A semantic query with a missing name is refused with 6.
 #[test]
 fn a_name_that_is_not_there_ends_with_three() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! `ktx ingest --text` and `--file`: a note becomes a commit, on every backend alike.
+//! `ktx ingest --text` and `--file` on every backend.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -40,7 +40,6 @@ fn scanned(config: &str) -> Sandbox {
     sandbox
 }
 
-/// A project on `claude-code` whose model does this with notes.
 pub(crate) fn local(with_the_note: &[Value]) -> Sandbox {
     let mut sandbox = scanned(CONFIG);
     play(
@@ -62,7 +61,6 @@ pub(crate) fn captures() -> Vec<Value> {
     steps
 }
 
-/// An API whose model does the same.
 fn api() -> Loopback {
     Loopback::start(move |request: &Request, number| {
         let asked = request.json();
@@ -87,7 +85,7 @@ fn api() -> Loopback {
 
 const COMMAND: &str = "ingest --connection-id warehouse --text 'Refunds are not revenue.'";
 
-/// KTX-05, KTX-68: one commit with the page and the measure; each turn is reported once.
+/// KTX-05, KTX-68: in one commit.
 #[test]
 fn a_note_becomes_a_page_and_a_measure() {
     let sandbox = local(&captures());
@@ -133,7 +131,7 @@ wiki/global/revenue.md
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// KTX-05: an API key leads to the same files as the local session, byte for byte.
+/// KTX-05: byte for byte.
 #[test]
 fn every_backend_writes_the_same() {
     let provider = api();
@@ -152,7 +150,7 @@ fn every_backend_writes_the_same() {
     assert!(files(&remote).contains_key("wiki/global/revenue.md"));
 }
 
-/// This holds as long as its commit is part of the branch.
+/// While its commit is part of the branch.
 #[test]
 fn a_captured_note_is_not_asked_again() {
     let sandbox = local(&captures());
@@ -193,7 +191,7 @@ fn a_captured_note_is_not_asked_again() {
     assert!(sandbox.read("wiki/global/revenue.md").is_ok());
 }
 
-/// Its results so far are kept, and the same command continues.
+/// The same command continues.
 #[test]
 fn a_note_at_its_budget_is_partial() {
     let turns = (0..31).map(|number| {
@@ -220,7 +218,7 @@ fn a_note_at_its_budget_is_partial() {
     assert!(processes(&sandbox) > asked);
 }
 
-/// Earlier notes are kept, later ones are not tried.
+/// Later notes are not tried.
 #[test]
 fn a_failure_leaves_nothing_half_written() {
     let mut steps = captures();
@@ -251,7 +249,6 @@ fn a_failure_leaves_nothing_half_written() {
     );
 }
 
-/// Errors of the command line or of a note are reported before the first call.
 #[test]
 fn bad_notes_cost_nothing() {
     let sandbox = local(&captures());
@@ -287,7 +284,7 @@ fn bad_notes_cost_nothing() {
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// A conversation is read without what teaches nothing; texts that teach nothing cost nothing.
+/// Texts that teach nothing cost nothing.
 #[test]
 fn conversations_are_captured_and_worthless_texts_are_not() {
     let sandbox = local(&captures());
@@ -365,7 +362,7 @@ fn conversations_are_captured_and_worthless_texts_are_not() {
     ");
 }
 
-/// With `--user`, pages are those of one user; the same note is not asked again for them.
+/// The same note is not asked again for the user of `--user`.
 #[test]
 fn a_note_for_one_user_becomes_a_page_of_that_user() {
     let page = json!({ "key": "revenue", "summary": "My revenue.",
@@ -442,8 +439,7 @@ fn a_note_for_one_user_becomes_a_page_of_that_user() {
     ");
 }
 
-/// `kill -9` at each step: the next run captures the note, once, and does not pay again for a
-/// commit.
+/// A commit is not paid again.
 #[test]
 fn a_killed_capture_is_made_again() {
     for (point, asked_again) in [
@@ -467,7 +463,7 @@ fn a_killed_capture_is_made_again() {
     }
 }
 
-/// A page with uncommitted changes stays as it is, and the model learns that.
+/// The model learns that.
 #[test]
 fn uncommitted_work_is_left_alone() {
     let sandbox = local(&captures());

@@ -1,4 +1,4 @@
-//! `ktx ingest` of Notion: triage, reading and curation, on every backend alike.
+//! `ktx ingest` of Notion on every backend.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::notion_fake::{NotionFake, TOKEN, Workspace, block, child_page};
@@ -17,14 +17,12 @@ pub(crate) const NOTES: &str = "0000000000000000000000000000000c";
 pub(crate) const HANDBOOK: &str = "0000000000000000000000000000000d";
 const OLD: &str = "2026-01-02T03:04:00.000Z";
 
-/// The reaction to a prompt: an object, or tool calls in order.
 #[derive(Clone)]
 pub(crate) enum Does {
     Object(Value),
     Tools(Vec<(&'static str, Value)>),
 }
 
-/// The reactions by the beginning of the prompt.
 pub(crate) type Script = Vec<(String, Does)>;
 
 pub(crate) fn workspace() -> Workspace {
@@ -86,7 +84,7 @@ pub(crate) fn decide(candidate: &str, decision: &str, page: Option<&str>) -> (&'
     ("candidate_decide", input)
 }
 
-/// One page of each lane; two candidates, of which one is promoted.
+/// A page per lane; one of two candidates is promoted.
 pub(crate) fn script() -> Script {
     let of = |what: &str, id: &str| format!("{what} of notion-page-{id} of the source team-notes");
     let first = format!("notion-page-{HANDBOOK}#1");
@@ -121,7 +119,6 @@ pub(crate) fn script() -> Script {
     ]
 }
 
-/// A scanned project whose notes are in this workspace.
 pub(crate) fn project(api: &NotionFake, more: &str) -> Sandbox {
     let mut sandbox = unscanned(ORDERS);
     write(&sandbox, "ktx.yaml", &config(api, more));
@@ -173,7 +170,6 @@ pub(crate) fn locally(mut sandbox: Sandbox, script: &Script) -> Sandbox {
     sandbox
 }
 
-/// An API whose model does the same.
 fn api(script: Script) -> Loopback {
     Loopback::start(move |request: &Request, number| answered(&script, request, number, 100))
         .expect("a provider")
@@ -210,7 +206,6 @@ pub(crate) fn answered(script: &Script, request: &Request, number: usize, input:
     Answer::json(200, &message)
 }
 
-/// A project whose documents this API reads.
 pub(crate) fn remotely(notion: &NotionFake, provider: &Loopback) -> Sandbox {
     let remote = configured(project(notion, ""), provider, "");
     let llm = remote.read("ktx.yaml").expect("the file");
@@ -222,8 +217,7 @@ pub(crate) fn remotely(notion: &NotionFake, provider: &Loopback) -> Sandbox {
     remote
 }
 
-/// KTX-05: page triage, light extraction and candidate curation; each page is read as its lane
-/// says, and nothing is asked twice, here and in a clone.
+/// KTX-05: each page is read as its lane says; nothing is asked twice, also in a clone.
 #[test]
 fn pages_are_sorted_read_and_curated() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -330,8 +324,7 @@ fn record(sandbox: &Sandbox) -> String {
     std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap_or_default()
 }
 
-/// KTX-05, KTX-04: an API key leads to the same files as the local session, byte for byte; the
-/// model of the role `triage` sorts, that of the role `curator` curates.
+/// KTX-05, KTX-04: byte for byte; roles `triage` and `curator` use their models.
 #[test]
 fn every_backend_reads_documents_alike() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -397,7 +390,6 @@ fn every_backend_reads_documents_alike() {
     family("Unit notion-page", "sonnet");
 }
 
-/// The next runs do the rest, and the report says so.
 #[test]
 fn a_run_writes_as_many_pages_as_it_may() {
     let notion = NotionFake::start(workspace()).expect("an API");

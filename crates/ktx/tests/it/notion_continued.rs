@@ -1,5 +1,4 @@
-//! Triage and curation that a budget, a signal or a kill interrupts: the next run continues them
-//! and pays for nothing twice.
+//! Interrupted triage and curation continue without paying twice.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -18,11 +17,10 @@ use crate::notion::{
 };
 use crate::support::{git, run};
 
-/// The requests without probes.
 type Bill = Arc<Mutex<Vec<Value>>>;
 
-/// Counts tokens by the bytes of a request. `disturb` may replace an answer; it gets the request
-/// and the number of earlier requests with the same text.
+/// Tokens depend on bytes. `disturb` can replace an answer by request and number of earlier
+/// requests with its text.
 fn provider(
     bill: &Bill,
     script: Script,
@@ -58,7 +56,6 @@ fn about(bill: &Bill, words: &str) -> Vec<Value> {
 
 const CURATION: &str = "Candidates of the source team-notes";
 
-/// The turns of a curation without interruption.
 fn whole_curation(notion: &NotionFake) -> Vec<Value> {
     let bill = Bill::default();
     let provider = provider(&bill, script(), |_, _, answer| answer);
@@ -69,7 +66,6 @@ fn whole_curation(notion: &NotionFake) -> Vec<Value> {
     turns
 }
 
-/// The pages are committed, and no unfinished work remains.
 fn is_finished(sandbox: &Sandbox) {
     for key in ["refunds", "revenue-policy"] {
         let path = format!("wiki/global/{key}.md");
@@ -83,7 +79,7 @@ fn is_finished(sandbox: &Sandbox) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Starts `ktx ingest team-notes` and ends it with this signal once `is_reached`.
+/// Ends `ktx ingest team-notes` with this signal once `is_reached`.
 fn ended_when(sandbox: &Sandbox, how: &str, what: &str, is_reached: impl Fn() -> bool) {
     let child = sandbox
         .command(["ingest", "team-notes"])
@@ -98,8 +94,7 @@ fn ended_when(sandbox: &Sandbox, how: &str, what: &str, is_reached: impl Fn() ->
     assert_eq!(status.code(), expected, "{how}");
 }
 
-/// Killed and interrupted in the fifth answer of a curation, which has written a page and made
-/// decisions: only that answer is asked again, in the same conversation.
+/// Killed and interrupted in the fifth answer; the conversation stays the same.
 #[test]
 fn a_curation_that_is_ended_in_an_answer_is_continued_with_it() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -130,8 +125,7 @@ fn a_curation_that_is_ended_in_an_answer_is_continued_with_it() {
     }
 }
 
-/// With `--max-tokens` for a few answers, run repeatedly: the source is finished, and no triage,
-/// light reading or turn is asked twice.
+/// `--max-tokens` allows a few answers per run.
 #[test]
 fn a_small_budget_comes_to_an_end_and_asks_nothing_twice() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -160,8 +154,7 @@ fn a_small_budget_comes_to_an_end_and_asks_nothing_twice() {
     is_finished(&sandbox);
 }
 
-/// The local session keeps no conversation: the curation begins again with its earlier writes and
-/// decisions.
+/// It keeps no conversation, but writes and decisions stay.
 #[test]
 fn the_local_session_begins_again_with_what_was_decided() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -224,7 +217,6 @@ fn the_local_session_begins_again_with_what_was_decided() {
     is_finished(&sandbox);
 }
 
-/// Killed in the light reading of a page: its triage is not asked again.
 #[test]
 fn a_light_reading_that_is_cut_off_is_repeated_alone() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -243,14 +235,13 @@ fn a_light_reading_that_is_cut_off_is_repeated_alone() {
     });
     let printed = run(&sandbox, "ingest team-notes");
     assert_eq!(printed.code, Some(0), "{printed}");
-    // The kill may also interrupt the triage of another page, which is then asked again.
+    // The kill can also interrupt the triage of another page.
     let triage = format!("Triage of notion-page-{HANDBOOK}");
     assert_eq!(about(&bill, &triage).len(), 1);
     assert_eq!(about(&bill, "Light reading of").len(), 2);
     is_finished(&sandbox);
 }
 
-/// One call ends the run while another one is running: the other answer is kept, and paid for once.
 #[test]
 fn an_answer_that_comes_after_the_end_of_a_run_is_kept() {
     let notion = NotionFake::start(workspace()).expect("an API");

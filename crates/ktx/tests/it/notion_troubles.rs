@@ -1,4 +1,4 @@
-//! `ktx ingest` of Notion with failures: of a model, missing pages, wrong settings, a kill.
+//! `ktx ingest` of Notion with failures.
 
 use ktx_test_support::notion_fake::NotionFake;
 use serde_json::json;
@@ -7,7 +7,6 @@ use crate::claude::processes;
 use crate::notion::{Does, HANDBOOK, NOTES, config, lane, locally, project, script, workspace};
 use crate::support::{git, run, write};
 
-/// The other pages stay as they are; only the failed page is asked again.
 #[test]
 fn a_failed_page_is_asked_again_alone() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -31,7 +30,7 @@ fn a_failed_page_is_asked_again_alone() {
     assert!(processes(&sandbox) > before);
 }
 
-/// Only a page in the trash removes what was written from it.
+/// Only a page in the trash removes its results.
 #[test]
 fn a_page_in_the_trash_is_told_to_the_reconciliation() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -57,7 +56,6 @@ fn a_page_in_the_trash_is_told_to_the_reconciliation() {
     assert!(sandbox.read("wiki/global/refunds.md").is_err(), "{printed}");
 }
 
-/// Errors of the configuration, the token or the server cost nothing and name their place.
 #[test]
 fn bad_settings_cost_nothing() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -110,7 +108,7 @@ hint: set `connections.team-notes.auth_token_ref` to the token of an integration
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// Killed at any point; nothing that was stored is paid for twice.
+/// Killed at any point; nothing stored is paid twice.
 #[test]
 fn a_killed_run_goes_on() {
     for point in [
@@ -136,8 +134,7 @@ fn a_killed_run_goes_on() {
     }
 }
 
-/// A limit of money holds for every role of a run: a model without a price is reported before the
-/// first call, also that of a role for documents only.
+/// An unpriced model of any role is reported before the first call.
 #[test]
 fn money_is_bounded_in_every_role() {
     let notion = NotionFake::start(workspace()).expect("an API");
@@ -155,8 +152,6 @@ fn money_is_bounded_in_every_role() {
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// After the last page that may be created, ktx asks the model nothing more; the next run continues
-/// there.
 #[test]
 fn without_room_for_pages_nothing_is_asked() {
     let notion = NotionFake::start(workspace()).expect("an API");

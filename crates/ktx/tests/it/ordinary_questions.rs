@@ -1,6 +1,5 @@
-//! Ordinary questions on schemas with the traps of real ones, asked straight after a scan: no overlay, no model. Each
-//! has SQL that a person wrote, and is asked on the command line and over MCP. An answer is right, or right after
-//! running a query that the refusal prints.
+//! Ordinary questions on tricky schemas, by command line and MCP, right after a scan without a
+//! model. Answers must equal handwritten SQL, at least after running a query from the refusal.
 
 mod front_door;
 
@@ -62,7 +61,6 @@ fn scanned(name: &str) -> Sandbox {
     sandbox
 }
 
-/// The outcome of one question on the command line and over MCP, with a line for the report unless both are right.
 fn outcome(
     question: &Value,
     database: &Connection,
@@ -106,7 +104,6 @@ fn outcome(
     (worse, line)
 }
 
-/// The outcomes by kind of question, and each unanswered question.
 fn report(name: &str) -> String {
     let sandbox = scanned(name);
     let database = Connection::open(sandbox.work().join("warehouse.db")).expect("a database");

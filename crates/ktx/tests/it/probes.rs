@@ -1,4 +1,4 @@
-//! Probes are paid calls: each is a row of the ledger, and a budget can forbid them.
+//! Probes are paid: the ledger has them, and a budget can forbid them.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -11,7 +11,7 @@ pub(crate) fn project(provider: &Loopback) -> Sandbox {
     configured(unscanned(REGIONS), provider, "")
 }
 
-/// `more` are further keys of `llm`.
+/// `more` are other keys of `llm`.
 pub(crate) fn configured(mut sandbox: Sandbox, provider: &Loopback, more: &str) -> Sandbox {
     let llm = format!(
         "llm:\n  provider:\n    backend: anthropic\n    anthropic:\n      api_key: env:PLANTED\n      base_url: {}\n  models:\n    default: sonnet\n{more}ingest:\n  rateLimit:\n    retry:\n      maxAttempts: 1\n",
@@ -36,7 +36,7 @@ pub(crate) fn provider() -> Loopback {
     .expect("a provider")
 }
 
-/// COG-12: a message without an id is identified by its run, and each command is a separate run.
+/// COG-12: without an id, a message is identified by its run.
 #[test]
 fn every_probe_is_a_row_of_the_ledger() {
     let provider = provider();
@@ -76,7 +76,7 @@ hint: run the same command again with a larger budget
 hint: finished work is kept; `ktx ingest` continues from there
 ";
 
-/// The same command with a larger budget continues.
+/// A larger budget continues.
 #[test]
 fn a_probe_is_held_to_the_budget() {
     let provider = provider();
@@ -92,8 +92,7 @@ fn a_probe_is_held_to_the_budget() {
     assert!(!sandbox.home().join("record.jsonl").exists());
 }
 
-/// KTX-03: keys, addresses and other backends beside `claude-code` are never a fallback: not
-/// without the program, not without a login, not at a limit of the account, and not after a crash.
+/// KTX-03: without the program or login, at a limit, and after a crash.
 #[test]
 fn no_other_backend_steps_in() {
     let provider = provider();

@@ -1,4 +1,4 @@
-//! Past queries of a warehouse without a query history: reported only if they were requested.
+//! Warehouses without a query history.
 
 use serde_json::{Value, json};
 
@@ -12,8 +12,7 @@ const ENABLED: &str = "connections:
     context: {queryHistory: {enabled: true}}
 ";
 
-/// A missing history does not fail a scan that only has it configured; it is reported if it was
-/// requested.
+/// Reported only on request.
 #[test]
 fn a_record_that_is_not_there_is_a_step_that_was_skipped() {
     let mut sandbox = unscanned(REGIONS);
@@ -81,7 +80,6 @@ For more information, try '--help'.
     ");
 }
 
-/// `ktx status` names a setting that cannot work.
 #[test]
 fn only_warehouses_with_a_record_can_be_asked_for_it() {
     let sandbox = unscanned(REGIONS);

@@ -1,5 +1,4 @@
-//! Commands with the real `claude`, with an invented login in a temporary home, and a fake of its
-//! API on loopback.
+//! The real `claude` with a fake login and a fake API on loopback.
 
 use ktx_test_support::notion_fake::{NotionFake, TOKEN, Workspace, block};
 use ktx_test_support::provider_fake::{ModelAnswer, ProviderFake, log_in};
@@ -41,7 +40,7 @@ fn real(name: ServiceName, answers: Vec<ModelAnswer>) -> Option<Real> {
     }
     sandbox.set("KTX_CLAUDE_PATH", program);
     sandbox.set("CLAUDE_CODE_MAX_RETRIES", "1");
-    // A key next to the login, which must not be used.
+    // This key must not be used.
     sandbox.set("ANTHROPIC_API_KEY", "sk-ant-api03-canary");
     Some(Real {
         sandbox,
@@ -54,8 +53,7 @@ fn text(text: &str) -> ModelAnswer {
     ModelAnswer::Text(text.to_owned())
 }
 
-/// KTX-03, KTX-05, COG-07: an ingest with the real program: one turn that proves the login, one
-/// table described, one commit; paid by the login although a key is in the environment.
+/// KTX-03, KTX-05, COG-07: paid by the login despite a key in the environment.
 #[test]
 fn an_ingest_describes_tables() {
     for name in VERSIONS {
@@ -119,7 +117,7 @@ tables:
                 .all(|seen| !seen.headers.contains_key("x-api-key"))
         );
         assert_eq!(git(&real.sandbox, &["status", "--porcelain"]), "");
-        // The number of turns for an object depends on the version; each is in the ledger once.
+        // The number of turns depends on the version; the ledger has each once.
         let total = &json(&real.sandbox, "usage --json")["data"]["total"];
         let paid = payers.len();
         assert_eq!(
@@ -130,8 +128,7 @@ tables:
     }
 }
 
-/// KTX-05: captures a note with the real program: three turns with our tools, one commit. The note
-/// is data: a local file that it names with `@` is not read, a command in it is not run.
+/// KTX-05: the note is data: no `@` file is read, no command runs.
 #[test]
 fn a_note_is_captured() {
     for name in VERSIONS {
@@ -174,8 +171,7 @@ fn a_note_is_captured() {
     }
 }
 
-/// KTX-05, KTX-70: a unit of a dbt project with the real program: a budget of two turns gives two
-/// events and keeps what was written. The files are data, as notes are.
+/// KTX-05, KTX-70: two turns give two events; the files are data.
 #[test]
 fn a_unit_of_a_dbt_project_is_read() {
     for name in VERSIONS {
@@ -213,8 +209,7 @@ fn a_unit_of_a_dbt_project_is_read() {
     }
 }
 
-/// KTX-05: a page of Notion with the real program: triage, a candidate, curation. The page is data:
-/// nothing in it runs or is read.
+/// KTX-05: the page is data.
 #[test]
 fn a_page_of_notion_is_read() {
     let id = "0000000000000000000000000000000d";
@@ -292,7 +287,7 @@ fn a_page_of_notion_is_read() {
     }
 }
 
-/// KTX-44, KTX-84: without a login, a key in the environment has no effect, and nothing changes.
+/// KTX-44, KTX-84.
 #[test]
 fn without_a_login_nothing_changes() {
     for name in VERSIONS {

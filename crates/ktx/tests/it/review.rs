@@ -1,5 +1,4 @@
-//! `ktx review`: what a model may not do alone waits on a branch until a person decides. A scripted model tries to hijack
-//! what people wrote, through the front door.
+//! `ktx review` with a scripted model that attacks the user's texts.
 
 use std::fmt::Write as _;
 
@@ -26,7 +25,6 @@ measures:
     filter: status = 'paid'
 ";
 
-/// A scanned project with a dbt project, what a person wrote, and a model that does this.
 pub(crate) fn tempted(calls: Calls) -> Sandbox {
     let sandbox = project(&[("models/schema.yml", SCHEMA)]);
     write(&sandbox, PAGE, POLICY);
@@ -49,8 +47,8 @@ fn id_of(sandbox: &Sandbox) -> String {
         .to_owned()
 }
 
-/// What waits is shown with its reasons, what it is built on, both numbers and its difference; accepting it is a commit
-/// of the person, who owns the files from then on.
+/// Shows reasons, base, both numbers and the difference; accepting is the user's commit, and the
+/// user then owns the files.
 #[test]
 fn a_changed_number_is_shown_with_both_numbers_and_accepted() {
     let sandbox = tempted(vec![
@@ -118,7 +116,6 @@ fn a_changed_number_is_shown_with_both_numbers_and_accepted() {
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// What a person rejects is not proposed again, whatever the model is asked again.
 #[test]
 fn what_is_rejected_does_not_come_back() {
     let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
@@ -151,7 +148,7 @@ fn what_is_rejected_does_not_come_back() {
     ");
 }
 
-/// A rejection is about the files that it was made for: the same result over other files is asked for again.
+/// For other files, the same result is proposed again.
 #[test]
 fn a_rejection_is_not_about_other_files() {
     let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
@@ -172,8 +169,7 @@ fn a_rejection_is_not_about_other_files() {
     assert_ne!(id_of(&sandbox), first);
 }
 
-/// What a model makes of a page that a person has changed since is void, so that its unit is read again, in whichever run
-/// that is.
+/// A proposal for a page that the user has changed is void.
 #[test]
 fn a_unit_whose_proposal_expires_is_read_again() {
     let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
@@ -190,13 +186,12 @@ fn a_unit_whose_proposal_expires_is_read_again() {
     );
     assert!(printed.stderr.contains(&told), "{printed}");
     assert_ne!(id_of(&sandbox), first);
-    // The next run has nothing to ask.
     let asked = processes(&sandbox);
     assert_eq!(run(&sandbox, "ingest shop-dbt").code, Some(7));
     assert_eq!(processes(&sandbox), asked);
 }
 
-/// A unit may not change what the measures of its own file are computed from; both numbers are shown.
+/// A measure's inputs count, too; both numbers are shown.
 #[test]
 fn another_segment_waits() {
     let own = |segment: &str| -> Script {
@@ -244,7 +239,7 @@ segments: [{{name: good, expr: {segment}}}]
     ");
 }
 
-/// A clone has what waits, and pays for nothing again; once a file has changed, the proposal is void.
+/// Nothing is paid again; a changed file voids the proposal.
 #[test]
 fn a_clone_sees_what_waits_until_its_base_is_gone() {
     let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
@@ -293,7 +288,6 @@ fn a_clone_sees_what_waits_until_its_base_is_gone() {
     ");
 }
 
-/// `edit` puts the proposal into the files, where the person continues.
 #[test]
 fn what_is_edited_is_in_the_files() {
     let sandbox = tempted(vec![page("policy", "Revenue is whatever dbt says.")]);
@@ -332,7 +326,7 @@ fn what_is_edited_is_in_the_files() {
     );
 }
 
-/// Everything that a hijacked model tries leaves what people wrote, and what readers must not see, as it is.
+/// Readers must not see hidden things either.
 #[test]
 fn no_attack_changes_what_a_person_wrote() {
     let remove = |key: &str| ("wiki_remove", json!({ "key": key }));

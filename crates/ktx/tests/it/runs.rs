@@ -20,7 +20,6 @@ fn steady() -> insta::internals::SettingsBindDropGuard {
     settings.bind_to_scope()
 }
 
-/// The id of the last run, which is masked in everything that is printed.
 fn last(sandbox: &Sandbox) -> String {
     let state = sandbox.work().join(".ktx/state/ktx.sqlite");
     let state = rusqlite::Connection::open(state).expect("the journal");
@@ -78,7 +77,6 @@ fn a_project_without_runs_says_so() {
     ");
 }
 
-/// The transcript has prompts, tool calls and answers, and no secret.
 #[test]
 fn a_run_shows_its_calls_and_its_transcript() {
     let mut steps = captures();
@@ -150,7 +148,6 @@ fn a_run_shows_its_calls_and_its_transcript() {
     insta::assert_snapshot!(shown["data"]["transcript"].to_string(), @r#"{"status":"none","reason":"this machine has no conversation of the run: ktx keeps those of the last 100 runs, and an older ktx kept none"}"#);
 }
 
-/// The note that failed, and nothing else; a run without failures has nothing to retry.
 #[test]
 fn a_retry_captures_the_notes_that_failed() {
     let mut steps = captures();
@@ -213,7 +210,7 @@ fn a_retry_captures_the_notes_that_failed() {
     assert_eq!(processes(&sandbox), asked);
 }
 
-/// Units that failed in that run are read; what has changed since is left to the next ingest.
+/// Later changes wait for the next ingest.
 #[test]
 fn a_retry_reads_the_units_that_failed() {
     let script = vec![(
@@ -276,7 +273,7 @@ fn a_retry_reads_the_units_that_failed() {
     ");
 }
 
-/// An unknown run, one that is not over, and a scan that was killed are different answers.
+/// Also for unfinished and unknown runs.
 #[test]
 fn a_retry_of_another_kind_of_run_says_so() {
     let mut sandbox = crate::support::unscanned(crate::support::SHOP);

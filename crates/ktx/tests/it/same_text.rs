@@ -1,4 +1,4 @@
-//! Tool results have the same text for models on every backend.
+//! Tool results have the same text on every backend.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::sandbox;
 
-/// One tool that answers, one that fails, one that crashes, one with a long result.
+/// Tools that answer, fail, crash, and return a long result.
 fn toolbox() -> ToolSet {
     let tool = |name: &str, handler: Arc<dyn ToolHandler>| ToolDescriptor {
         name: name.to_owned(),
@@ -50,7 +50,6 @@ fn toolbox() -> ToolSet {
     ToolSet::new(tools).expect("the tools are good")
 }
 
-/// The calls of the model, turn by turn.
 fn turns() -> [Vec<(&'static str, Value)>; 2] {
     let key = json!({ "key": "orders" });
     [
@@ -66,7 +65,6 @@ fn turns() -> [Vec<(&'static str, Value)>; 2] {
     ]
 }
 
-/// The results, call by call.
 fn told() -> Vec<String> {
     let note = "\n\n[cut: 100500 characters are left. Call the same tool with only {\"_cursor\": \"part-1\"} to read on.]";
     vec![
@@ -117,7 +115,7 @@ fn check(backend: &str, outcome: &LoopOutcome, given: &[String]) {
     };
     let mut told = told();
     assert!(given == told, "{backend}: {:#?}", short(given));
-    // The trace holds what the model saw; calls of one message end in any order.
+    // Calls of one message end in any order.
     let traces = outcome.tools.iter();
     let mut traced: Vec<String> = traces.map(|trace| trace.markdown.clone()).collect();
     told.sort();
@@ -125,7 +123,6 @@ fn check(backend: &str, outcome: &LoopOutcome, given: &[String]) {
     assert!(traced == told, "{backend}: {:#?}", short(&traced));
 }
 
-/// The answer in the form of the protocol: calls, or a text without calls.
 fn message(protocol: Protocol, number: usize, calls: &[(&str, Value)]) -> Value {
     let mut parts: Vec<Value> = calls
         .iter()
@@ -200,7 +197,6 @@ fn said(protocol: Protocol, text: &str) -> Value {
     }
 }
 
-/// The results in their order.
 fn results(protocol: Protocol, body: &Value) -> Vec<String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let inside = |key: &str, part: &str| -> Vec<Value> {
@@ -239,7 +235,6 @@ fn results(protocol: Protocol, body: &Value) -> Vec<String> {
     texts.iter().map(text).collect()
 }
 
-/// The text of every tool result that a model gets over this protocol.
 fn over_http(provider: Provider, protocol: Protocol, model: &str) {
     let server = Loopback::start(move |_: &Request, number| {
         let calls = turns().get(number).cloned().unwrap_or_default();
@@ -256,7 +251,7 @@ fn over_http(provider: Provider, protocol: Protocol, model: &str) {
     let mut given: Vec<String> = Vec::new();
     for request in &requests {
         let shown = results(protocol, &request.json());
-        // The protocol decides whether earlier turns are sent again.
+        // Some protocols send earlier turns again.
         given.extend(
             shown
                 .into_iter()
@@ -272,7 +267,7 @@ fn over_http(provider: Provider, protocol: Protocol, model: &str) {
     );
 }
 
-/// KTX-54 (C-09): the same bytes over every HTTP protocol.
+/// KTX-54 (C-09).
 #[test]
 fn every_http_protocol_gives_the_same_text() {
     over_http(Provider::Anthropic, Protocol::Anthropic, "sonnet");
@@ -281,7 +276,7 @@ fn every_http_protocol_gives_the_same_text() {
     over_http(Provider::Gemini, Protocol::Gemini, "gemini-3-pro");
 }
 
-/// KTX-54 (C-09): the same bytes through the local Claude Code session.
+/// KTX-54 (C-09).
 #[test]
 fn claude_code_gives_the_same_text() {
     let sandbox = sandbox();

@@ -223,7 +223,6 @@ fn the_report_is_json() {
     "#);
 }
 
-/// Reads the cost from the JSON.
 fn cost(answer: &Value) -> Value {
     let item = answer.pointer("/data/items/0").unwrap();
     json!([
@@ -236,7 +235,6 @@ fn cost(answer: &Value) -> Value {
     ])
 }
 
-/// Only the changed table is profiled again.
 #[test]
 fn a_changed_table_costs_only_itself() {
     let sandbox = unscanned(SHOP);
@@ -346,7 +344,7 @@ fn a_file_that_a_person_changed_is_left_alone() {
     );
 }
 
-/// Committed text of a person is merged.
+/// Committed text of the user is merged.
 #[test]
 fn a_text_that_a_person_has_not_committed_is_not_in_the_commit() {
     let sandbox = unscanned(SHOP);
@@ -476,7 +474,6 @@ exit 3
 "#);
 }
 
-/// Nothing changes.
 #[test]
 fn ingest_without_a_model_says_what_to_do() {
     let sandbox = unscanned(SHOP);
@@ -526,8 +523,7 @@ fn an_estimate_reads_no_value_and_writes_nothing() {
     assert_eq!(tree(&sandbox), before);
 }
 
-/// A scan with a budget of two queries keeps what it read, says what is missing and exits with 7;
-/// the next one reads only the rest.
+/// Exits with 7; the next scan reads only the rest.
 #[test]
 fn a_scan_that_stops_goes_on_where_it_stopped() {
     let sandbox = unscanned(SHOP);
@@ -556,7 +552,6 @@ warehouse · artifacts
     );
 }
 
-/// Joins in a file of queries count as evidence.
 #[test]
 fn a_file_of_queries_must_be_there() {
     let sandbox = unscanned(SHOP);
@@ -576,7 +571,6 @@ fn a_file_of_queries_must_be_there() {
     assert_eq!(crate::support::run(&sandbox, "scan").code, Some(0));
 }
 
-/// Tables, columns, joins and measures, including those that would be lost.
 #[test]
 fn a_dry_run_names_what_would_change() {
     let sandbox = crate::support::shop();

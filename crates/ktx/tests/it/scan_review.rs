@@ -8,7 +8,6 @@ use crate::support::{SHOP, git, json, run, unscanned, write};
 const ORDERS_TO_CUSTOMERS: &str = "orders:(customer_id)->customers:(id)";
 const DECISIONS: &str = "semantic-layer/warehouse/_review/relationships.yaml";
 
-/// The scanned shop, with a git user.
 fn scanned() -> Sandbox {
     let sandbox = unscanned(SHOP);
     git(&sandbox, &["config", "user.name", "Ada Test"]);
@@ -22,7 +21,6 @@ fn scan(sandbox: &Sandbox) {
     assert_eq!(printed.code, Some(0), "{printed}");
 }
 
-/// The status by id.
 fn statuses(sandbox: &Sandbox) -> Vec<(String, String)> {
     let answer = json(sandbox, "scan relationships --json");
     let items = answer["data"]["items"].as_array().cloned().expect("items");
@@ -144,7 +142,7 @@ Project: [SANDBOX]/work
     );
     assert_eq!(accepted["data"]["verdict"], json!("accepted"));
     assert_eq!(accepted["meta"]["command"], json!("scan review accept"));
-    // Even if its values no longer support it.
+    // Even if values no longer support it.
     let database = rusqlite::Connection::open(sandbox.work().join("warehouse.db")).unwrap();
     database
         .execute_batch("UPDATE orders SET customer_id = customer_id + 1000000")

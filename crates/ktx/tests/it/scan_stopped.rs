@@ -1,4 +1,4 @@
-//! A scan of several connections that is stopped midway: finished work is reported.
+//! A stopped scan of several connections reports finished work.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{CONFIG, SHOP, git, unscanned, write};
 
-/// Scans the shop, and then a server that accepts a connection and stays silent, until Ctrl-C.
+/// The second server is silent until Ctrl-C.
 fn interrupted(line: &[&str]) -> (RunOutput, String) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("an address").port();

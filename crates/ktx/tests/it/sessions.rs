@@ -1,4 +1,4 @@
-//! `ktx agent sessions`: conversations that are continued, copied, followed and repaired.
+//! `ktx agent sessions`.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -9,7 +9,7 @@ use crate::claude::play;
 use crate::probes::configured;
 use crate::support::{json as json_of, run, write};
 
-/// Answers a question with these calls, one per step, and a text.
+/// Calls, one per step, then a text.
 fn when(question: &str, calls: &[(&str, Value)], says: &str) -> Value {
     let mut steps: Vec<Value> = calls
         .iter()
@@ -19,7 +19,7 @@ fn when(question: &str, calls: &[(&str, Value)], says: &str) -> Value {
     json!({ "prompt_contains": question, "steps": steps })
 }
 
-/// The later question is checked first, because the conversation contains the earlier one, too.
+/// The later question comes first, because its conversation contains the earlier one.
 pub(crate) fn two_questions() -> Sandbox {
     let mut sandbox = shop(CONFIG);
     let search = ("wiki_search", json!({ "query": "revenue" }));
@@ -32,7 +32,7 @@ pub(crate) fn two_questions() -> Sandbox {
     sandbox
 }
 
-/// KODE-50, HOLO-43: a later process asks the next question of the same conversation.
+/// KODE-50, HOLO-43.
 #[test]
 fn a_session_is_continued_listed_and_shown() {
     let sandbox = two_questions();
@@ -149,7 +149,7 @@ fn a_session_is_continued_listed_and_shown() {
     assert_eq!(said, [&json!("In which currency?"), &json!("In euros.")]);
 }
 
-/// KODE-54: a copy ends where the conversation is complete, and its origin may be deleted.
+/// KODE-54: the origin can be deleted.
 #[test]
 fn a_session_is_copied_at_its_points() {
     let sandbox = two_questions();
@@ -243,7 +243,7 @@ fn only_other(sandbox: &Sandbox, known: &str) -> String {
     names.next().expect("another session")
 }
 
-/// KODE-44: events continue after a cursor; channels that were not requested stay silent.
+/// KODE-44: only requested channels.
 #[test]
 fn events_continue_behind_their_cursor() {
     let sandbox = two_questions();
@@ -283,7 +283,7 @@ fn events_continue_behind_their_cursor() {
             assert_eq!(event["channel"], "progress");
             event["event"]["type"].as_str().expect("a type").to_owned()
         })
-        // The chunks of an answer depend on timing.
+        // Chunks depend on timing.
         .filter(|kind| kind != "text_chunk")
         .collect();
     assert_eq!(
@@ -307,7 +307,7 @@ fn events_continue_behind_their_cursor() {
     ");
 }
 
-/// KODE-55: one clear error for each session that cannot be opened.
+/// KODE-55.
 #[test]
 fn what_cannot_be_opened_is_named() {
     let sandbox = two_questions();
@@ -441,8 +441,7 @@ fn a_run_without_a_model_leaves_no_session() {
     ");
 }
 
-/// KODE-51, KODE-52: killed at each stage of a step, the session can be read and continued, and
-/// every provider accepts its history. No answered call is asked again.
+/// KODE-51, KODE-52: every provider accepts the history, and no answered call is repeated.
 #[test]
 fn a_turn_that_was_killed_at_any_stage_is_continued() {
     let mut told = Vec::new();
@@ -496,7 +495,7 @@ fn a_turn_that_was_killed_at_any_stage_is_continued() {
     ");
 }
 
-/// Every call has its result in the next message, and roles alternate.
+/// Results follow their calls, and roles alternate.
 pub(crate) fn check_history(asked: &Value) {
     let messages = asked["messages"].as_array().expect("messages");
     for pair in messages.windows(2) {

@@ -1,4 +1,4 @@
-//! `ktx setup`: each step is tested before it is written, and missing steps are named.
+//! `ktx setup` tests each step before writing, and names missing steps.
 
 use serde_json::{Value, json};
 
@@ -8,8 +8,7 @@ use crate::support::{database, json as json_of, project, run, sandbox, tree, wri
 const FULL: &str = "setup --yes --llm-backend claude-code --database sqlite \
                     --database-url shop.db --agents --target claude-code";
 
-/// KTX-83: setup asks the backend with one isolated turn; then everything is configured, and a
-/// second run changes nothing.
+/// KTX-83: with one isolated turn; a second run changes nothing.
 #[test]
 fn one_line_sets_a_project_up() {
     let mut sandbox = sandbox();
@@ -115,7 +114,7 @@ next: run `ktx status` to see what works
 ");
 }
 
-/// KTX-44: a key in the environment is not a login, and setup writes nothing.
+/// KTX-44.
 #[test]
 fn a_backend_that_cannot_be_used_is_not_written() {
     let mut sandbox = project();
@@ -190,7 +189,7 @@ hint: use one of anthropic, vertex, gateway, claude-code, openai, gemini, deepse
 ");
 }
 
-/// Other servers and settings of the user stay; a file that is not JSON is left alone.
+/// Other settings stay; invalid JSON is left alone.
 #[test]
 fn agent_settings_are_merged() {
     let sandbox = project();
@@ -227,8 +226,7 @@ hint: fix that and run the command again
     assert_eq!(sandbox.read(".mcp.json").unwrap(), "// mine\n");
 }
 
-/// The user's own settings hold the token and are readable for no one else; settings in a
-/// repository hold the name of a variable.
+/// Private settings hold the token; settings in a repository name a variable.
 #[test]
 fn agents_that_ask_over_http_get_the_token() {
     use std::os::unix::fs::MetadataExt as _;
@@ -291,8 +289,7 @@ fn agents_without_a_settings_file_of_their_own_are_told_what_to_add() {
     assert!(!sandbox.work().join(".mcp.json").exists());
 }
 
-/// The same line changes nothing: setup recognizes the database by its address, wherever its parts
-/// are written.
+/// Recognized by address, in any form.
 #[test]
 fn the_same_database_is_added_once() {
     let sandbox = project();
@@ -324,7 +321,6 @@ fn the_same_database_is_added_once() {
         .map(|item| &item["id"])
         .collect();
     assert_eq!(ids, ["sqlite-local", "sqlite-local-2"]);
-    // With a named id, another connection to the same file is added.
     let named = json_of(
         &sandbox,
         &format!("{line} shop.db --database-connection-id second --json"),
@@ -332,11 +328,11 @@ fn the_same_database_is_added_once() {
     assert_eq!(steps(&named)[2], ("database", "done"));
 }
 
-/// Although the address is in a file of secrets.
+/// The address is in a secrets file.
 #[test]
 fn a_secret_address_is_added_once() {
     let sandbox = project();
-    // No server listens there: only the connections in the file count.
+    // No server listens; only connections in the file count.
     let line = "setup --skip-llm --skip-agents --database postgres \
                 --database-url postgres://ada:canary-secret@127.0.0.1:9/shop";
     for _ in 0..2 {
@@ -349,8 +345,7 @@ fn a_secret_address_is_added_once() {
     assert_eq!(secrets.count(), 2);
 }
 
-/// The later steps run, the end says what failed, and the corrected address replaces the one that
-/// never worked.
+/// The corrected address replaces the unusable one.
 #[test]
 fn a_mistyped_address_is_replaced_and_the_later_steps_run() {
     let sandbox = project();

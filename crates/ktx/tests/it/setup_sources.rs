@@ -1,10 +1,9 @@
-//! `ktx setup --source`: adds a context source with the flags of its kind, and connects to it once.
+//! `ktx setup --source`.
 
 use ktx_test_support::metabase_fake::{Analytics, KEY, MetabaseFake};
 
 use crate::support::{compare_text, database, project, run, tree, write};
 
-/// A second run changes nothing.
 #[test]
 fn a_folder_becomes_a_source_once() {
     let sandbox = project();
@@ -65,7 +64,6 @@ next: run `ktx status` to see what works
 ");
 }
 
-/// The flags are the same for sources that keep their settings below a key of their own.
 #[test]
 fn a_repository_that_cannot_be_reached_stays_and_is_told() {
     let sandbox = project();
@@ -100,7 +98,6 @@ Project: [SANDBOX]/work
 ");
 }
 
-/// It belongs to the only warehouse, or to the named one.
 #[test]
 fn a_database_of_metabase_is_mapped() {
     let analytics = Analytics {

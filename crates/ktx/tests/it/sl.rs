@@ -318,7 +318,7 @@ hint: did you mean `orders`?
 ");
 }
 
-/// One line per error, with its file; other sources stay usable.
+/// Other sources stay usable.
 #[test]
 fn wrong_sources_are_named_with_their_places() {
     let sandbox = shop();
@@ -420,7 +420,7 @@ Project: [SANDBOX]/work
 ");
 }
 
-/// The editor decides about line ends and a byte order mark.
+/// The editor chooses line ends and byte order mark.
 #[test]
 fn formatting_keeps_line_ends_and_mark() {
     let sandbox = shop();
@@ -444,7 +444,7 @@ fn formatting_keeps_line_ends_and_mark() {
     }
 }
 
-/// An empty list would look as if there were no sources.
+/// An empty list would suggest that there are no sources.
 #[test]
 fn a_limit_of_nothing_is_told() {
     let sandbox = shop();

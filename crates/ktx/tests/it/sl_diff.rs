@@ -198,7 +198,7 @@ no difference in meaning between HEAD and the files in what could be read
 ");
 }
 
-/// The name of a source need not be that of its file, and a shard holds many.
+/// A source can be named unlike its file, and a shard holds many.
 #[test]
 fn what_a_file_said_that_cannot_be_read_is_not_gone() {
     let sandbox = shop();
@@ -290,7 +290,7 @@ hint: the repository has no commit yet: make a first commit
 ");
 }
 
-/// A column is removed: the measure over it can no longer be computed.
+/// Its column was removed.
 #[test]
 fn a_measure_that_is_lost_counts_as_numbers() {
     let sandbox = shop();

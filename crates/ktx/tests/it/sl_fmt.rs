@@ -8,7 +8,7 @@ use crate::support::{run, sandbox, shop, write};
 
 const UNTIDY: &str = "\n\nname: odd\nsql: select id from orders\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n";
 
-/// Two links to `.` form an infinite tree; files that are not loaded are not formatted.
+/// Two links to `.` form an infinite tree.
 #[test]
 fn only_files_that_are_loaded_are_formatted_and_each_bad_one_is_named() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! `ktx sl export|import`: the open format and its losses.
+//! `ktx sl export|import` and losses.
 
 use crate::support::{ORDERS, json, project, run, shop, tree, write};
 
@@ -140,7 +140,7 @@ exit 3
 "#);
 }
 
-/// A document with one source that needs no table.
+/// One source without a table.
 const REFUNDS: &str = "version: '0.2.0'
 semantic_model:
   - name: shop
@@ -159,14 +159,12 @@ columns:
   - {name: id, type: number}
 ";
 
-/// A source is identified by the name in its file, so the file of another source is never
-/// overwritten.
+/// The name in a file identifies a source.
 #[test]
 fn the_file_of_another_source_is_left_alone() {
     for (theirs, line) in [
         (CHARGEBACKS, "sl import refunds.osi.yaml"),
         (CHARGEBACKS, "sl import refunds.osi.yaml --replace"),
-        // The owner of such a file is unknown.
         ("measures: [", "sl import refunds.osi.yaml --replace"),
         ("name: gone\nmeasures: []\n", "sl import refunds.osi.yaml"),
     ] {
@@ -185,7 +183,6 @@ fn the_file_of_another_source_is_left_alone() {
                 .unwrap(),
             theirs
         );
-        // The source exists now, wherever its file is.
         let again = run(&sandbox, "sl import refunds.osi.yaml");
         assert_eq!(again.code, Some(7), "{again}");
         let replaced = run(&sandbox, "sl import refunds.osi.yaml --replace");
@@ -218,7 +215,7 @@ fn what_is_not_valid_is_not_written_unless_asked_for() {
     assert!(sandbox.read(wrote.trim_end()).is_ok(), "{printed}");
 }
 
-/// A scan or another import may be writing the same files.
+/// Another command could be writing.
 #[test]
 fn a_project_in_use_is_left_alone() {
     let sandbox = shop();
@@ -249,7 +246,7 @@ fn a_project_in_use_is_left_alone() {
     assert!(tree(&sandbox) == before, "nothing is written");
 }
 
-/// Comments stay next to their element; removed elements and comments are reported.
+/// Removed elements and comments are reported.
 #[test]
 fn a_replaced_file_keeps_its_comments_and_loses_nothing_unsaid() {
     let sandbox = shop();

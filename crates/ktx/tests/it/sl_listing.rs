@@ -1,4 +1,4 @@
-//! The cached listing of `ktx sl` always equals the files.
+//! The cached listing of `ktx sl` equals the files.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ fn kept(sandbox: &Sandbox) -> std::path::PathBuf {
     sandbox.work().join(".ktx/state/listings/warehouse.json")
 }
 
-/// Waits until no source was written lately, because programs cannot set the change time back.
+/// Waits, because programs cannot set the change time back.
 fn age(sandbox: &Sandbox) {
     use std::os::unix::fs::MetadataExt as _;
 
@@ -42,7 +42,7 @@ fn a_kept_listing_is_used_until_a_file_changes() {
         first,
         "warehouse\tcustomers\tcolumns=4\tmeasures=0\tjoins=2\nwarehouse\torders\tcolumns=5\tmeasures=2\tjoins=1\nwarehouse\tregions\tcolumns=2\tmeasures=0\tjoins=1\n"
     );
-    // The cached text is what is shown: a word added to it appears.
+    // A word added to the cache appears.
     let text = std::fs::read_to_string(kept(&sandbox)).unwrap();
     std::fs::write(kept(&sandbox), text.replace("\"regions\"", "\"kept\"")).unwrap();
     assert_eq!(listed(&sandbox), first.replace("regions", "kept"));
@@ -60,8 +60,7 @@ fn a_kept_listing_is_used_until_a_file_changes() {
 fn an_edit_within_the_same_tick_of_the_clock_is_seen() {
     let sandbox = shop();
     let first = listed(&sandbox);
-    // The same length, written in place, with the modification time set back: only the change time
-    // differs.
+    // Only the change time differs.
     let path = sandbox.work().join(PATH);
     let young = SystemTime::now();
     let set = |text: &str| {
@@ -94,7 +93,7 @@ fn a_broken_listing_is_made_anew() {
     assert_eq!(run(&sandbox, "sl"), first);
 }
 
-/// A word close to another command is searched for, and a note names the command.
+/// A search for such a word names the command.
 #[test]
 fn lists_and_searches_are_commands_and_near_misses_are_told() {
     let sandbox = shop();
@@ -124,7 +123,6 @@ fn lists_and_searches_are_commands_and_near_misses_are_told() {
     }
 }
 
-/// No marks in results, and rows instead of JSON.
 #[test]
 fn people_see_no_marks_and_no_json() {
     let sandbox = shop();

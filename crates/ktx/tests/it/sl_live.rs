@@ -1,4 +1,4 @@
-//! `ktx sl validate --live`: contradictions between sources and the warehouse.
+//! `ktx sl validate --live`: sources that contradict the warehouse.
 
 use ktx_test_support::services::{Service, ServiceName, service};
 
@@ -230,7 +230,6 @@ error: semantic-layer/warehouse/orders.yaml:13:6: measure_fails: measure `typed`
     assert_eq!(answer["data"]["items"][0]["live"]["looked"], "everything");
 }
 
-/// A separate database for this test.
 fn postgres(url: &str) -> String {
     let mut config: tokio_postgres::Config = url.parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -262,7 +261,7 @@ async fn postgres_session(config: &tokio_postgres::Config) -> tokio_postgres::Cl
     client
 }
 
-/// The overlay wins on both sides of the join, and the replaced join is reported.
+/// The replaced join is reported.
 #[test]
 fn an_overlay_join_that_contradicts_a_scanned_one_replaces_it() {
     let sandbox = shop();
@@ -299,7 +298,6 @@ fn an_overlay_join_that_contradicts_a_scanned_one_replaces_it() {
     }
 }
 
-/// Two scanned joins lead to one table: no warning about what ktx has written itself.
 #[test]
 fn joins_that_the_scan_has_written_are_validated_in_silence() {
     let sandbox = unscanned(
@@ -317,7 +315,6 @@ warehouse: 2 sources are valid
 --- stderr
 Project: [SANDBOX]/work
 ");
-    // A person's join that is one of two ways is reported.
     write(
         &sandbox,
         "semantic-layer/warehouse/letters.yaml",

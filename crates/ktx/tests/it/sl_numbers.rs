@@ -1,12 +1,10 @@
-//! Numbers that were wrong once: which joins a scan writes, which of two paths a query takes, and
-//! how it computes with times.
+//! Regressions: joins, choice of paths, times.
 
 use ktx_test_support::sandbox::Sandbox;
 
 use crate::support::{check, database, run, unscanned, write};
 
-/// Salaries refer to people directly, and through the appearances of the year. `MISSING` selects
-/// the salaries without an appearance.
+/// Salaries have two links to people. `MISSING` selects salaries without an appearance.
 const LEAGUE: &str = "
 CREATE TABLE people (id INTEGER PRIMARY KEY, country TEXT NOT NULL);
 CREATE TABLE appearances (
@@ -39,7 +37,7 @@ fn joins_of_salaries(sandbox: &Sandbox) -> String {
 const SALARIES_BY_COUNTRY: &str =
     "sl query --measure sum(salaries.amount) --dimension people.country --format csv --execute";
 
-/// The direct link covers every salary, the one through the appearances nine of ten.
+/// The direct link covers all salaries, the other nine of ten.
 #[test]
 fn a_link_that_covers_more_rows_goes_before_a_link_by_more_columns() {
     let sandbox = league("id % 25 = 0");
@@ -68,8 +66,7 @@ fn a_link_that_covers_more_rows_goes_before_a_link_by_more_columns() {
     ");
 }
 
-/// A link that another one implies for all rows is written anyway, because later rows may have only
-/// that one.
+/// Later rows can have only that link.
 #[test]
 fn a_link_that_another_one_implies_is_written_and_counts_later_rows() {
     let sandbox = league("false");
@@ -102,7 +99,7 @@ fn a_link_that_another_one_implies_is_written_and_counts_later_rows() {
     ");
 }
 
-/// Orders lead to countries by the shop and, one table farther, by the customer.
+/// Countries by shop and, one table farther, by customer.
 const ROADS: &str = "
 CREATE TABLE countries (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE cities (id INTEGER PRIMARY KEY, country_id INTEGER NOT NULL REFERENCES countries (id));
@@ -165,7 +162,7 @@ note: rows of `orders` whose `customer_id`, then `other.city_id`, then `other.ci
 ");
 }
 
-/// The join is in the entries of both tables; an overlay of either removes it from both.
+/// Both tables list the join; an overlay of either removes both.
 #[test]
 fn a_join_is_disabled_from_one_side() {
     let sandbox = roads();
@@ -198,7 +195,7 @@ note: rows of `orders` whose `customer_id`, then `customers.city_id`, then `citi
     }
 }
 
-/// 365 days and half a day.
+/// 365.5 days.
 #[test]
 fn the_difference_of_two_times_is_in_days_on_sqlite() {
     let sandbox = roads();

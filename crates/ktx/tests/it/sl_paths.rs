@@ -1,10 +1,10 @@
-//! Join paths in `ktx sl query`: a refusal offers queries that work.
+//! Refusals of `ktx sl query` offer working queries.
 
 use serde_json::{Value, json};
 
 use crate::support::{run, unscanned};
 
-/// An order has two addresses, and a film two languages.
+/// Two addresses per order, two languages per film.
 pub(crate) const TWO_ROLES: &str = "
 CREATE TABLE city (city_id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE address (address_id INTEGER PRIMARY KEY, city_id INTEGER NOT NULL REFERENCES city);
@@ -15,7 +15,6 @@ INSERT INTO address VALUES (1, 1), (2, 2), (3, 2);
 INSERT INTO orders VALUES (1, 1, 2, 10), (2, 1, 1, 20), (3, 2, 3, 40);
 ";
 
-/// The refusal names both paths, and each printed command runs as printed.
 #[test]
 fn a_refused_query_prints_commands_that_answer() {
     let sandbox = unscanned(TWO_ROLES);
@@ -47,7 +46,6 @@ fn a_refused_query_prints_commands_that_answer() {
     );
 }
 
-/// `error.suggestions` has the queries as objects.
 #[test]
 fn a_refused_query_has_queries_as_json() {
     let sandbox = unscanned(TWO_ROLES);
@@ -97,7 +95,7 @@ fn the_guide_has_every_refusal() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// Four numbers with gaps do not show what a queue is.
+/// Four numbers with gaps do not identify a queue.
 const TICKETS: &str = "
 CREATE TABLE teams (id INTEGER PRIMARY KEY, title TEXT NOT NULL);
 CREATE TABLE tickets (id INTEGER PRIMARY KEY, queueid INTEGER NOT NULL);
@@ -107,7 +105,6 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
 INSERT INTO tickets SELECT i, (i % 4 + 1) * 3 + 100 FROM n;
 ";
 
-/// After the decision, the query is answered.
 #[test]
 fn a_refused_query_names_the_join_that_waits_for_a_decision() {
     let sandbox = unscanned(TICKETS);
@@ -130,7 +127,7 @@ fn a_refused_query_names_the_join_that_waits_for_a_decision() {
     assert_eq!(answered.stdout, "title,count_tickets\nTeam 1,30\n");
 }
 
-/// A member has books on loan and on the wish list.
+/// Books on loan and on the wish list.
 const TWO_WAYS: &str = "
 CREATE TABLE members (member_id INTEGER PRIMARY KEY);
 CREATE TABLE books (book_id INTEGER PRIMARY KEY, genre TEXT NOT NULL);
@@ -144,7 +141,7 @@ INSERT INTO loans VALUES (1, 1), (1, 2), (2, 1);
 INSERT INTO wishes VALUES (1, 3);
 ";
 
-/// If no role distinguishes two ways, a query names a table on the way.
+/// No role distinguishes the ways.
 #[test]
 fn a_query_names_a_table_on_the_way() {
     let sandbox = unscanned(TWO_WAYS);

@@ -1,8 +1,8 @@
-//! The notes of `ktx sl query` where the plain answer would mislead.
+//! Notes of `ktx sl query` about misleading answers.
 
 use crate::support::{check, run, shop};
 
-/// Members without facts do not count as "the first five", in either direction.
+/// Members without facts do not count, in either direction.
 #[test]
 fn the_first_rows_by_a_measure_are_members_with_facts() {
     let sandbox = shop();
@@ -21,7 +21,7 @@ note: rows of `orders` whose `customer_id`, then `customers.region_id` has no ma
         );
     }
     for (order, rows) in [
-        // With empty members included, NULL sorts last.
+        // NULL sorts last.
         (
             "--order-by orders.revenue:asc --limit 3 --include-empty",
             "South,10\nNorth,15.5\nIslands,",
@@ -30,7 +30,6 @@ note: rows of `orders` whose `customer_id`, then `customers.region_id` has no ma
             "--order-by orders.revenue:asc",
             "South,10\nNorth,15.5\nIslands,",
         ),
-        // The first rows by a name are among all names.
         ("--order-by regions.name --limit 1", "Islands,"),
     ] {
         check(

@@ -1,5 +1,4 @@
-//! `ktx ingest` of context sources: facts and meaning of a dbt project become commits, on every
-//! backend alike.
+//! `ktx ingest` of dbt projects on every backend.
 
 use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_test_support::sandbox::Sandbox;
@@ -40,10 +39,8 @@ pub(crate) const SCHEMA: &str = "models:
 
 const PEOPLE: &str = "models:\n  - {name: customers, description: Who buys.}\n";
 
-/// The tool calls of a model, in order.
 pub(crate) type Calls = Vec<(&'static str, Value)>;
 
-/// The calls by a text in the prompt.
 pub(crate) type Script = Vec<(&'static str, Calls)>;
 
 pub(crate) fn page(key: &str, words: &str) -> (&'static str, Value) {
@@ -51,7 +48,7 @@ pub(crate) fn page(key: &str, words: &str) -> (&'static str, Value) {
     ("wiki_write", input)
 }
 
-/// The calls for a project that is read as a whole.
+/// For a project that is read as a whole.
 pub(crate) fn whole() -> Script {
     let yaml = "name: orders\nmeasures:\n  - name: revenue\n    expr: sum(amount)\n    filter: status = 'paid'\n";
     let measure = json!({ "source_name": "orders", "yaml": yaml });
@@ -65,7 +62,7 @@ pub(crate) fn whole() -> Script {
     )]
 }
 
-/// The calls for a project of two units, and for what they have written.
+/// For two units and their results.
 fn parts() -> Script {
     vec![
         (
@@ -86,10 +83,9 @@ fn parts() -> Script {
     ]
 }
 
-/// A scanned project with a dbt project of these files.
 pub(crate) fn project(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = unscanned(ORDERS);
-    // The units own what they write.
+    // Units own what they write.
     std::fs::remove_file(sandbox.work().join("wiki/global/revenue.md")).expect("the page");
     write(&sandbox, "ktx.yaml", CONFIG);
     write(&sandbox, "dbt/dbt_project.yml", "name: shop\n");
@@ -101,7 +97,7 @@ pub(crate) fn project(files: &[(&str, &str)]) -> Sandbox {
     sandbox
 }
 
-/// A dbt project that is too long for one unit.
+/// Too long for one unit.
 pub(crate) fn long() -> Sandbox {
     let filler = format!("-- {}\nselect 1\n", "x".repeat(61_000));
     project(&[
@@ -130,13 +126,11 @@ pub(crate) fn locally(mut sandbox: Sandbox, script: &Script) -> Sandbox {
     sandbox
 }
 
-/// An API whose model does the same.
 pub(crate) fn api(script: Script) -> Loopback {
     Loopback::start(move |request, number| answered(&script, request, number, 100))
         .expect("a provider")
 }
 
-/// The answer to one request, with this number of input tokens.
 pub(crate) fn answered(script: &Script, request: &Request, number: usize, input: usize) -> Answer {
     let asked = request.json();
     let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
@@ -172,8 +166,7 @@ fn record(sandbox: &Sandbox) -> String {
     std::fs::read_to_string(sandbox.home().join("record.jsonl")).unwrap_or_default()
 }
 
-/// KTX-05: facts, a page and a measure, each in a separate commit; a second run costs nothing, here
-/// and in a clone.
+/// KTX-05: separate commits; a second run costs nothing, also in a clone.
 #[test]
 fn a_dbt_project_becomes_facts_pages_and_measures() {
     let sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
@@ -252,8 +245,7 @@ Project: [SANDBOX]/work
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// KTX-05, KTX-70: an API key leads to the same files as the local session, byte for byte, and to
-/// the same turns of every unit and of the reconciliation.
+/// KTX-05, KTX-70: byte for byte, with the same turns.
 #[test]
 fn every_backend_ingests_the_same() {
     let provider = api(parts());
@@ -296,8 +288,7 @@ fn every_backend_ingests_the_same() {
     assert!(!files(&remote).contains_key("wiki/global/buyers.md"));
 }
 
-/// KTX-70: a loop with a budget of N turns gives N events on every backend, and keeps what was
-/// written; the next run continues.
+/// KTX-70: N turns give N events, and writes stay.
 #[test]
 fn a_unit_at_its_budget_is_partial_and_gone_on_with() {
     let calls = vec![
@@ -334,8 +325,7 @@ fn a_unit_at_its_budget_is_partial_and_gone_on_with() {
     }
 }
 
-/// A failed unit leaves the others as they are; the same command asks for it alone and then
-/// reconciles. A unit without its file goes to the reconciliation.
+/// Other units stay; reconciliation follows. A unit without its file is reconciled.
 #[test]
 fn a_failed_unit_is_asked_again_alone() {
     let mut script = parts();
@@ -366,7 +356,7 @@ fn a_failed_unit_is_asked_again_alone() {
     assert_eq!(answer["results"][0]["reconciliation"]["status"], "done");
     assert!(sandbox.read("wiki/global/buyers.md").is_err());
 
-    // What the unit of a removed file alone wrote goes with it.
+    // What only the removed file's unit wrote goes with it.
     std::fs::remove_file(sandbox.work().join("dbt/models/orders.yml")).expect("the file");
     sandbox = locally(sandbox, &Script::new());
     let answer = json_of(&sandbox, "ingest shop-dbt --json");
@@ -382,8 +372,8 @@ fn a_failed_unit_is_asked_again_alone() {
     assert_eq!(processes(&sandbox), asked);
 }
 
-/// A project that grows has other units, but nothing is gone. A file that is removed later is
-/// reported with what was written from its former unit.
+/// A grown project has other units, but nothing is gone. A file removed later is reported with its
+/// results.
 #[test]
 fn other_units_are_no_files_that_are_gone() {
     let write_page: Script = vec![("Unit dbt-all of", vec![page("revenue", "Refunds.")])];
@@ -406,8 +396,7 @@ fn other_units_are_no_files_that_are_gone() {
     assert!(sandbox.read("wiki/global/revenue.md").is_err());
 }
 
-/// `kill -9` at each step: the next run continues, pays for nothing twice that was committed, and
-/// reconciles what both units wrote.
+/// `kill -9` at each step: nothing committed is paid twice, and both units are reconciled.
 #[test]
 fn a_killed_ingest_goes_on() {
     for point in [
@@ -428,7 +417,7 @@ fn a_killed_ingest_goes_on() {
     }
 }
 
-/// Warehouses first, then context sources.
+/// Warehouses first.
 #[test]
 fn everything_is_ingested_without_an_id() {
     let mut sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
@@ -475,7 +464,6 @@ fn everything_is_ingested_without_an_id() {
     assert_eq!(answer["plan"]["warnings"], json!([]));
 }
 
-/// A connection test needs no model.
 #[test]
 fn a_source_is_tested_by_reading_it() {
     let sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
@@ -500,7 +488,7 @@ hint: set `source_dir` to the folder with `dbt_project.yml`, or `path` to its pl
     assert_eq!(processes(&sandbox), 0);
 }
 
-/// KTX-44: without a usable model, ktx copies only the facts, which need none.
+/// KTX-44: facts need no model.
 #[test]
 fn without_a_model_only_facts_change() {
     let mut sandbox = project(&[("models/schema.yml", SCHEMA)]);
@@ -525,7 +513,6 @@ hint: run the same command again; ktx keeps finished work and does not ask for i
     );
 }
 
-/// Errors of a source are reported before the first call.
 #[test]
 fn bad_sources_cost_nothing() {
     let sandbox = locally(project(&[]), &whole());

@@ -1,4 +1,4 @@
-//! A relationship test of dbt becomes a join of the next scan if the values agree.
+//! dbt's relationship tests become joins if values agree.
 
 use crate::sources::{CONFIG, locally, whole};
 use crate::support::{commit, run, unscanned, write};
@@ -21,12 +21,11 @@ const TESTED: &str = "models:
 
 const SHARD: &str = "semantic-layer/warehouse/_schema/public.yaml";
 
-/// A column without a telling name is joined once dbt says where its values are, unless its values
-/// contradict dbt.
+/// The column's name does not show the link.
 #[test]
 fn a_relationship_test_is_evidence_that_the_values_confirm_or_refute() {
     let sandbox = unscanned(SHOP);
-    // The units own what they write.
+    // Units own what they write.
     std::fs::remove_file(sandbox.work().join("wiki/global/revenue.md")).expect("the page");
     write(&sandbox, "ktx.yaml", CONFIG);
     write(&sandbox, "dbt/dbt_project.yml", "name: shop\n");

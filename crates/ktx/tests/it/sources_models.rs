@@ -1,5 +1,4 @@
-//! `ktx ingest` of LookML and MetricFlow: facts, pages and measures are committed, and errors of a
-//! source are reported before the first call.
+//! `ktx ingest` of LookML and MetricFlow.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -52,7 +51,7 @@ fn configure(sandbox: &Sandbox, source: &str) {
 
 fn project(source: &str, files: &[(&str, &str)]) -> Sandbox {
     let sandbox = unscanned(TABLES);
-    // The units own what they write.
+    // Units own what they write.
     std::fs::remove_file(sandbox.work().join("wiki/global/revenue.md")).expect("the page");
     configure(&sandbox, source);
     for (path, text) in files {
@@ -82,7 +81,6 @@ fn script(prompt: &'static str, file: &str) -> Script {
     )]
 }
 
-/// The first run commits, the second one costs nothing.
 fn is_ingested_once(sandbox: &Sandbox, unit: &str, driver: &str) {
     let answer = json_of(sandbox, "ingest source --json");
     let result = &answer["results"][0];
@@ -143,7 +141,7 @@ Project: [SANDBOX]/work
     );
 }
 
-/// Models of another warehouse produce pages only.
+/// For models of another warehouse.
 #[test]
 fn a_model_of_another_connection_writes_pages_only() {
     let model = "connection: \"crm\"\ninclude: \"/views/*.view\"\n";
@@ -189,7 +187,6 @@ Project: [SANDBOX]/work
     }
 }
 
-/// Errors name the settings of the kind.
 #[test]
 fn repositories_are_named_by_the_settings_of_their_kind() {
     let sandbox = locally(

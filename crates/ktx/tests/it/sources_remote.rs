@@ -1,5 +1,4 @@
-//! dbt projects in remote repositories: the newest commit of a branch is read, and tokens do not
-//! leak.
+//! Remote dbt repositories.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,6 @@ use crate::claude::processes;
 use crate::sources::{CONFIG, SCHEMA, locally, project, whole};
 use crate::support::{check, commit, git, json as json_of, run, write};
 
-/// The repository has a dbt project in a folder, and another branch without one.
 fn repository(sandbox: &Sandbox) -> PathBuf {
     let folder = sandbox.home().join("shop");
     std::fs::create_dir_all(folder.join("transform/models")).expect("a folder");
@@ -40,8 +38,7 @@ fn configure(sandbox: &Sandbox, fields: &str) {
     commit(sandbox, "a repository");
 }
 
-/// ktx fetches the newest commit, rebuilds a damaged copy, and never uses an earlier copy of an
-/// unreachable repository.
+/// A damaged copy is rebuilt; an old copy never replaces an unreachable repository.
 #[test]
 fn the_newest_commit_of_a_branch_is_read() {
     let sandbox = locally(project(&[]), &whole());
@@ -123,7 +120,7 @@ fn an_address_that_is_none_is_told() {
     }
 }
 
-/// The answer to a request of git: git's own server with a password, or a redirect to another host.
+/// git's server with a password, or a redirect to another host.
 fn serve(root: &Path, request: &Request) -> Answer {
     // `x-access-token:token-of-mine-123`
     let login = "Basic eC1hY2Nlc3MtdG9rZW46dG9rZW4tb2YtbWluZS0xMjM=";
@@ -172,8 +169,7 @@ fn serve(root: &Path, request: &Request) -> Answer {
     answer
 }
 
-/// Only the host that asks for the token gets it; neither the copy nor any output has it. A
-/// redirect to another host is not followed.
+/// Redirects to other hosts are not followed.
 #[test]
 fn a_token_opens_a_repository_and_is_kept_nowhere() {
     let mut sandbox = locally(project(&[]), &whole());

@@ -1,4 +1,4 @@
-//! The remaining work on context sources if a unit fails, and without a model.
+//! Context sources with failing units or without a model.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::sandbox::Sandbox;
@@ -10,7 +10,6 @@ use crate::support::{commit, database, run, tree, write};
 
 const SHARD: &str = "semantic-layer/warehouse/_schema/public.yaml";
 
-/// Adds a second context source and gives every unit of both a page.
 fn two_sources(sandbox: Sandbox) -> Sandbox {
     write(&sandbox, "crm/dbt_project.yml", "name: crm\n");
     let schema = "models:\n  - {name: customers, description: Who buys.}\n";
@@ -46,7 +45,6 @@ fn answer(printed: &ktx_test_support::sandbox::RunOutput) -> Value {
     serde_json::from_str(&printed.stdout).expect("JSON")
 }
 
-/// Source, unit, status and code of every result.
 fn states(answer: &Value) -> Vec<String> {
     let results = answer["results"].as_array().expect("results");
     let units = results.iter().flat_map(|result| {
@@ -65,8 +63,7 @@ fn states(answer: &Value) -> Vec<String> {
     units.collect()
 }
 
-/// A refusal, an answer that is too long and a crash are failures of their unit: all other units
-/// are read, of the same source and of the next one, in this run and in the next.
+/// A refusal, a too long answer, a crash; now and in the next run.
 #[test]
 fn a_unit_that_fails_is_the_only_one_that_fails() {
     for (steps, code) in [
@@ -80,7 +77,7 @@ fn a_unit_that_fails_is_the_only_one_that_fails() {
         ending(&mut sandbox, &steps);
         for again in ["done", "unchanged"] {
             let printed = run(&sandbox, "ingest --json");
-            // No model describes the warehouse's tables here.
+            // The warehouse's tables have no descriptions here.
             assert_eq!(printed.code, Some(7), "{printed}");
             assert_eq!(
                 states(&answer(&printed)),
@@ -95,14 +92,11 @@ fn a_unit_that_fails_is_the_only_one_that_fails() {
     }
 }
 
-/// A failure of the model itself ends the run, and the result has every planned source with its
-/// facts.
 #[test]
 fn a_limit_ends_the_run_and_names_every_source() {
     let mut sandbox = two_sources(long());
     let limit = json!([{ "api_error": { "class": "billing_error", "status": 402, "text": "no" } }]);
     ending(&mut sandbox, &limit);
-    // Only the sources need a model here.
     let warehouse = "connections:\n  warehouse:\n    driver: sqlite\n    path: warehouse.db\n";
     assert!(CONFIG.starts_with(warehouse));
     let printed = run(&sandbox, "ingest --json");
@@ -124,7 +118,7 @@ fn a_limit_ends_the_run_and_names_every_source() {
     assert_eq!(answer["results"][2]["facts"]["tables"], json!(1));
 }
 
-/// The command says what it did not do.
+/// Skipped work is reported.
 #[test]
 fn facts_land_without_a_model() {
     let sandbox = project(&[("models/schema.yml", SCHEMA)]);
@@ -145,7 +139,7 @@ shop-dbt: its units were not read, which needs a model (`llm.provider.backend` i
             .unwrap()
             .contains("dbt: One row per order.")
     );
-    // The warehouse is scanned, and a new table gets its facts at once.
+    // A new table gets its facts at once.
     database(
         &sandbox,
         "warehouse.db",
@@ -165,7 +159,6 @@ shop-dbt: its units were not read, which needs a model (`llm.provider.backend` i
     assert_eq!(shards.iter().filter(|entry| is_told(*entry)).count(), 1);
 }
 
-/// A model that is down, or wrong settings, do not prevent facts, and the missing work is reported.
 #[test]
 fn facts_land_when_the_model_is_down() {
     let provider = Loopback::start(|_, _| {
@@ -210,8 +203,7 @@ fn facts_land_when_the_model_is_down() {
     );
 }
 
-/// Two dbt projects of one warehouse: facts that one of them no longer states are removed, whether
-/// one or both are read; what the other one still states stays.
+/// Whether one or both sources are read.
 #[test]
 fn what_one_of_two_sources_of_a_kind_no_longer_says_is_removed() {
     let sandbox = two_sources(project(&[("models/schema.yml", SCHEMA)]));
@@ -244,7 +236,6 @@ fn what_one_of_two_sources_of_a_kind_no_longer_says_is_removed() {
         ["Who buys.".to_owned(), state.clone(), orders.clone()]
     );
 
-    // The other source still states the facts about orders, from its last read.
     models("models: []\n");
     assert_eq!(described("ingest the-crm"), [state.clone(), orders]);
     let refunds = "One row per order. Refunds are not revenue.".to_owned();

@@ -2,7 +2,7 @@
 
 use crate::support::{shop, write};
 
-/// SQLite has these functions only with a compile option, which ktx's own copy has.
+/// ktx's copy of SQLite has this compile option.
 #[test]
 fn sqlite_has_mathematical_functions_in_every_build() {
     check!(&shop(), "sql 'select sqrt(16) as root, ln(exp(2)) as logarithm, power(2, 10) as power, floor(2.5) as floor'", @r"

@@ -318,7 +318,7 @@ Next         complete the connection that is marked, then run `ktx connection te
 ");
 }
 
-/// KTX-81: caching settings that the local session ignores are named, unless they are the defaults.
+/// KTX-81: except defaults.
 #[test]
 fn ignored_caching_settings_are_named() {
     let sandbox = shop();
@@ -443,8 +443,6 @@ hint: use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7
     );
 }
 
-/// A missing database file, an unreadable file of the layer and a machine without git are found
-/// without contacting anything.
 #[test]
 fn what_is_broken_is_not_ready() {
     let mut sandbox = shop();
@@ -511,7 +509,6 @@ Next         install git and put it on `PATH`
     );
 }
 
-/// Each item has the command that checks it.
 #[test]
 fn what_was_not_seen_is_told() {
     let sandbox = shop();

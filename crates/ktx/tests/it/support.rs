@@ -1,4 +1,4 @@
-//! Projects to run commands in, and whole outputs to compare.
+//! Test projects and complete outputs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -234,7 +234,7 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
             .expect("below the root")
             .display()
             .to_string();
-        // Reading a status may refresh git's index; local state is a cache.
+        // Reading status can refresh git's index; local state is a cache.
         if name == ".git/index" || name.starts_with(".ktx/") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `ktx sync`: one round, and rounds that repeat.
+//! `ktx sync`: single and repeated rounds.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -16,7 +16,7 @@ fn steady() -> insta::internals::SettingsBindDropGuard {
     settings.bind_to_scope()
 }
 
-/// Without a model, a round scans and copies what needs none; the next one has nothing to do.
+/// Without a model; a second round has nothing to do.
 #[test]
 fn a_sync_does_what_has_changed_and_status_knows_it() {
     let sandbox = unscanned(SHOP);
@@ -78,7 +78,6 @@ fn an_interval_of_a_sync_has_a_unit_and_some_length() {
     ");
 }
 
-/// Reads what the child says up to a line with these words.
 fn read_to(
     words: &str,
     stderr: &mut BufReader<std::process::ChildStderr>,
@@ -92,7 +91,7 @@ fn read_to(
     said
 }
 
-/// A round that fails is reported, and the next one begins; only one process repeats; Ctrl-C ends it.
+/// Only one process repeats; Ctrl-C ends it.
 #[test]
 fn rounds_repeat_and_survive_a_failure() {
     let sandbox = unscanned(SHOP);
@@ -119,7 +118,7 @@ fn rounds_repeat_and_survive_a_failure() {
     assert_eq!(status["sync"]["last"]["exit"], 4);
     database(&sandbox, "warehouse.db", SHOP);
     read_to("sync ended with exit code 0", &mut stderr, &sandbox);
-    // A wrong file of settings ends nothing either.
+    // Invalid settings do not end it either.
     let config = sandbox.read("ktx.yaml").expect("settings");
     write(&sandbox, "ktx.yaml", "connections: [\n");
     read_to("sync ended with exit code 3", &mut stderr, &sandbox);

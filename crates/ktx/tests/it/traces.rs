@@ -1,4 +1,4 @@
-//! Logs and traces of commands: what a collector on loopback receives, and what it never receives.
+//! Logs and traces at a loopback collector.
 
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::otlp::{Collector, SeenSpan};
@@ -45,7 +45,7 @@ fn claude() -> Sandbox {
     sandbox
 }
 
-/// Describes regions, and answers `ok` to everything else.
+/// Describes regions; else answers `ok`.
 fn provider() -> Loopback {
     Loopback::start(|request, number| {
         let asked = request.json();
@@ -90,7 +90,7 @@ fn succeeds(sandbox: &Sandbox, line: &str) -> RunOutput {
     printed
 }
 
-/// Name, kind and a few attributes of each span, indented below its parent.
+/// Name, kind and attributes, indented below the parent.
 fn outline(spans: &[SeenSpan]) -> Vec<String> {
     let depth = |span: &SeenSpan| {
         let mut depth = 0;
@@ -131,8 +131,7 @@ fn outline(spans: &[SeenSpan]) -> Vec<String> {
         .collect()
 }
 
-/// COG-23, COG-27: an ingest with the local session is one trace: the run, the probe, the
-/// description.
+/// COG-23, COG-27.
 #[test]
 fn an_ingest_with_claude_is_one_trace() {
     let mut sandbox = claude();
@@ -175,7 +174,6 @@ fn an_ingest_with_claude_is_one_trace() {
     }
 }
 
-/// The trace has the provider's counts and the cost.
 #[test]
 fn an_ingest_over_http_is_one_trace_with_its_cost() {
     let provider = provider();
@@ -217,7 +215,6 @@ fn an_ingest_over_http_is_one_trace_with_its_cost() {
     }
 }
 
-/// The probe of a backend is a call of the run, too.
 #[test]
 fn the_first_probe_of_a_demo_is_traced() {
     let mut sandbox = crate::support::sandbox();
@@ -259,7 +256,6 @@ fn content_is_captured_only_when_asked_for_and_without_secrets() {
     assert!(!bodies.contains("sk-planted"), "{bodies}");
 }
 
-/// With the variables, only commands that ask a model send anything.
 #[test]
 fn nothing_is_sent_without_the_variables_or_without_a_model_call() {
     let mut sandbox = claude();
@@ -286,7 +282,6 @@ fn nothing_is_sent_without_the_variables_or_without_a_model_call() {
     assert_eq!(collector.spans().unwrap().len(), 2);
 }
 
-/// It causes one warning.
 #[test]
 fn a_collector_that_fails_fails_no_command() {
     let mut sandbox = claude();
@@ -321,7 +316,6 @@ fn a_collector_that_fails_fails_no_command() {
     assert_eq!(refusing.requests().len(), 1);
 }
 
-/// The example of the manual.
 #[test]
 fn the_steps_of_a_scan_are_logged() {
     let mut sandbox = crate::support::shop();
@@ -335,7 +329,7 @@ fn the_steps_of_a_scan_are_logged() {
     );
 }
 
-/// `KTX_LOG` and `KTX_LOG_FORMAT`: JSON lines on stderr with their spans; stdout is unchanged.
+/// `KTX_LOG` and `KTX_LOG_FORMAT`; stdout is unchanged.
 #[test]
 fn log_lines_are_json_on_stderr_when_asked_for() {
     let mut sandbox = claude();
@@ -392,7 +386,7 @@ fn everything(folder: &std::path::Path) -> String {
     text
 }
 
-/// COG-19: a provider that repeats the key in every answer: no output, log, span or file has it.
+/// COG-19: in no output, log, span or file.
 #[test]
 fn a_repeated_key_stands_nowhere() {
     for status in [400, 401, 429, 500] {
@@ -434,7 +428,7 @@ fn a_repeated_key_stands_nowhere() {
     }
 }
 
-/// `ingest.rateLimit`: status shows the limit, and the next command sends no request.
+/// `ingest.rateLimit`: the next command sends nothing.
 #[test]
 fn a_limit_is_remembered_by_the_next_command() {
     let full = Loopback::start(|_, _| {
@@ -481,8 +475,7 @@ fn a_limit_is_remembered_by_the_next_command() {
     );
 }
 
-/// KTX-05: an ingest creates the same files with an HTTP backend and with the local session, byte
-/// for byte.
+/// KTX-05: byte for byte.
 #[test]
 fn backends_make_the_same_files() {
     let provider = provider();

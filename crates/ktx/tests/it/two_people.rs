@@ -1,9 +1,8 @@
-//! Two people scan on separate branches and merge with git.
+//! Two users scan on separate branches and merge.
 
 use crate::support::{SHOP, commit, database, git, json, run, unscanned, write};
 
-/// The new tables are on neighboring lines, one refers to an existing table, and a column of an
-/// existing table refers to the other.
+/// New tables on neighboring lines, with references to and from an existing table.
 #[test]
 fn scans_of_different_new_tables_merge_without_a_conflict() {
     let sandbox = unscanned(SHOP);
@@ -26,7 +25,6 @@ fn scans_of_different_new_tables_merge_without_a_conflict() {
     scan(statuses);
     git(&sandbox, &["merge", "--quiet", "-m", "both", main.trim()]);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
-    // A scan of both finds what was merged.
     database(&sandbox, "warehouse.db", payments);
     let scanned = run(&sandbox, "scan");
     assert!(

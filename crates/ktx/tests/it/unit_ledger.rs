@@ -1,4 +1,4 @@
-//! The ledger of units in git: every clone knows the outcome of a unit, wherever its files are.
+//! The ledger of units in git: every clone knows their outcomes.
 
 use ktx_test_support::sandbox::Sandbox;
 
@@ -8,7 +8,7 @@ use crate::support::{commit, git, run, write};
 
 const LEDGER: &str = "raw-sources/shop-dbt/ledger";
 
-/// The orders lead to a page, the people to nothing.
+/// Only orders lead to a page.
 fn one_page() -> Script {
     vec![(
         "Unit dbt-models-orders of",
@@ -16,13 +16,12 @@ fn one_page() -> Script {
     )]
 }
 
-/// Removes the local state, as in a clone.
 fn forget(sandbox: &Sandbox) {
     std::fs::remove_dir_all(sandbox.work().join(".ktx/state")).expect("local state");
     assert_eq!(git(sandbox, &["status", "--porcelain"]), "");
 }
 
-/// Returns the table of `ktx ingest` and the number of processes of the model.
+/// The table of `ktx ingest`, and the number of model processes.
 fn ingest(sandbox: &Sandbox) -> (String, usize) {
     let before = processes(sandbox);
     let printed = run(sandbox, "ingest shop-dbt");
@@ -30,7 +29,7 @@ fn ingest(sandbox: &Sandbox) -> (String, usize) {
     (printed.stdout, processes(sandbox) - before)
 }
 
-/// KTX-70: units that wrote nothing are committed together, and a clone asks for none again.
+/// KTX-70: empty units are committed together.
 #[test]
 fn a_clone_asks_nothing_again_whatever_units_led_to() {
     let sandbox = locally(long(), &one_page());
@@ -93,8 +92,7 @@ fn a_clone_asks_nothing_again_whatever_units_led_to() {
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// Comments, layout, the order of keys and settings that say nothing about models cost nothing; nor
-/// does a move.
+/// Comments, layout, key order, unrelated settings, and moves.
 #[test]
 fn what_says_the_same_is_not_asked_again() {
     let sandbox = locally(long(), &one_page());
@@ -138,7 +136,7 @@ fn what_says_the_same_is_not_asked_again() {
     ");
 }
 
-/// ktx 0.13 recognized them by the mark of their commit.
+/// ktx 0.13 marked their commits.
 #[test]
 fn units_of_an_older_version_are_known() {
     let sandbox = locally(
@@ -155,14 +153,13 @@ fn units_of_an_older_version_are_known() {
     forget(&sandbox);
     let (table, asked) = ingest(&sandbox);
     assert_eq!(asked, 0, "{table}");
-    // Now the ledger knows them, too.
     assert_eq!(
         git(&sandbox, &["log", "-1", "--format=%s"]),
         "ktx ingest: ledger of shop-dbt\n"
     );
 }
 
-/// A warning names the place of a committed conflict, and ktx reads its unit again.
+/// After a committed conflict; the unit is read again.
 #[test]
 fn a_damaged_entry_is_told_and_replaced() {
     let sandbox = locally(long(), &one_page());
@@ -193,7 +190,6 @@ fn a_damaged_entry_is_told_and_replaced() {
     assert_eq!(sandbox.read(&entry).expect("an entry"), text);
 }
 
-/// A project of two units; what makes it long belongs to the people.
 fn two_units() -> Sandbox {
     let people = "models:\n  - {name: customers, description: Who buys.}\n";
     let filler = format!("-- {}\nselect 1\n", "x".repeat(61_000));
@@ -204,7 +200,7 @@ fn two_units() -> Sandbox {
     ])
 }
 
-/// A kill while units run at the same time loses and repeats nothing that was committed, and two clones ask nothing.
+/// Concurrent units; clones ask nothing.
 #[test]
 fn killed_loops_go_on() {
     let script = || -> Script {
@@ -246,8 +242,7 @@ fn killed_loops_go_on() {
     }
 }
 
-/// What was read from a file that is gone goes in the same run, without a model, also in a clone; what a person has
-/// changed since waits.
+/// Also in a clone; what the user has changed waits.
 #[test]
 fn what_is_gone_goes_without_a_model() {
     let script = || -> Script {
@@ -305,7 +300,6 @@ fn what_is_gone_goes_without_a_model() {
     );
 }
 
-/// What a unit shares with another one is left to the reconciliation.
 #[test]
 fn what_is_shared_is_left_to_the_reconciliation() {
     let mut script: Script = vec![
@@ -336,7 +330,7 @@ fn what_is_shared_is_left_to_the_reconciliation() {
     );
 }
 
-/// The plan lists the units that need a model and those that are free, and calls no model.
+/// Calls no model.
 #[test]
 fn a_plan_tells_what_a_run_costs() {
     let sandbox = locally(long(), &one_page());
@@ -368,8 +362,7 @@ fn a_plan_tells_what_a_run_costs() {
     assert_eq!(processes(&sandbox), asked);
 }
 
-/// A removed source file is reconciled once, also if a clone notices it; later clones have nothing
-/// to do.
+/// Once, even if a clone notices it.
 #[test]
 fn a_clone_notices_that_a_file_is_gone() {
     let mut script = one_page();

@@ -1,4 +1,4 @@
-//! `ktx usage`: the messages of a time window, and their cost.
+//! `ktx usage` of a time window.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -19,7 +19,7 @@ fn used_at(moment: &str) -> Sandbox {
     sandbox
 }
 
-/// Whatever their offset, to the second.
+/// To the second, with any offset.
 #[test]
 fn a_window_begins_at_a_moment() {
     for moment in ["2026-11-22T10:30:00Z", "2026-11-22T10:30:00.5Z"] {

@@ -1,4 +1,4 @@
-//! `--wait`: commands that change a project wait for one another.
+//! `--wait`: commands wait for one another.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,7 +9,7 @@ use ktx_test_support::sandbox::Sandbox;
 use crate::claude_cut_off::signal;
 use crate::support::{CONFIG, SHOP, check, commit, database, git, run, unscanned, write};
 
-/// Another command holds the lock until the file is dropped.
+/// The file holds another command's lock.
 fn held() -> (Sandbox, File) {
     let mut sandbox = unscanned(SHOP);
     sandbox.set("TZ", "UTC");
@@ -21,7 +21,6 @@ fn held() -> (Sandbox, File) {
     (sandbox, lock)
 }
 
-/// The command and its output so far.
 fn waiting(
     sandbox: &Sandbox,
     words: &[&str],
@@ -41,7 +40,6 @@ fn waiting(
     (child, stderr, said)
 }
 
-/// The rest of the output, and the exit code.
 fn end(
     child: &mut Child,
     stderr: BufReader<std::process::ChildStderr>,
@@ -53,8 +51,6 @@ fn end(
 
 const WAITS: &str = "waiting for `ktx ingest` (process 4711, since 2026-01-05 03:04) to end, at most 10m; Ctrl-C ends the wait\n";
 
-/// The command begins when the other one has ended, with the configuration that the other one has
-/// left.
 #[test]
 fn a_command_waits_for_another_one_and_reads_what_that_has_changed() {
     let (sandbox, lock) = held();
@@ -75,8 +71,7 @@ fn a_command_waits_for_another_one_and_reads_what_that_has_changed() {
     assert_eq!(last, "ktx scan: second\n");
 }
 
-/// After the time limit, and without the flag, the command is refused; only the latter refusal
-/// names the flag.
+/// Only the refusal without the flag names it.
 #[test]
 fn a_wait_ends_with_the_usual_refusal() {
     let (sandbox, lock) = held();

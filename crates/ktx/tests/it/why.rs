@@ -1,9 +1,8 @@
-//! `ktx why`: where pages, sources and parts of sources come from.
+//! `ktx why`: origins of pages and sources.
 
 use crate::sources::{locally, project, whole};
 use crate::support::{commit, json as json_of, run, write};
 
-/// A page by a unit and a person, an overlay by a unit, a column by a scan and facts.
 #[test]
 fn a_name_is_traced_to_commits_units_and_files() {
     let sandbox = locally(

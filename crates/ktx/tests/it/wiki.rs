@@ -259,7 +259,7 @@ no wiki pages; write one to wiki/global/<key>.md
 "#);
 }
 
-/// A page in the wrong folder is neither listed nor found, and the reader learns why.
+/// A page in the wrong folder is neither listed nor found.
 #[test]
 fn a_page_in_a_sub_folder_is_named() {
     let sandbox = project();

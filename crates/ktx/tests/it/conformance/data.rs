@@ -1,4 +1,4 @@
-//! The public cases, and the rows of their models as SQL.
+//! The public cases, and their rows as SQL.
 #![expect(clippy::panic, reason = "a helper that fails fails its test")]
 
 use std::path::PathBuf;
@@ -16,7 +16,6 @@ fn json(path: PathBuf) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Grouped by their models.
 pub(super) fn cases() -> Vec<Value> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(fixtures().join("cases"))
         .expect("a folder")
@@ -39,7 +38,7 @@ pub(super) struct Model {
     tables: Value,
 }
 
-/// The names that an engine has for the five types of the cases.
+/// An engine's names for the five types.
 pub(super) struct Types {
     pub(super) quote: char,
     pub(super) int: &'static str,
@@ -58,7 +57,6 @@ impl Model {
         }
     }
 
-    /// Statements that rebuild and fill the tables.
     pub(super) fn statements(&self, types: &Types) -> Vec<String> {
         let quote = types.quote;
         let quoted = |name: &str| format!("{quote}{name}{quote}");

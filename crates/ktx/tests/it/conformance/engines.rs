@@ -1,4 +1,4 @@
-//! Engines that run the compiled SQL, through the gate and ktx's connector if there is one.
+//! Engines run compiled SQL through the gate and ktx's connector, if any.
 #![expect(clippy::panic, reason = "a helper that fails fails its test")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -20,7 +20,6 @@ use super::judge::Norm;
 pub(super) type Rows = (Vec<String>, Vec<Vec<Norm>>);
 
 pub(super) trait Engine {
-    /// Creates the tables of a model, and no others.
     fn load(&mut self, model: &Model);
     fn run(&mut self, sql: &str) -> Result<Rows, String>;
 }
@@ -92,7 +91,6 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// A separate file, through the connector.
 pub(super) struct Sqlite {
     folder: tempfile::TempDir,
     loaded: usize,
@@ -139,7 +137,6 @@ impl Engine for Sqlite {
     }
 }
 
-/// A separate database on the server of the tests, through the connector.
 pub(super) struct Postgres {
     admin: tokio_postgres::Client,
     connector: Arc<dyn Connector>,
@@ -218,7 +215,6 @@ impl Engine for Postgres {
     }
 }
 
-/// A separate schema on the server of the tests, through the connector.
 pub(super) struct MariaDb {
     admin: mysql_async::Conn,
     connector: Arc<dyn Connector>,
@@ -284,7 +280,7 @@ impl Engine for MariaDb {
     }
 }
 
-/// DuckDB's Python module, over a pipe.
+/// Python's module, over a pipe.
 pub(super) struct DuckDb {
     child: Child,
     input: ChildStdin,
@@ -322,7 +318,6 @@ impl DuckDb {
 
 impl Drop for DuckDb {
     fn drop(&mut self) {
-        // The script may have ended already.
         self.child.kill().unwrap_or_default();
         self.child.wait().expect("the script can be awaited");
     }

@@ -1,4 +1,4 @@
-//! Judges whether an answer is the expected one.
+//! Compares answers.
 #![expect(clippy::panic, reason = "a helper that fails fails its test")]
 
 use std::cmp::Ordering;
@@ -9,16 +9,14 @@ use super::engines::Engine;
 
 pub(super) enum Verdict {
     Exact,
-    /// The contract accepts it as well.
     Accepted,
     Wrong(String),
 }
 
-/// Numbers and Booleans are one kind, midnights are dates.
+/// Numbers include Booleans, dates include midnights.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Norm {
     Null,
-    /// A number, and the precision that the engine gives.
     Number(f64, f64),
     Text(String),
 }
@@ -31,7 +29,7 @@ impl Norm {
         Self::Number(value, 0.0)
     }
 
-    /// Some engines round quotients to a few digits.
+    /// Some engines round quotients.
     pub(super) fn decimal(text: &str) -> Self {
         let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
         let exactness = match digits {
@@ -48,7 +46,7 @@ impl Norm {
         if !is_time {
             return Self::Text(text.to_owned());
         }
-        // Some engines truncate dates to times, with the offset of the session.
+        // Some engines truncate dates to times with the session's offset.
         let text = text.strip_suffix("+00").unwrap_or(text);
         let text = text.replacen('T', " ", 1);
         let text = match text.split_once('.') {
@@ -64,7 +62,7 @@ impl Norm {
             Value::Bool(truth) => Self::number(f64::from(u8::from(*truth))),
             Value::Number(number) => Self::number(number.as_f64().expect("a number")),
             Value::String(text) => Self::text(text),
-            // If several values are right, the first one is used where rows are ordered.
+            // The first of several valid values decides ordering.
             Value::Object(several) => Self::of(&several["any"][0]),
             other @ Value::Array(_) => panic!("no value of the cases: {other}"),
         }
@@ -148,7 +146,7 @@ pub(super) fn judge(case: &Value, answer: &Value, engine: &mut dyn Engine) -> Ve
     }
 }
 
-/// Dimensions by position, measures by their query.
+/// Dimensions by position, measures by query.
 fn columns(expect: &Value, answer: &Value, names: &[String]) -> Result<Vec<usize>, String> {
     let mut places: Vec<usize> = (0..count(&expect["dims"]).unwrap_or(0)).collect();
     for alternatives in list(expect, "measures") {
@@ -203,7 +201,7 @@ fn compare(expect: &Value, wanted: &[Value], got: &[Vec<Norm>]) -> Result<(), St
     first_rows(&keys, wanted, got)
 }
 
-/// Compares by the keys, wherever the engine puts NULL.
+/// Ignores the engine's position of NULL.
 fn ordered(keys: &[(usize, bool)], left: &[Norm], right: &[Norm]) -> Ordering {
     for (place, descends) in keys {
         match left[*place].order(&right[*place]) {
@@ -216,7 +214,7 @@ fn ordered(keys: &[(usize, bool)], left: &[Norm], right: &[Norm]) -> Ordering {
     Ordering::Equal
 }
 
-/// With a limit, the rows must be the first ones by the keys.
+/// With a limit, these must be the first rows.
 fn first_rows(keys: &[(usize, bool)], wanted: &[Value], got: &[Vec<Norm>]) -> Result<(), String> {
     if keys.is_empty() || got.len() == wanted.len() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a killed program leaves at a server, and messages about a server that does not answer.
+//! Killed programs and unresponsive servers.
 
 use std::process::Stdio;
 
@@ -6,7 +6,7 @@ use super::server::{Postgres, Server as _};
 use super::{ENDLESS, warehouse};
 use crate::support::{project, run, write};
 
-/// A killed program sends no cancel request: the server itself checks for its client.
+/// The server checks for its client.
 #[test]
 fn a_program_that_is_killed_leaves_no_statement_at_postgres() {
     let Some(server) = Postgres::new("ktx_it_killed") else {
@@ -23,14 +23,14 @@ fn a_program_that_is_killed_leaves_no_statement_at_postgres() {
     server.until(Postgres::AT_WORK, 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    // The statement's own limit is ten minutes.
+    // The statement's limit is ten minutes.
     while server.count(Postgres::AT_WORK) != 0 {
         let age = server.count(Postgres::AGE);
         assert!(age < 120, "{age} s");
     }
 }
 
-/// PostgreSQL waits for its client to speak first, and a client of MySQL waits for the server.
+/// PostgreSQL waits for the client, MySQL's client for the server.
 #[test]
 fn a_server_of_another_kind_is_told() {
     let Some(server) = Postgres::new("ktx_it_other_kind") else {

@@ -1,11 +1,11 @@
-//! Groups compared with each other, and measures for each row of another source, on real servers: the same rows.
+//! Grouped measures on real servers give the same rows.
 
 use crate::support::{run, transcript};
 
 use super::server::{MariaDb, Postgres, Server};
 use super::warehouse;
 
-/// The fifth customer has no order, and the last order no customer.
+/// The fifth customer has no order, the last order no customer.
 const SHOP: &str = "CREATE TABLE customers (id int PRIMARY KEY, country varchar(2) NOT NULL);
     CREATE TABLE orders (id int PRIMARY KEY, customer_id int REFERENCES customers (id), ordered_on date NOT NULL,
         amount numeric(10, 2) NOT NULL);
@@ -38,7 +38,7 @@ fn answers<S: Server>(name: &str) -> Option<String> {
     Some(answers.collect::<Vec<_>>().join("\n"))
 }
 
-/// Hides the digits of numbers and the position of NULL, which differ by server.
+/// Hides digits and the position of NULL, which differ by server.
 fn alike(text: &str) -> String {
     let cell = |cell: &str| match cell.parse::<f64>() {
         Ok(number) if !cell.contains('-') => {

@@ -1,4 +1,4 @@
-//! Measures over times and intervals on PostgreSQL, by a column of another table.
+//! Measures over times and intervals on PostgreSQL.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ INSERT INTO tickets VALUES
   (3, 2, '2026-02-01 00:00', '2026-02-01 00:10', '5 minutes', '22:15', 5);
 ";
 
-/// One type per measure in JSON, with and without empty members.
+/// One JSON type per measure.
 #[test]
 fn times_and_intervals_are_measured_by_a_looked_up_column() {
     let Some(server) = Postgres::new("ktx_it_numbers") else {

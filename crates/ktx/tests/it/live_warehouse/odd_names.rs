@@ -1,5 +1,4 @@
-//! Tables and columns with odd names: scanned, joined, listed and queried like any others, on every
-//! server.
+//! Odd table and column names on every server.
 
 use std::process::Command;
 
@@ -10,7 +9,7 @@ use super::server::{ClickHouse, MariaDb, Postgres, Server as _};
 use super::warehouse;
 use crate::support::{project, run, write};
 
-/// Every server accepts these.
+/// Valid on every server.
 const COLUMNS: [&str; 8] = [
     "a.b",
     "\"quoted\"",
@@ -22,9 +21,9 @@ const COLUMNS: [&str; 8] = [
     "sixty_letters_sixty_letters_sixty_letters_sixty_letters_sixty",
 ];
 
-/// A name beyond the basic multilingual plane, for servers that allow it.
+/// Beyond the basic multilingual plane.
 const PARTY: &str = "\u{1f389} party";
-/// MariaDB's names are limited to the basic multilingual plane.
+/// MariaDB allows only the basic multilingual plane.
 const SNOWMAN: &str = "\u{2603} man";
 
 fn quoted(name: &str, quote: char) -> String {
@@ -53,7 +52,6 @@ fn tables(quote: char, sign: &str) -> String {
     )
 }
 
-/// The paths and joins of the shard, the answers about both tables, and rows by SQL.
 fn all_answer(sandbox: &Sandbox, shard: &str, (quote, sign): (char, &str), written: [&str; 4]) {
     let scanned = run(sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
@@ -105,7 +103,7 @@ fn all_answer(sandbox: &Sandbox, shard: &str, (quote, sign): (char, &str), writt
         .run_arguments(&["sql", "--output", "csv", &statement])
         .unwrap();
     assert_eq!((printed.code, printed.stdout.as_str()), (Some(0), "s\n3\n"));
-    // A second scan recognizes its own files.
+    // A second scan recognizes its files.
     let mut scanned = run(sandbox, "scan");
     // Only some servers have schemas.
     scanned.stdout = scanned.stdout.replace("  schemas: public (2 tables)\n", "");
@@ -190,7 +188,6 @@ fn odd_names_answer_on_duckdb() {
     all_answer(&sandbox, "main", ('"', PARTY), written);
 }
 
-/// A project with a DuckDB file that these statements create; `None` without DuckDB.
 pub(super) fn duckdb(statements: &str) -> Option<Sandbox> {
     let (Service::Available(python), Service::Available(library)) =
         (service(ServiceName::Python), service(ServiceName::DuckDb))
@@ -214,7 +211,7 @@ pub(super) fn duckdb(statements: &str) -> Option<Sandbox> {
     Some(sandbox)
 }
 
-/// Names of maximum length that begin with a non-ASCII space, and an SQL keyword.
+/// Longest names with a leading non-ASCII space, and an SQL keyword.
 fn far_out() -> Vec<String> {
     let mut names: Vec<String> = COLUMNS.iter().map(|&name| name.to_owned()).collect();
     names.extend([
@@ -226,7 +223,6 @@ fn far_out() -> Vec<String> {
     names
 }
 
-/// Sums each column of the table `Order By` and groups by it, by source and by statement.
 fn every_column_answers(sandbox: &Sandbox, names: &[String], quote: char) {
     let scanned = run(sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
@@ -243,7 +239,7 @@ fn every_column_answers(sandbox: &Sandbox, names: &[String], quote: char) {
         let rows = answered(&["sql", "--output", "csv", &statement]);
         assert_eq!(rows, format!("s\n{value}\n"), "{name}");
         let measure = format!("sum({quote}Order By{quote}.{column})");
-        // Paths of the semantic layer have the same quotes for every warehouse.
+        // Paths have the same quotes for every warehouse.
         let dimension = format!("{}.{}", quoted("Order By", '"'), quoted(name, '"'));
         let rows = answered(&[
             "sl",
@@ -261,7 +257,7 @@ fn every_column_answers(sandbox: &Sandbox, names: &[String], quote: char) {
     }
 }
 
-/// The table has one row: 1, 2, 3 and so on.
+/// The row is 1, 2, 3 and so on.
 fn one_row(names: &[String], quote: char, (engine, kind): (&str, &str)) -> String {
     let columns: Vec<String> = names
         .iter()
@@ -300,7 +296,7 @@ fn far_out_names_answer_on_duckdb() {
     every_column_answers(&sandbox, &far_out(), '"');
 }
 
-/// PostgreSQL's names have at most 63 bytes, and may differ in case alone.
+/// At most 63 bytes; case-sensitive.
 #[test]
 fn far_out_names_answer_on_postgres() {
     let Some(server) = Postgres::new("ktx_it_far") else {
@@ -312,7 +308,7 @@ fn far_out_names_answer_on_postgres() {
     every_column_answers(&sandbox, &names, '"');
 }
 
-/// MariaDB's names have at most 64 characters of the basic plane; case does not distinguish them.
+/// At most 64 characters of the basic plane; case-insensitive.
 #[test]
 fn far_out_names_answer_on_mariadb() {
     let Some(server) = MariaDb::new("ktx_it_far") else {
@@ -331,7 +327,7 @@ fn far_out_names_answer_on_clickhouse() {
         return;
     };
     let mut names = with_cases(200);
-    // The test client treats a semicolon as the end of a statement.
+    // The test client splits at semicolons.
     names.retain(|name| !name.contains(';'));
     let engine = " ENGINE = MergeTree ORDER BY tuple()";
     for statement in one_row(&names, '`', (engine, "Int32")).split(";\n") {
@@ -341,7 +337,6 @@ fn far_out_names_answer_on_clickhouse() {
     every_column_answers(&sandbox, &names, '`');
 }
 
-/// The names up to a length, and two more that differ in case alone.
 fn with_cases(length: usize) -> Vec<String> {
     let mut names = far_out();
     for name in &mut names {
@@ -351,8 +346,7 @@ fn with_cases(length: usize) -> Vec<String> {
     names
 }
 
-/// Control characters in names are not printed, and a name that cannot be used is reported and
-/// hides nothing else.
+/// Control characters are not printed; an unusable name hides nothing else.
 #[test]
 fn what_cannot_be_named_is_told() {
     let sandbox = project();

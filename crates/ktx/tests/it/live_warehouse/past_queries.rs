@@ -1,11 +1,11 @@
-//! Past queries of a real PostgreSQL: enabled by setup, tested, and read by scans.
+//! Past queries of PostgreSQL in setup, test and scan.
 
 use crate::support::{compare_text, json as json_of, run, write};
 
 use super::server::{Postgres, Server as _};
 use super::warehouse;
 
-/// No column names match, but a query joins the tables.
+/// Only a query joins these tables.
 const TABLES: &str = "CREATE TABLE people (id int PRIMARY KEY, name text);
     INSERT INTO people SELECT 100 + n, 'p' || n FROM generate_series(1, 20) n;
     CREATE TABLE visits (visit int PRIMARY KEY, slot int);
@@ -14,7 +14,7 @@ const JOIN: &str = "SELECT count(*) FROM visits JOIN people ON visits.slot = peo
 
 const SHARD: &str = "semantic-layer/warehouse/_schema/public.yaml";
 
-/// The number of statements differs by server.
+/// Statement counts differ by server.
 fn without_counts(text: &str) -> String {
     let words = text.split(' ').map(|word| {
         let is_count = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -32,8 +32,7 @@ fn past_queries_of_postgres_are_turned_on_tried_and_read() {
     let fields = "    database: ktx_it_history\n";
     let sandbox = warehouse(&server, server.port(), fields);
     let plain = sandbox.read("ktx.yaml").expect("the file");
-    // Without the extension nothing can be read: setup says what to do, and a scan continues
-    // without it.
+    // Without the extension, setup explains what to do, and a scan continues.
     let line = "setup --skip-llm --skip-agents --enable-query-history --query-history-min-executions 2 --query-history-window-days 30";
     let mut printed = run(&sandbox, line);
     printed.stdout = without_counts(&printed.stdout);
@@ -79,7 +78,6 @@ warehouse · artifacts
 "#);
     let asked = run(&sandbox, "scan --query-history");
     assert_eq!(asked.code, Some(7), "{asked}");
-    // With the extension, a past query joins what no name joins.
     server.execute("CREATE EXTENSION pg_stat_statements");
     for _ in 0..6 {
         server.execute(JOIN);

@@ -1,4 +1,4 @@
-//! Proxies that break, or are slow at the wrong moment.
+//! Proxies that break or stall.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Forwards every connection to a port of loopback.
+/// Forwards to a loopback port.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     port: u16,
 }
 
 impl Proxy {
-    /// Cuts each connection after this many bytes from the server.
+    /// Cuts after this many server bytes.
     pub(crate) fn cutting(server: u16, bytes: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        // The thread ends with the test's process.
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(("127.0.0.1", server)).expect("the server listens");
@@ -27,8 +26,7 @@ impl Proxy {
         Self { port }
     }
 
-    /// Forwards everything until a client sends the bytes `mark`; from then on every connection
-    /// stays open, accepts all bytes and sends none.
+    /// After `mark`, accepts all bytes but sends none.
     pub(crate) fn silencing(server: u16, mark: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -55,8 +53,8 @@ impl Proxy {
         Self { port }
     }
 
-    /// Holds what the first connection sends after the bytes `mark` until another connection has
-    /// come and the server has closed it. The receiver is notified when something is held.
+    /// Holds the first connection's bytes after `mark` until the server has closed another
+    /// connection. Notifies the receiver.
     pub(crate) fn holding(server: u16, mark: &'static str) -> (Self, Receiver<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -85,7 +83,6 @@ impl Proxy {
                     (from_client.expect("a copy"), to_server.expect("a copy"));
                 std::thread::spawn(move || copy(&from_client, to_server, u64::MAX));
                 copy(&server, client, u64::MAX);
-                // No one waits after the first one.
                 let _late = passed.send(());
             }
         });
@@ -102,7 +99,6 @@ fn hold(held: &Sender<()>, has_passed: &Receiver<()>) {
     has_passed.recv().expect("another connection comes");
 }
 
-/// Copies up to the end of the message with `mark`.
 fn copy_until(from: &TcpStream, to: &mut TcpStream, mark: &str) {
     loop {
         let some = read_some(from);
@@ -113,7 +109,7 @@ fn copy_until(from: &TcpStream, to: &mut TcpStream, mark: &str) {
     }
 }
 
-/// Reads to the end, and writes what `passes` accepts. Closes both ends together.
+/// Forwards what `passes` accepts; closes both ends together.
 fn copy_while(mut from: &TcpStream, mut to: TcpStream, passes: impl Fn(&[u8]) -> bool) {
     let mut buffer = vec![0; 65_536];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
@@ -122,7 +118,6 @@ fn copy_while(mut from: &TcpStream, mut to: TcpStream, passes: impl Fn(&[u8]) ->
             break;
         }
     }
-    // Either end may be closed already.
     let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
@@ -140,7 +135,7 @@ fn pass_on(client: TcpStream, server: TcpStream, bytes: u64) {
     std::thread::spawn(move || copy(&from_server, to_client, bytes));
 }
 
-/// Copies until one end closes or the bytes are used up, then closes both.
+/// Closes both ends at the end or after `bytes`.
 fn copy(from: &TcpStream, mut to: TcpStream, bytes: u64) {
     let mut left = from.try_clone().expect("a copy").take(bytes);
     let mut buffer = [0; 4096];
@@ -149,6 +144,5 @@ fn copy(from: &TcpStream, mut to: TcpStream, bytes: u64) {
             break;
         }
     }
-    // Either end may be closed already.
     let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }

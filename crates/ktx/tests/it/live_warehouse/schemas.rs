@@ -73,7 +73,7 @@ hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
     );
 }
 
-/// Three schemas that the login can read, one of them only in part, and two that it cannot.
+/// Three readable schemas, one partly, and two unreadable ones.
 const FIVE_SCHEMAS: &str = "
     DROP ROLE IF EXISTS ktx_every_reader; CREATE ROLE ktx_every_reader LOGIN PASSWORD 'reader-secret';
     CREATE TABLE orders (id int PRIMARY KEY); INSERT INTO orders VALUES (1);
@@ -85,7 +85,7 @@ const FIVE_SCHEMAS: &str = "
     GRANT USAGE ON SCHEMA sales, stock, audit TO ktx_every_reader;
     GRANT SELECT ON orders, sales.invoices, stock.items TO ktx_every_reader;";
 
-/// Each test has its own role name, because roles belong to the whole server.
+/// Roles belong to the whole server, so each test has its own.
 fn every_schema(name: &'static str) -> Option<(Postgres, ktx_test_support::sandbox::Sandbox)> {
     let server = Postgres::new(name)?;
     server.execute(&FIVE_SCHEMAS.replace("ktx_every_reader", &format!("{name}_reader")));

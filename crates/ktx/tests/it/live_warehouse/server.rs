@@ -1,4 +1,4 @@
-//! Administrators' sessions in the separate databases of the tests.
+//! Administrator sessions in test databases.
 
 use std::cell::RefCell;
 use std::io::{Read as _, Write as _};
@@ -21,24 +21,24 @@ pub(crate) struct Login {
 
 pub(crate) trait Server: Sized {
     const DRIVER: &'static str;
-    /// Creates the table `pages` with lines of about ten million bytes.
+    /// About ten million bytes in `pages`.
     const MANY_ROWS: &'static str;
-    /// Creates the table `numbers` with a hundred thousand rows.
+    /// A hundred thousand rows in `numbers`.
     const NUMBERS: &'static str;
-    /// Counts the sessions of this database that run the marked statement.
+    /// Counts sessions with the marked statement.
     const AT_WORK: &'static str;
 
-    /// The age of the marked statement in seconds, by the server's clock.
+    /// Seconds, by the server's clock.
     const AGE: &'static str;
 
-    /// A new database; `None` without a server.
+    /// `None` without a server.
     fn new(name: &str) -> Option<Self>;
 
     fn port(&self) -> u16;
 
     fn login(&self) -> Login;
 
-    /// Runs as the administrator, in one session.
+    /// As administrator, in one session.
     fn execute(&self, sql: &str);
 
     fn count(&self, sql: &str) -> i64;
@@ -188,7 +188,6 @@ impl Server for MariaDb {
     }
 }
 
-/// Only heavy runs start ClickHouse's engine.
 pub(crate) struct ClickHouse {
     name: &'static str,
     address: String,
@@ -196,7 +195,7 @@ pub(crate) struct ClickHouse {
 }
 
 impl ClickHouse {
-    /// A new database; `None` without the engine.
+    /// `None` without the engine.
     pub(crate) fn new(name: &'static str) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::ClickHouse) else {
             return None;

@@ -1,4 +1,4 @@
-//! A connection that stays open without data, because a firewall or proxy has forgotten it.
+//! Open but silent connections, as behind some firewalls.
 
 use ktx_test_support::sandbox::RunOutput;
 
@@ -7,7 +7,7 @@ use super::server::{MariaDb, Postgres, Server};
 use super::warehouse;
 use crate::support::run;
 
-/// The error names the statement and comes within the statement's own limit.
+/// The error comes within the statement's limit.
 fn a_silent_connection<S: Server>(name: &str) {
     let Some(server) = S::new(name) else { return };
     let proxy = Proxy::silencing(server.port(), "marked");

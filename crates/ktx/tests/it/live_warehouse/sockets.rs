@@ -6,7 +6,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use super::server::{Postgres, Server as _};
 use crate::support::{project, run, write};
 
-/// Forwards everything until one side has ended.
 fn pass(mut from: impl std::io::Read, mut to: impl std::io::Write, end: impl FnOnce()) {
     std::io::copy(&mut from, &mut to).unwrap_or_default();
     to.flush().unwrap_or_default();
@@ -64,7 +63,6 @@ fn postgres_is_reached_over_a_socket() {
         assert_eq!(printed.code, Some(0), "{place}{printed}");
         assert_eq!(printed.stdout, "name\nktx_it_socket\n", "{place}");
     }
-    // A missing socket is named.
     write(
         &sandbox,
         "ktx.yaml",

@@ -1,4 +1,4 @@
-//! The same data gives the same days, whatever the time zone of the login or the machine.
+//! Days do not depend on the login's or machine's time zone.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -7,7 +7,6 @@ use super::server::{MariaDb, Postgres, Server as _};
 use super::warehouse;
 use crate::support::{json as json_of, run, write};
 
-/// The output of a statement, by the time zone of the connection.
 fn in_zones(sandbox: &Sandbox, sql: &str) -> [String; 2] {
     let config = sandbox.read("ktx.yaml").unwrap();
     let usual = run(sandbox, &format!("sql '{sql}'"));
@@ -45,7 +44,7 @@ fn a_login_of_postgres_does_not_decide_about_days() {
     sandbox.set("KTX_IT_PASSWORD", "far-secret");
     let days =
         "select extract(day from at)::int as day, count(*) as n from moments group by 1 order by 2";
-    // PostgreSQL alone would read this as a zone west of Greenwich.
+    // PostgreSQL alone would read this as west of Greenwich.
     let [usual, other] = in_zones(&sandbox, days);
     assert_eq!(usual, "day\tn\n1\t1\n31\t2\n");
     assert_eq!(other, "day\tn\n31\t1\n1\t2\n");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::support::shop;
 
-/// Every call is a line with its client, its tool and its end, without arguments and results.
+/// Client, tool and end, without arguments and results.
 #[test]
 fn calls_are_logged_without_their_content() {
     let sandbox = shop();

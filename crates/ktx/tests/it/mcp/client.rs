@@ -1,4 +1,4 @@
-//! A client of the server that speaks lines of JSON-RPC.
+//! A JSON-RPC client.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::compare_text;
 
-/// Every line of stdout must be a message.
+/// Stdout has only messages.
 pub(crate) struct Client {
     child: Child,
     stdin: ChildStdin,
@@ -64,7 +64,6 @@ impl Client {
         serde_json::from_str(&line).expect("every line is a message")
     }
 
-    /// Returns the result or the error.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "arguments are written where they are used"
@@ -74,7 +73,6 @@ impl Client {
         let id = self.calls;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let mut answer = self.read();
-        // Files that the server itself or the test has written cause notifications, too.
         let is_news = |answer: &Value| {
             let method = answer["method"].as_str().unwrap_or_default();
             method.ends_with("/list_changed")
@@ -107,7 +105,6 @@ impl Client {
         answer
     }
 
-    /// Returns the structured result, or the text of an error.
     pub(crate) fn call(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.ask(
             "tools/call",
@@ -116,7 +113,7 @@ impl Client {
         if answer["isError"] == json!(true) {
             json!({ "isError": true, "text": answer["content"][0]["text"] })
         } else if answer["structuredContent"].is_null() {
-            // Long results come once: as text, unless the call asks for structure.
+            // Long results come once: as text, unless structure is requested.
             let mut arguments = arguments;
             arguments["format"] = json!("json");
             self.call(name, arguments)
@@ -128,7 +125,7 @@ impl Client {
                 let text: Value = serde_json::from_str(text).expect("the text is JSON");
                 assert_eq!(text, data, "{name}");
             }
-            // Both forms warn the model that it reads data; only the names of connections are ours.
+            // Both forms warn about data; connection names are trusted.
             let noted = data
                 .as_object_mut()
                 .and_then(|data| data.shift_remove("_note"));
@@ -140,7 +137,6 @@ impl Client {
         }
     }
 
-    /// Returns the exit code with the remaining output.
     pub(crate) fn close(self) -> (Option<i32>, String, String) {
         let Self {
             mut child,

@@ -1,13 +1,12 @@
-//! The official conformance suite against the built program.
+//! The official conformance suite.
 
 use ktx_test_support::mcp_conformance::summary;
 
 use super::served::Server;
 use crate::support::shop;
 
-/// The passing scenarios, each with the number of its checks. Lines may be added, never removed.
-/// The other scenarios need tools, resources or prompts with fixed names, which only
-/// `ktx-mcp-server` serves.
+/// Passing scenarios with checks; never remove lines. Other scenarios need fixed names that only
+/// `ktx-mcp-server` has.
 const PASSED: &str = "\
 server-initialize: 3
 server-session-lifecycle: 3

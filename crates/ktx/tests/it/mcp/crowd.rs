@@ -1,4 +1,4 @@
-//! A server with many clients, some of them hostile.
+//! Many clients, some hostile.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -8,8 +8,7 @@ use serde_json::json;
 use super::served::{Server, initialize};
 use crate::support::shop;
 
-/// More connections than the server accepts, each with half a request: a client with a whole
-/// request is answered.
+/// More half requests than the server accepts connections.
 #[test]
 fn half_requests_keep_nobody_out() {
     let sandbox = shop();
@@ -24,7 +23,6 @@ fn half_requests_keep_nobody_out() {
         .zip(halves.iter().cycle())
         .map(|(_, half)| {
             let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
-            // The server may have closed this connection for the next ones.
             stream.write_all(half.as_bytes()).unwrap_or_default();
             stream
         })
@@ -35,7 +33,7 @@ fn half_requests_keep_nobody_out() {
     drop(open);
 }
 
-/// A new client gets a session, and the session of a client that has worked stays.
+/// The session of an active client stays.
 #[test]
 fn sessions_that_are_left_behind_keep_nobody_out() {
     let sandbox = shop();

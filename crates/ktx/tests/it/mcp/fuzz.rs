@@ -1,5 +1,4 @@
-//! Calls with the mistakes of careless models: none breaks the server, and each refusal has a next
-//! step.
+//! Careless calls: none breaks the server, and refusals have a next step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +11,12 @@ use crate::support::{run, sandbox};
 
 const CALLS: usize = 1500;
 
-/// The budget of the tools counts tokens like this.
+/// As the tools' budget counts.
 const TOKEN_BYTES: u64 = 3;
 
-/// The limit in bytes.
+/// In bytes.
 const LONGEST_REFUSAL: usize = 6_000;
 
-/// The same numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -85,7 +83,6 @@ fn sound() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// SQL of other dialects, and text that is not a query.
 const FOREIGN_SQL: [&str; 8] = [
     "select top 3 * from orders",
     "select date_trunc('month', placed_at) from orders",
@@ -116,7 +113,6 @@ fn other_type(random: &mut Random) -> Value {
     random.pick(&values).clone()
 }
 
-/// One letter is removed, doubled or replaced.
 fn misspelled(text: &str, random: &mut Random) -> String {
     let mut letters: Vec<char> = text.chars().collect();
     if letters.len() < 3 {
@@ -231,7 +227,6 @@ fn mistaken(tool: &mut String, arguments: &mut Value, random: &mut Random) {
     }
 }
 
-/// The schemas by tool.
 fn schemas() -> BTreeMap<String, ObjectSchema> {
     let catalogue = tool_catalogue();
     let tools = catalogue.as_array().expect("tools").iter();
@@ -314,7 +309,7 @@ fn careless_calls_are_answered_with_a_next_step() {
                 corrected += 1;
                 let params = json!({ "name": tool, "arguments": suggestion });
                 let again = client.ask("tools/call", params);
-                // Only the warehouse can judge a statement in its own dialect.
+                // Only the warehouse can judge its dialect.
                 let is_sql = again["structuredContent"]["error"]["code"] == json!("query_failed");
                 if again["isError"] == json!(true) && !is_sql {
                     let text = &again["content"][0]["text"];
@@ -341,7 +336,6 @@ fn careless_calls_are_answered_with_a_next_step() {
         wrong.join("\n")
     );
     assert!(schemas.keys().all(|tool| called.contains(tool)));
-    // Mistakes are frequent, and many can be corrected.
     assert!(refused > CALLS / 4, "{refused}");
     assert!(corrected > refused / 4, "{corrected} of {refused}");
     assert_eq!(client.close().0, Some(0));

@@ -1,4 +1,4 @@
-//! An abandoned call ends its statement at the warehouse, in whatever way it is abandoned.
+//! Abandoned calls end their statements.
 
 use std::net::Shutdown;
 
@@ -12,11 +12,10 @@ use crate::live_warehouse::server::{MariaDb, Postgres, Server as Warehouse};
 use crate::live_warehouse::warehouse;
 use crate::support::{project, run, write};
 
-/// Ten to the power of fifteen rows, counted one by one.
+/// 10^15 rows, counted one by one.
 const ENDLESS: &str = "select count(*) as marked from numbers a, numbers b, numbers c";
 
-/// A statement may take a minute. One that ends within half of that was cancelled and has not timed
-/// out.
+/// Half of a statement's minute: earlier ends are cancellations, not timeouts.
 const LONG_BEFORE_ITS_LIMIT: i64 = 30;
 
 fn call(id: u64) -> Value {
@@ -29,8 +28,7 @@ fn cancelled(id: u64) -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
 }
 
-/// Abandons a call in every possible way. `begun` waits until its statement runs; `gone` waits
-/// until it has ended, and gets the way as text.
+/// Abandons a call in every way; waits with `begun` and `gone`.
 fn in_every_way(sandbox: &Sandbox, begun: &dyn Fn(), gone: &dyn Fn(&str)) {
     let mut client = Client::start(sandbox);
     client.initialize();
@@ -47,7 +45,7 @@ fn in_every_way(sandbox: &Sandbox, begun: &dyn Fn(), gone: &dyn Fn(&str)) {
 
     let server = Server::start(sandbox, "");
     let session = server.session();
-    // A session uses an id once: the late answer to a call would also end a later call of its id.
+    // Ids are used once: a late answer would end a later call.
     let give_up =
         |session: &Session<'_>, id: u64, how: &str, act: &dyn Fn(&std::net::TcpStream)| {
             let stream = server.send(&session.id, &call(id));
@@ -96,7 +94,7 @@ fn a_call_that_is_given_up_ends_its_statement_on_mariadb() {
     at_a_server::<MariaDb>("ktx_it_given_up");
 }
 
-/// A job that continues is billed.
+/// Running jobs are billed.
 #[test]
 fn a_call_that_is_given_up_ends_its_job_on_bigquery() {
     let server = BigQuery::start();

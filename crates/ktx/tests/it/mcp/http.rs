@@ -1,4 +1,4 @@
-//! `ktx mcp start`: the same tools over HTTP, with a token.
+//! `ktx mcp start`: tools over HTTP with a token.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -149,8 +149,7 @@ fn tools_answer_as_over_stdio() {
     );
 }
 
-/// The server checks the token before it reads anything, and only the owner can read the token's
-/// file.
+/// Checked before reading; only the owner can read the token's file.
 #[test]
 fn only_who_may_is_answered() {
     let mut sandbox = shop();
@@ -246,7 +245,7 @@ fn only_who_may_is_answered() {
     let files = [".ktx/mcp.json", ".ktx/logs/mcp.log"].map(|file| sandbox.read(file).unwrap());
     let all = format!("{}{}", String::from_utf8_lossy(&arguments), files.concat());
     assert!(!all.contains("s3cret"), "{all}");
-    // Another token counts as other settings.
+    // Another token means other settings.
     let start = "mcp start --port 0 --allowed-host ktx.example.com --allowed-origin https://app.example.com";
     let same = run(&sandbox, start).code;
     let other = run(
@@ -257,8 +256,7 @@ fn only_who_may_is_answered() {
     assert_eq!((same, other), (Some(0), Some(1)));
 }
 
-/// The project's own token is the default: it is created once, only the user can read it, and git
-/// ignores it.
+/// Created once, private, ignored by git.
 #[test]
 fn a_server_asks_for_the_token_of_the_project() {
     use std::os::unix::fs::MetadataExt as _;
@@ -300,7 +298,6 @@ fn a_server_without_a_token_says_what_it_opens() {
     assert!(server.told("mcp").contains("token: none"));
 }
 
-/// A killed server leaves only its file.
 #[test]
 fn behind_a_killed_server_another_one_starts() {
     let sandbox = shop();
@@ -320,7 +317,7 @@ fn behind_a_killed_server_another_one_starts() {
     assert_eq!(second.ask("GET /health", &[], "").0, 200);
 }
 
-/// ktx must not end a process that has the number of an ended server.
+/// An ended server's process id can be reused.
 #[test]
 fn a_foreign_process_is_left_alone() {
     let sandbox = shop();
@@ -480,9 +477,8 @@ fn the_end_of_a_server_is_the_end_of_its_queries() {
         "name": "sql_execution", "arguments": { "connectionId": "warehouse", "sql": endless },
     }});
     let mut stream = server.send(&session.id, &call);
-    // The head of the answer comes when the call runs.
+    // The head arrives when the call runs.
     stream.read_exact(&mut first).expect("it answers");
-    // A short call ends after this one has begun.
     let short = json!({ "name": "sql_execution", "arguments": {
         "connectionId": "warehouse", "sql": "select count(*) as n from regions",
     }});
@@ -495,14 +491,13 @@ fn the_end_of_a_server_is_the_end_of_its_queries() {
     stderr.read_to_string(&mut said).expect("UTF-8");
     assert_eq!(child.wait().expect("it ends").code(), Some(0), "{said}");
     assert!(said.trim_end().ends_with("ended"), "{said}");
-    // The statement ran until then: the answer holds neither a number nor a refusal.
+    // Neither a result nor a refusal: the statement was running.
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap_or_default();
     let answer = String::from_utf8_lossy(&answer);
     assert!(!answer.contains("\"result\""), "{answer}");
 }
 
-/// Of two that start at once, one serves.
 #[test]
 fn one_server_serves_a_project() {
     let sandbox = shop();

@@ -1,5 +1,4 @@
-//! A fake of BigQuery whose jobs never end by themselves: it checks its requests and knows the
-//! running jobs.
+//! A fake BigQuery with endless jobs that checks requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -44,7 +43,6 @@ impl BigQuery {
         self.server.address()
     }
 
-    /// Jobs are in the order of their start.
     pub(super) fn jobs(&self) -> Vec<Job> {
         let jobs = self.jobs.lock().expect("nobody has panicked");
         jobs.values().copied().collect()

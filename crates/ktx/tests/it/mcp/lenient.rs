@@ -1,4 +1,4 @@
-//! Arguments in another form that can only mean one thing, and calls that name no warehouse.
+//! Unambiguous but misshapen arguments, and calls without a warehouse.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::client::{Client, check};
 use crate::support::{check as check_line, commit, database, project, run, shop, write};
 
-/// A tool, arguments as models write them, and the same as the schema defines them.
+/// Arguments as models write them, and by schema.
 fn pairs() -> Vec<(&'static str, Value, Value)> {
     let query = |parts: Value| {
         let mut query = json!({ "measures": ["orders.revenue"] });
@@ -167,7 +167,7 @@ hint: correct `limit`: most rows (default: 1000)"#
     assert_eq!(client.close(), (Some(0), String::new(), String::new()));
 }
 
-/// `orders` is only in `shop`, `customers` in two warehouses, and `empty` was never scanned.
+/// `orders` is in `shop`, `customers` in two warehouses; `empty` was never scanned.
 fn three_warehouses() -> Sandbox {
     let sandbox = project();
     let customers = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -261,7 +261,6 @@ fn where_several_or_none_fit_the_answer_lists_them() {
     client.initialize();
     let several = "connection_required: 2 warehouses match the request: name one with `connectionId`\n\
                    hint: use one of `crm`, `shop`";
-    // The same call with each warehouse that fits.
     let instead = |arguments: &Value| {
         let with = |id: &str| {
             let mut arguments = arguments.clone();

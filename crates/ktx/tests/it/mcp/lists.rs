@@ -1,4 +1,4 @@
-//! The cost of the list of tools, and its contents.
+//! Size and contents of the tool list.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::served::Server;
 use crate::notes::{captures, local};
 use crate::support::shop;
 
-/// Tokens of four bytes.
+/// Four bytes each.
 fn tokens(list: &Value) -> usize {
     list.to_string().len() / 4
 }
@@ -63,7 +63,7 @@ fn with_the_tools_that_take_notes_it_has_2400() {
     client.close();
 }
 
-/// Five tools; each takes the same arguments as in the full profile.
+/// Five tools with the full profile's arguments.
 #[test]
 fn the_core_profile_has_600() {
     let sandbox = shop();
@@ -125,7 +125,7 @@ fn the_core_profile_is_served_over_http() {
     assert!(other.contains("a server with other settings"), "{other}");
 }
 
-/// A client that shows pages learns of the one for results; the list of others does not change.
+/// Other clients' lists do not change.
 #[test]
 fn clients_that_show_pages_learn_of_the_page_for_results() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! Functions of the user on real servers: the catalog or `allowed_functions` lets them pass, on the command line and over MCP.
+//! User functions on real servers, allowed by catalog or `allowed_functions`.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
@@ -43,7 +43,6 @@ hint: {hint}
     );
 }
 
-/// The refusal names the setting that allows the function.
 fn unknown(sandbox: &Sandbox, sql: &str, name: &str, because: &str) {
     refused(
         sandbox,
@@ -82,7 +81,7 @@ Project: [SANDBOX]/work
         "owned",
         ": `owned()` is SECURITY DEFINER and runs with the rights of its owner",
     );
-    // The types of the arguments decide which overload is called.
+    // Argument types decide the overload.
     unknown(
         &sandbox,
         "select mixed(1)",
@@ -109,7 +108,7 @@ Project: [SANDBOX]/work
             "send one query that only reads",
         );
     }
-    // A label may be wrong; the session keeps the function from writing.
+    // The session prevents writes despite a wrong label.
     check!(&sandbox, "sql 'select mislabeled()'", @"
 exit 4
 --- stderr
@@ -169,7 +168,7 @@ Project: [SANDBOX]/work
         "the function `pg_sleep` does more than read, and no setting allows it",
         "send one query that only reads",
     );
-    // The list claims that the function only reads; the session prevents the write.
+    // The session prevents writes despite the list.
     check!(&sandbox, "sql 'select note(1)'", @"
 exit 4
 --- stderr
@@ -180,7 +179,7 @@ hint: sessions of ktx are read-only
 ");
 }
 
-/// MariaDB does not enforce what a function declares, so only the list can allow one.
+/// MariaDB does not enforce declarations.
 #[test]
 fn a_function_of_mariadb_is_allowed_by_the_list() {
     let Some(server) = MariaDb::new("ktx_it_functions") else {
@@ -202,7 +201,6 @@ fn a_function_of_mariadb_is_allowed_by_the_list() {
     assert_eq!(printed.stdout, "tax\n19.00\n", "{printed}");
 }
 
-/// The server decides about the dialect, whichever of its two drivers the connection names.
 #[test]
 fn a_mariadb_server_reads_its_own_dialect_under_both_drivers() {
     let Some(server) = MariaDb::new("ktx_it_dialect") else {
@@ -211,7 +209,7 @@ fn a_mariadb_server_reads_its_own_dialect_under_both_drivers() {
     let fields = "    database: ktx_it_dialect\n";
     let sandbox = warehouse(&server, server.port(), fields);
     let config = sandbox.read("ktx.yaml").unwrap();
-    // MySQL no longer accepts an order there. Without a server, the driver decides.
+    // MySQL rejects this order; without a server, the driver decides.
     let sql = "select seq % 2 as odd, count(*) as n from seq_1_to_5 group by odd desc";
     let verdict = |driver: &str| {
         let named = config.replace("driver: mysql", &format!("driver: {driver}"));

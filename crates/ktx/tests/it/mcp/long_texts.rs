@@ -1,5 +1,4 @@
-//! Texts of ten million bytes: every tool refuses them at once, in a few words, over every
-//! transport.
+//! Every tool refuses texts of ten million bytes over every transport.
 
 use serde_json::{Value, json};
 
@@ -10,7 +9,7 @@ use crate::support::{compare_text, shop, write};
 
 const BYTES: usize = 10_000_000;
 
-/// The beginning that an error repeats, with the length of the text.
+/// Errors repeat the beginning and the length.
 fn echo() -> String {
     format!("{}… ({BYTES} bytes)", "word.".repeat(32))
 }
@@ -209,7 +208,6 @@ fn a_note_of_ten_million_bytes_is_refused_at_once() {
     assert_eq!(ask("memory_ingest_status", &run), json!([true, expected]));
 }
 
-/// Also for a query from a file.
 #[test]
 fn the_command_line_refuses_them_too() {
     let sandbox = shop();
@@ -255,7 +253,7 @@ error: invalid value '{} for '--limit <N>': invalid digit found in string
 
 hint: run `ktx --help` to see its arguments
 ",
-            // Both quotes are part of the word.
+            // Both quotes belong to the word.
             echo(2).replacen('w', "", 1)
         ),
     );

@@ -1,11 +1,10 @@
-//! Notifications of changes, log messages, and questions to the user.
+//! Notifications, log messages, and questions to the user.
 
 use serde_json::{Value, json};
 
 use super::client::Client;
 use crate::support::{CONFIG, database, project, run, shop, write};
 
-/// Sorted by method.
 fn heard(client: &mut Client, count: usize) -> Vec<Value> {
     let mut all: Vec<Value> = (0..count)
         .map(|_| {
@@ -39,7 +38,7 @@ fn clients_hear_of_what_has_changed() {
     let updated = |uri: &str| json!(["notifications/resources/updated", { "uri": uri }]);
     let listed = json!(["notifications/resources/list_changed", null]);
     assert_eq!(heard(&mut client, 1), [updated("ktx://wiki/revenue")]);
-    // Clients hear only of the source that has the new measure.
+    // Only the changed source is announced.
     let orders = sandbox
         .read("semantic-layer/warehouse/orders.yaml")
         .expect("a source");
@@ -60,7 +59,7 @@ fn clients_hear_of_what_has_changed() {
         "---\nsummary: New\n---\nNew.\n",
     );
     assert_eq!(heard(&mut client, 1), std::slice::from_ref(&listed));
-    // Clients hear nothing of resources that they no longer watch.
+    // Unwatched resources are silent.
     client.ask(
         "resources/unsubscribe",
         json!({ "uri": "ktx://wiki/revenue" }),
@@ -70,7 +69,6 @@ fn clients_hear_of_what_has_changed() {
         "wiki/global/revenue.md",
         "---\nsummary: Revenue\n---\nA third rule.\n",
     );
-    // `ktx.yaml`, broken and repaired.
     write(&sandbox, "ktx.yaml", "connections: 7\n");
     let tools = json!(["notifications/tools/list_changed", null]);
     let broken = heard(&mut client, 3);
@@ -145,7 +143,6 @@ fn the_log_is_as_long_as_the_client_wants() {
     assert_eq!(client.close().0, Some(0));
 }
 
-/// Orders have a seller and a buyer, each in a region.
 const TWO_ROADS: &str = "
 create table regions (id integer primary key, name text not null);
 create table orders (id integer primary key, seller_id integer references regions (id),
@@ -154,7 +151,7 @@ insert into regions values (1, 'North'), (2, 'South');
 insert into orders values (1, 1, 2, 5), (2, 2, 2, 7);
 ";
 
-/// A client that can ask its user does so; others get the refusal.
+/// Other clients get the refusal.
 #[test]
 fn a_user_decides_which_of_two_roads_is_meant() {
     let sandbox = project();
@@ -216,7 +213,6 @@ fn a_user_decides_which_of_two_roads_is_meant() {
     let accepted = json!({ "action": "accept", "content": { "choice": choice } });
     let (_, answer) = ask(&mut client, accepted);
     let rows = answer.pointer("/result/structuredContent/rows");
-    // Both buyers are in the south.
     assert_eq!(
         rows,
         Some(&json!([["South", 12], ["North", null]])),

@@ -1,4 +1,4 @@
-//! `memory_ingest` and `memory_ingest_status`: agents submit notes.
+//! `memory_ingest` and `memory_ingest_status`.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,6 @@ fn hand_in(client: &mut Client, arguments: &Value) -> String {
     id.expect("a run").to_owned()
 }
 
-/// Polls until the note is captured or has failed.
 fn ended(client: &mut Client, run: &str) -> Value {
     loop {
         let answer = call(client, "memory_ingest_status", &json!({ "runId": run }));
@@ -32,7 +31,6 @@ fn ended(client: &mut Client, run: &str) -> Value {
     }
 }
 
-/// The server exits without an error and has written only messages.
 fn leaves(client: Client) {
     let (code, rest, _) = client.close();
     assert_eq!((code, &*rest), (Some(0), ""));
@@ -45,7 +43,7 @@ fn tools(client: &mut Client) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Notes that wait are captured together, each under its own id; thanks cost nothing.
+/// Each keeps its id; thanks cost nothing.
 #[test]
 fn notes_that_wait_are_captured_together() {
     let sandbox = local(&captures());
@@ -75,7 +73,6 @@ fn notes_that_wait_are_captured_together() {
         );
     }
     leaves(client);
-    // Another server finds each of them, in whichever run it was captured.
     let mut client = Client::start(&sandbox);
     client.initialize();
     for run in &runs {
@@ -92,7 +89,7 @@ fn notes_that_wait_are_captured_together() {
     assert!(count < runs.len() + 1, "{listed}");
 }
 
-/// KTX-05: an agent's note becomes a commit; another server knows its result.
+/// KTX-05.
 #[test]
 fn a_note_of_an_agent_is_captured() {
     let sandbox = local(&captures());
@@ -153,7 +150,6 @@ fn a_note_outlives_its_client() {
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
 
-/// The next note is captured all the same.
 #[test]
 fn a_note_that_fails_says_why() {
     let sandbox = local(&captures());

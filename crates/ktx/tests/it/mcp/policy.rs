@@ -1,4 +1,4 @@
-//! What the clients of the server may use and read.
+//! What clients can use and read.
 
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const SHOP: &str = include_str!("../../../../../fixtures/policy/shop.sql");
 const CLIENTS: &str = include_str!("../../../../../fixtures/policy/clients.yaml");
 const TEXTS: &str = include_str!("../../../../../fixtures/policy/reach.txt");
 
-/// What only hidden columns, rows and pages hold.
+/// Only in hidden columns, rows and pages.
 const MARKS: [&str; 3] = ["XQZ-", "98765", "77777"];
 
 const FILES: &[(&str, &str)] = &[
@@ -51,7 +51,6 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Scans and adds what people wrote.
 fn described(sandbox: Sandbox) -> Sandbox {
     let scanned = run(&sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
@@ -70,13 +69,12 @@ fn sqlite() -> Sandbox {
     described(sandbox)
 }
 
-/// Adds the policy to `ktx.yaml`.
 fn restrict(sandbox: &Sandbox, clients: &str) {
     let config = sandbox.read("ktx.yaml").expect("a configuration");
     write(sandbox, "ktx.yaml", &format!("{config}{clients}"));
 }
 
-/// The texts of a dialect that reach what is hidden, of how many.
+/// Attack texts that succeed, and the number of all texts.
 fn reaching(sandbox: &Sandbox, dialect: &str) -> (Vec<String>, usize) {
     let mut client = Client::start(sandbox);
     client.initialize();
@@ -108,7 +106,7 @@ fn reaching(sandbox: &Sandbox, dialect: &str) -> (Vec<String>, usize) {
     (reached, count)
 }
 
-/// Without the policy most texts reach their aim, with it none.
+/// Most texts succeed without the policy, none with it.
 #[track_caller]
 fn nothing_is_reached(sandbox: &Sandbox, dialect: &str) {
     let (reached, count) = reaching(sandbox, dialect);
@@ -122,7 +120,6 @@ fn nothing_is_reached(sandbox: &Sandbox, dialect: &str) {
     assert_eq!(reached, Vec::<String>::new());
 }
 
-/// Nothing that a policy hides can be reached, whatever the text.
 #[test]
 fn no_text_reaches_what_a_policy_hides_on_sqlite() {
     nothing_is_reached(&sqlite(), "sqlite");
@@ -138,7 +135,7 @@ fn no_text_reaches_what_a_policy_hides_on_postgres() {
     nothing_is_reached(&described(sandbox), "postgres");
 }
 
-/// What is left is answered, with the numbers of the rows that are left.
+/// Numbers cover the visible rows.
 #[test]
 fn what_a_policy_leaves_is_answered() {
     let sandbox = sqlite();
@@ -195,7 +192,6 @@ fn what_a_policy_leaves_is_answered() {
     assert_eq!(client.close().0, Some(0));
 }
 
-/// A rule about what is not there is an error with its place, before anything is served.
 #[test]
 fn a_policy_that_names_what_is_missing_is_refused() {
     let sandbox = sqlite();
@@ -257,7 +253,6 @@ const SUPPORT: &str = "clients:
         row_filters: {orders: \"region = 'EU'\"}
 ";
 
-/// A client over HTTP is known by its token, has its own tools, and cannot use a session of another one.
 #[test]
 fn a_client_is_known_by_its_token() {
     let mut sandbox = sqlite();
@@ -309,11 +304,11 @@ fn a_client_is_known_by_its_token() {
     );
     let (_, pages) = ask(&[token], "resources/list", json!({}));
     assert!(pages.contains("-32601"), "{pages}");
-    // Another client does not know the session, and a wrong token is nobody's.
+    // Another client does not know the session; a wrong token has no client.
     assert_eq!(ask(&[], "tools/list", json!({})).0, 404);
     let wrong = ("Authorization", "Bearer a-token-of-nobody");
     assert_eq!(ask(&[wrong], "tools/list", json!({})).0, 401);
-    // Without a token of a client, everything is open, as before.
+    // Without a client's token, everything is open.
     let open = server.session().ask(
         "tools/call",
         &sql("select note from orders where region = 'US'"),
@@ -326,7 +321,7 @@ fn asked(client: &mut Client, tool: &str, arguments: &Value) -> String {
     client.ask("tools/call", params).to_string()
 }
 
-/// A server that runs follows its settings; while they cannot be used, it shows nothing.
+/// With unusable settings, the server shows nothing.
 #[test]
 fn a_policy_holds_from_the_moment_it_is_written() {
     let sandbox = sqlite();
@@ -360,7 +355,6 @@ fn a_policy_holds_from_the_moment_it_is_written() {
     assert!(open.contains("98765"), "{open}");
 }
 
-/// While the settings are broken, the list of a client's tools is not longer than before.
 #[test]
 fn broken_settings_open_no_tool() {
     const ONE_TOOL: &str = "clients:\n  default:\n    allowed_tools: [connection_list]\n";
@@ -377,7 +371,7 @@ fn broken_settings_open_no_tool() {
     };
     assert_eq!(names(&mut client), json!(["connection_list"]));
     let salary = json!({ "sql": "select pay from salaries" });
-    // A list cannot go while a server runs.
+    // A list cannot disappear while the server runs.
     for broken in ["connections: [\n", &config] {
         write(&sandbox, "ktx.yaml", broken);
         assert_eq!(names(&mut client), json!(["connection_list"]), "{broken}");
@@ -391,7 +385,6 @@ fn broken_settings_open_no_tool() {
     assert!(open.contains("\"warehouse\""), "{open}");
 }
 
-/// A tool of the project is there from the moment it is written, and gone while it is broken.
 #[test]
 fn tools_of_the_project_follow_their_files() {
     let sandbox = sqlite();

@@ -1,4 +1,4 @@
-//! Ten questions about the demo, answered by a reader that knows only the results of the tools.
+//! Ten demo questions for a reader that knows only tool results.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::support::{run, sandbox};
 
-/// Including the answer's query.
 const MOST_CALLS: usize = 4;
 
-/// The calls of the reader up to the query, and the right answer in plain SQL.
+/// Calls up to the query, and the right answer in SQL.
 struct Question {
     words: &'static str,
     reads: Vec<(&'static str, Value)>,
     query: Value,
-    /// The first reference, if the question asks for a quantity.
+    /// First reference of a quantity.
     first: &'static str,
     sql: &'static str,
 }
@@ -105,7 +104,6 @@ fn questions() -> Vec<Question> {
     ]
 }
 
-/// The names with dots in a query.
 fn names(query: &Value) -> BTreeSet<String> {
     let text = query.to_string();
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
@@ -117,7 +115,6 @@ fn names(query: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// Numbers have two digits.
 fn rounded(rows: &Value) -> Vec<Vec<String>> {
     let rows = rows.as_array().expect("rows").iter();
     let rows = rows.map(|row| {
@@ -175,8 +172,7 @@ fn a_reader_of_results_alone_reaches_the_right_numbers() {
     assert_eq!(client.close().0, Some(0));
 }
 
-/// A table is its source and a column its dimension; if nothing fits, the answer names the
-/// measures.
+/// A table is its source, a column its dimension; else the answer names measures.
 #[test]
 fn discovery_names_each_thing_once() {
     let sandbox = sandbox();
@@ -235,7 +231,7 @@ fn discovery_names_each_thing_once() {
     );
 }
 
-/// The note has the query that counts each row once.
+/// The note has a query that counts rows once.
 #[test]
 fn sql_that_multiplies_rows_says_so() {
     let sandbox = sandbox();
@@ -257,7 +253,7 @@ fn sql_that_multiplies_rows_says_so() {
         "`sum(orders.tax_amount)` counts rows of `orders` more than once: the join to `order_items` finds several \
          rows for one"
     );
-    // These joins duplicate no rows.
+    // These joins duplicate nothing.
     for sound in [
         "select sum(i.quantity) from orders o join order_items i on i.order_id = o.id",
         "select c.segment, sum(o.tax_amount) from orders o join customers c on c.id = o.customer_id group by 1",

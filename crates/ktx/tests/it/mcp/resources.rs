@@ -1,4 +1,4 @@
-//! Resources, prompts, and completion of their arguments.
+//! Resources, prompts and argument completion.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,6 @@ fn prompt(name: &str, arguments: Value) -> (&'static str, Value) {
     )
 }
 
-/// The argument belongs to a prompt, or to a resource template for tables.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "arguments are written where they are used"
@@ -249,7 +248,7 @@ fn resources_are_read() {
 fn a_long_page_is_read_in_parts() {
     let sandbox = shop();
     let mut client = Client::able_to(&sandbox, &json!({}));
-    // A page longer than one part can be read to its end, with whole sections.
+    // A long page is readable in whole sections.
     let sections = (0..60).map(|at| format!("## Part {at}\n\n{}\n", "A sentence. ".repeat(80)));
     let page = format!("---\nsummary: long\n---\n{}", sections.collect::<String>());
     write(&sandbox, "wiki/global/long.md", &page);
@@ -271,7 +270,7 @@ fn a_long_page_is_read_in_parts() {
     assert!(parts > 1);
     assert_eq!(whole.matches("## Part").count(), 60);
     assert_eq!(whole.matches("A sentence.").count(), 60 * 80);
-    // If the page has changed meanwhile, the continuation belongs to another page.
+    // The continuation belongs to another version of the page.
     write(
         &sandbox,
         "wiki/global/long.md",

@@ -1,4 +1,4 @@
-//! HTTP only: refusals as errors of the protocol, and resumed answers.
+//! HTTP: protocol errors and resumed answers.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::served::{Server, initialize};
 use crate::support::shop;
 
-/// Also, a page of the server's own address is allowed.
+/// A page of the server's own address is allowed.
 #[test]
 fn refusals_over_http_are_json() {
     let sandbox = shop();
@@ -52,7 +52,6 @@ fn refusals_over_http_are_json() {
     assert_eq!(origin("null"), 403);
 }
 
-/// The client continues after the last event that it has.
 #[test]
 fn a_broken_answer_is_read_on() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! `review_proposals` and `review_decide`: what waits for a person, for agents.
+//! `review_proposals` and `review_decide`.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn tools(client: &mut Client) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Reading is for every client without a policy, if something waits; deciding needs a policy that names it.
+/// Without a policy, clients can read pending proposals but not decide.
 #[test]
 fn proposals_are_shown_and_decided_as_the_policy_permits() {
     let sandbox = tempted(vec![measure(

@@ -1,4 +1,4 @@
-//! A server over HTTP, and its clients.
+//! An HTTP server with clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::support::{json as json_of, run};
 
-/// Ends with the test.
 pub(super) struct Server<'a> {
     sandbox: &'a Sandbox,
     pub(super) port: u16,
@@ -37,7 +36,6 @@ impl<'a> Server<'a> {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    /// Returns the status and the whole answer.
     pub(super) fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let named = headers.iter().any(|(name, _)| *name == "Host");
@@ -52,7 +50,7 @@ impl<'a> Server<'a> {
             .collect();
         let head = format!("{line} HTTP/1.1\r\n{}\r\n", lines.concat());
         stream.write_all(head.as_bytes()).expect("it reads");
-        // A server that refuses a long body need not read it.
+        // A server can refuse a long body without reading it.
         stream.write_all(body.as_bytes()).unwrap_or_default();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap_or_default();
@@ -61,14 +59,13 @@ impl<'a> Server<'a> {
         (status.unwrap_or_default(), answer)
     }
 
-    /// The status for a client that sends only the project's own token and these headers.
+    /// Status with the project's token and these headers.
     fn shown(&self, headers: &[(&str, &str)]) -> Option<String> {
         let is_shown = headers.iter().any(|(name, _)| *name == "Authorization");
         let token = self.sandbox.read(".ktx/state/mcp.token").ok()?;
         (!is_shown).then(|| format!("Bearer {token}"))
     }
 
-    /// Returns the connection on which the answer would come.
     pub(super) fn send(&self, session: &str, body: &Value) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let body = body.to_string();
@@ -109,7 +106,6 @@ impl<'a> Server<'a> {
         session
     }
 
-    /// Replaces the process and the port by words.
     pub(super) fn told(&self, words: &str) -> String {
         let text = run(self.sandbox, words).to_string();
         let text = text.replace(&format!(":{}", self.port), ":[PORT]");

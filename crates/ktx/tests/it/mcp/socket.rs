@@ -1,4 +1,4 @@
-//! `ktx mcp start --socket`: a way in for programs of the same user.
+//! `ktx mcp start --socket` for the user's programs.
 #![cfg(unix)]
 
 use std::io::{Read as _, Write as _};
@@ -24,7 +24,7 @@ fn ask(sandbox: &Sandbox, token: &str) -> String {
     answer
 }
 
-/// The socket of a server that was killed is replaced; only the user can reach a new one.
+/// Replaces a killed server's socket; only the user can reach it.
 #[test]
 fn a_server_also_listens_on_a_socket() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! The whole answer of every tool.
+//! Complete answers of all tools.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::client::{Client, check};
 use crate::sl_paths::TWO_ROLES;
 use crate::support::{run, shop, tree, unscanned};
 
-/// The call has a separate session, which leaves no trace in the project.
+/// Uses a separate session without traces.
 #[track_caller]
 fn answers(tool: &str, arguments: Value, expected: &str) {
     let sandbox = shop();
@@ -332,7 +332,6 @@ fn sql_execution() {
     );
 }
 
-/// Also, the details of a table name its joins.
 #[test]
 fn a_refused_query_has_arguments_that_work() {
     let sandbox = unscanned(TWO_ROLES);

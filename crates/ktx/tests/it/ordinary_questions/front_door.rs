@@ -1,4 +1,4 @@
-//! Asks a question as people and as agents do, and runs what a refusal prints as it is printed.
+//! Asks questions, and runs what refusals print.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,14 @@ use serde_json::{Value, json};
 use crate::mcp::client::Client;
 use crate::support::write;
 
-/// Rows as text, sorted.
 pub(super) type Rows = Vec<String>;
 
-/// What a refusal offers in place of the question: the rows of each query.
+/// Rows of each offered query.
 pub(super) struct Refusal {
     pub(super) code: String,
     pub(super) offered: Vec<Option<Rows>>,
 }
 
-/// `ktx sl query` on the command line.
 pub(super) struct CommandLine<'s> {
     pub(super) sandbox: &'s Sandbox,
 }
@@ -67,7 +65,6 @@ impl CommandLine<'_> {
     }
 }
 
-/// The tool `sl_query` of one server.
 pub(super) struct Tool {
     client: Client,
 }
@@ -102,7 +99,7 @@ impl Tool {
     fn call(&mut self, query: &Value) -> Value {
         let mut arguments = query.clone();
         arguments["format"] = json!("json");
-        // An answer of the usual length would not have all rows.
+        // The usual length would not hold all rows.
         arguments["maxTokens"] = json!(10_000);
         self.client.ask(
             "tools/call",
@@ -126,7 +123,7 @@ fn rows(answer: &Value, dimensions: usize) -> Rows {
     with_numbers(rows.map(cells).collect(), dimensions)
 }
 
-/// Returns the rows of SQL as an answer has them.
+/// Formats rows like an answer.
 pub(super) fn rows_of_sql(database: &rusqlite::Connection, sql: &str, dimensions: usize) -> Rows {
     let mut statement = database.prepare(sql).expect("SQL");
     let count = statement.column_count();
@@ -145,7 +142,7 @@ pub(super) fn rows_of_sql(database: &rusqlite::Connection, sql: &str, dimensions
     with_numbers(rows.collect(), dimensions)
 }
 
-/// Returns only rows with a number: a member without facts may be missing or have no number.
+/// Rows with a number: a member without facts can be missing or empty.
 fn with_numbers(rows: Vec<Vec<Value>>, dimensions: usize) -> Rows {
     let is_empty = |cell: &Value| cell.is_null() || cell.as_f64() == Some(0.0);
     let shown = |cell: &Value| match cell {
@@ -164,7 +161,6 @@ fn with_numbers(rows: Vec<Vec<Value>>, dimensions: usize) -> Rows {
     shown_rows
 }
 
-/// Splits a printed command as a shell does.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
