@@ -1,5 +1,4 @@
-//! Databases with known links, as SQL for SQLite: generated in many styles and shapes, or written
-//! by hand.
+//! Databases with known links, as SQLite scripts.
 #![expect(
     clippy::expect_used,
     reason = "numbers and texts of a generated database fit, or the test has no database"
@@ -14,7 +13,6 @@ use std::collections::BTreeSet;
 
 use crate::databases::generator::Truth;
 
-/// Name and script.
 pub const WRITTEN: &[(&str, &str)] = &[
     ("bikes", include_str!("databases/written/bikes.sql")),
     ("cars", include_str!("databases/written/cars.sql")),
@@ -34,7 +32,7 @@ pub const WRITTEN: &[(&str, &str)] = &[
     ("werkstatt", include_str!("databases/written/werkstatt.sql")),
 ];
 
-/// The databases of ordinary questions that list their links.
+/// Databases that list their links.
 pub const QUESTIONED: &[(&str, &str)] = &[
     (
         "campus",

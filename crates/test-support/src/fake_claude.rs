@@ -1,8 +1,6 @@
-//! A fake of the `claude` executable: checks all its input, then responds or misbehaves as a
-//! scenario says.
+//! A fake `claude` that checks its input and plays the JSON scenario in `LC_KTX_FAKE_CLAUDE`.
 //!
-//! The scenario is a JSON file, named by the variable `LC_KTX_FAKE_CLAUDE`. Wrong input ends the
-//! program with exit code 64 and a reason on standard error.
+//! Wrong input gives exit code 64 and a reason on standard error.
 
 mod account;
 mod acts;
@@ -22,7 +20,7 @@ pub(crate) use build::executable_of;
 pub use check::CANARIES;
 pub use scenario::{Act, ApiError, Echo, Group, Mode, Scenario, ToolUse, When};
 
-/// Looks like part of the locale, because a child receives all locale variables.
+/// A locale variable, because a child receives all of them.
 pub const SCENARIO_VARIABLE: &str = "LC_KTX_FAKE_CLAUDE";
 
 pub const FAULT: u8 = 64;
@@ -31,15 +29,13 @@ pub const FAULT: u8 = 64;
 pub(crate) enum Halt {
     Fault(String),
     InputClosed,
-    /// The caller asked to end the turn.
     Interrupted,
-    /// The exit code of a scenario that is over.
     Exit(u8),
 }
 
 impl From<std::io::Error> for Halt {
     fn from(error: std::io::Error) -> Self {
-        // A closed pipe means that the caller has stopped listening.
+        // The caller has stopped listening.
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::InputClosed
         } else {

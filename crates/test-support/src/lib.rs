@@ -1,4 +1,4 @@
-//! Fakes that check their input, test projects, output filters. Never in a product build.
+//! Fakes, test projects and output filters for tests only.
 
 pub mod databases;
 pub mod fake_claude;

@@ -1,5 +1,4 @@
-//! A fake Looker server on loopback that checks requests: the form of a login, the token, bounds on
-//! lists, and that no query ever runs.
+//! A fake Looker that checks logins, tokens and list bounds, and runs no query.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,27 +17,24 @@ const API: &str = "/api/4.0";
 
 const PAGE: usize = 100;
 
-/// The contents of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Instance {
     pub connections: Vec<(&'static str, &'static str)>,
     pub models: Vec<(&'static str, Vec<&'static str>, Vec<&'static str>)>,
-    /// The explores in the API's format, by their path.
     pub explores: BTreeMap<String, Value>,
     pub folders: Vec<Value>,
     pub dashboards: Vec<Value>,
     pub looks: Vec<Value>,
-    /// Error statuses by path.
     pub troubles: BTreeMap<String, u16>,
-    /// Requests that a token is valid for; unlimited if `None`.
+    /// Requests per token; `None`: unlimited.
     pub token_lasts: Option<usize>,
-    /// Logins that succeed; unlimited if `None`.
+    /// Successful logins; `None`: unlimited.
     pub logins_last: Option<usize>,
-    /// Items that exist but are not found by a search.
+    /// Items that searches omit.
     pub unlisted: BTreeSet<String>,
 }
 
-/// An explore over one table: its fields as name, type, SQL and description.
+/// Explore of one table; fields are name, type, SQL, description.
 pub fn explore(
     connection: &str,
     view: &str,
@@ -65,7 +61,7 @@ pub fn explore(
     })
 }
 
-/// A dashboard with one tile per query: model, explore, fields.
+/// One tile per query: model, explore, fields.
 pub fn dashboard(id: &str, title: &str, queries: &[(&str, &str, &[&str])]) -> Value {
     let tile = |(number, (model, explore, fields)): (usize, &(&str, &str, &[&str]))| {
         json!({
@@ -93,15 +89,12 @@ pub struct LookerFake {
 #[derive(Debug, Default)]
 struct State {
     instance: Instance,
-    /// The number of logins; only the last token is valid.
+    /// Only the last token is valid.
     logins: usize,
-    /// Requests with this token.
     used: usize,
 }
 
 impl LookerFake {
-    /// # Errors
-    /// If no port is free.
     pub fn start(instance: Instance) -> anyhow::Result<Self> {
         let state = State {
             instance,
@@ -120,7 +113,6 @@ impl LookerFake {
         self.api.address()
     }
 
-    /// Returns the requests in order, without the path of the API.
     pub fn asked(&self) -> Vec<String> {
         let requests = self.api.requests().into_iter();
         requests
@@ -154,7 +146,6 @@ fn answer(state: &mut State, request: &Request) -> Answer {
     };
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     if let Some(status) = state.instance.troubles.get(path) {
-        // The client retries at once.
         return refused(*status, "Something is wrong").header("retry-after", "0");
     }
     match (method, path) {
@@ -176,7 +167,6 @@ fn answer(state: &mut State, request: &Request) -> Answer {
     }
 }
 
-/// Compares the form literally: names and values escaped, in this order.
 fn login(state: &mut State, request: &Request) -> Answer {
     let kind = request.headers.get("content-type").map(String::as_str);
     let secret = SECRET
@@ -250,7 +240,7 @@ fn one<'a>(instance: &'a Instance, path: &str) -> Option<&'a Value> {
     list.iter().find(|thing| thing["id"] == json!(id))
 }
 
-/// A page of a search. Refuses one without bounds, so that a test of paging can fail.
+/// Refuses a search without bounds.
 fn listed(all: &[Value], instance: &Instance, query: &str) -> Answer {
     let fields: BTreeMap<&str, &str> = query
         .split('&')

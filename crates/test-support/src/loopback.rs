@@ -1,5 +1,4 @@
-//! A plain HTTP/1.1 server on loopback that answers with a closure, one request per connection.
-//! Answers can break off midway.
+//! A loopback HTTP/1.1 server with one request per connection. Answers can break off.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -9,19 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 
-/// The longest request in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub target: String,
-    /// The headers, by names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// Null if the body is not JSON.
+    /// Null if not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -31,9 +28,9 @@ impl Request {
 pub enum End {
     #[default]
     Whole,
-    /// The connection closes after this many bytes of the body, as if the server had died.
+    /// Closes the connection after this many body bytes.
     CutAfter(usize),
-    /// Nothing follows after this many bytes of the body, until the client closes the connection.
+    /// Sends this many body bytes, then nothing.
     StallAfter(usize),
 }
 
@@ -85,7 +82,7 @@ impl std::fmt::Debug for Loopback {
 }
 
 impl Loopback {
-    /// Starts a server on a free port. `answer` gets each request and its number, from 0.
+    /// Uses a free port. `answer` gets the request and its number from 0.
     pub fn start(
         answer: impl Fn(&Request, usize) -> Answer + Send + Sync + 'static,
     ) -> anyhow::Result<Self> {
@@ -100,19 +97,16 @@ impl Loopback {
                     break;
                 }
                 let (requests, answer) = (Arc::clone(&requests), Arc::clone(&answer));
-                // A broken connection is the client's concern.
                 std::thread::spawn(move || serve(stream?, &requests, answer.as_ref()));
             }
         });
         Ok(Self { port, seen, over })
     }
 
-    /// Returns its URL, without a trailing slash.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Returns the requests in order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.seen
             .lock()
@@ -124,7 +118,7 @@ impl Loopback {
 impl Drop for Loopback {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // Wakes the thread that waits for a connection; failure means that it has ended.
+        // Wakes the accepting thread; failure means that it has ended.
         TcpStream::connect(("127.0.0.1", self.port)).ok();
     }
 }
@@ -197,13 +191,12 @@ fn write(stream: &mut TcpStream, answer: &Answer) -> anyhow::Result<()> {
         End::Whole => answer.body.len(),
         End::CutAfter(bytes) | End::StallAfter(bytes) => bytes.min(answer.body.len()),
     };
-    // In one write: a second one would wait for the acknowledgment of the first.
+    // One write: a second would wait for an acknowledgment.
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(answer.body.get(..sent).unwrap_or_default());
     stream.write_all(&bytes)?;
     stream.flush()?;
     if matches!(answer.end, End::StallAfter(_)) {
-        // Ends when the client disconnects.
         std::io::copy(stream, &mut std::io::sink())?;
     }
     stream.shutdown(std::net::Shutdown::Write)?;

@@ -1,4 +1,4 @@
-//! The official conformance suite of MCP against a server over HTTP.
+//! Runs MCP's official conformance suite over HTTP.
 #![expect(
     clippy::disallowed_methods,
     reason = "the suite is a program that tests run"
@@ -11,12 +11,8 @@ use anyhow::{Context as _, Result};
 
 use crate::services::{Service, ServiceName, service};
 
-/// Runs all scenarios against a server without a token, and returns the lines of the suite's
-/// summary, in its order: `passed <scenario>: <checks>`, or `failed <scenario>`. `None` if the
-/// suite is not available.
-///
-/// # Errors
-/// If the suite does not start or prints no summary.
+/// Runs all scenarios without a token. Returns lines `passed <scenario>: <checks>` or `failed
+/// <scenario>`; `None` without the suite.
 pub fn summary(url: &str) -> Result<Option<Vec<String>>> {
     let Service::Available(folder) = service(ServiceName::McpConformance) else {
         return Ok(None);
@@ -35,7 +31,6 @@ pub fn summary(url: &str) -> Result<Option<Vec<String>>> {
     Ok(Some(summary.lines().filter_map(line).collect()))
 }
 
-/// The Node that came with the suite.
 fn node(modules: &Path) -> PathBuf {
     let system = if cfg!(target_os = "macos") {
         "darwin"

@@ -1,5 +1,5 @@
-//! A foreign MCP server, built with `rmcp`: a program on standard streams, or a server on loopback
-//! over Streamable HTTP or the older SSE transport. The first argument selects its behavior.
+//! A foreign `rmcp` server on standard streams, Streamable HTTP or SSE. The first argument selects
+//! its behavior.
 #![expect(
     clippy::disallowed_methods,
     reason = "a program that starts a child, reads its environment and does not end"
@@ -19,15 +19,12 @@ use rmcp::ServiceExt as _;
 pub use loopback::{HttpServer, Style};
 use tools::Tools;
 
-/// # Errors
-/// If it cannot be found or built.
 pub fn executable() -> anyhow::Result<PathBuf> {
     crate::fake_claude::executable_of("mcp-fake", "mcp_fake")
 }
 
-/// Behaviors: `good`; `stubborn` starts a child and ends neither with its input nor on a signal to
-/// itself alone; `nonsense` prints no JSON; `exits` fails at once; `silent` never answers; `huge`
-/// answers with 50 MB.
+/// Behaviors: `good`; `stubborn` starts a child and survives end of input and a signal to itself;
+/// `nonsense` prints no JSON; `exits` fails; `silent` never answers; `huge` answers with 50 MB.
 pub fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("good") => serve(),

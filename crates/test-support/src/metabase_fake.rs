@@ -1,4 +1,4 @@
-//! A fake Metabase server on loopback that checks requests: the key, and that no query ever runs.
+//! A fake Metabase that checks the key and runs no query.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,19 +9,17 @@ use crate::loopback::{Answer, Loopback, Request};
 
 pub const KEY: &str = "mb_PlantedKeyOfTheFake0123456789abcdef=";
 
-/// The contents of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Analytics {
     pub databases: Vec<(u64, &'static str, &'static str)>,
     pub collections: Value,
-    /// The cards, in the API's format.
     pub cards: Vec<Value>,
-    /// The tables and columns of databases, in the API's format, by the id of the database.
+    /// API format, by database id.
     pub metadata: BTreeMap<u64, Value>,
     pub snippets: Vec<(&'static str, &'static str)>,
     pub broken: BTreeSet<u64>,
     pub is_busy: bool,
-    /// No key is accepted any more.
+    /// Refuses every key.
     pub is_closed: bool,
     pub deleted: BTreeSet<u64>,
 }
@@ -43,8 +41,6 @@ pub struct MetabaseFake {
 }
 
 impl MetabaseFake {
-    /// # Errors
-    /// If no port is free.
     pub fn start(analytics: Analytics) -> anyhow::Result<Self> {
         let analytics = Arc::new(Mutex::new(analytics));
         let shared = Arc::clone(&analytics);
@@ -56,7 +52,6 @@ impl MetabaseFake {
         self.api.address()
     }
 
-    /// Returns the requests in order.
     pub fn asked(&self) -> Vec<String> {
         let requests = self.api.requests().into_iter();
         requests.map(|request| request.target).collect()
@@ -128,7 +123,6 @@ fn answer(server: &Analytics, request: &Request) -> Answer {
     }
 }
 
-/// Returns the SQL of a query about one table.
 fn compiled(query: &Value) -> Answer {
     match query["query"]["source-table"].as_u64() {
         Some(table) => {

@@ -1,5 +1,5 @@
-//! A fake Notion workspace with a read-only API on loopback (version 2026-03-11) that checks
-//! requests: the token, the version, page sizes, cursors.
+//! A fake read-only Notion (API version 2026-03-11) that checks token, version, page sizes and
+//! cursors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,9 @@ const PART: usize = 2;
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
     pub pages: BTreeMap<String, Value>,
-    /// Blocks, by the id of their parent.
     pub blocks: BTreeMap<String, Vec<Value>>,
     pub databases: BTreeMap<String, Vec<String>>,
-    /// Title and the ids of the rows, by id.
+    /// Title and row ids, by id.
     pub data_sources: BTreeMap<String, (String, Vec<String>)>,
     /// Not shared with the integration.
     pub hidden: BTreeSet<String>,
@@ -39,7 +38,6 @@ impl Workspace {
     }
 }
 
-/// Formats an id as the API does.
 fn dashed(id: &str) -> String {
     let part = |range: std::ops::Range<usize>| id.get(range).unwrap_or_default();
     [
@@ -52,7 +50,6 @@ fn dashed(id: &str) -> String {
     .join("-")
 }
 
-/// A rich text without formatting.
 pub fn text(words: &str) -> Value {
     json!({ "type": "text", "plain_text": words, "href": null, "annotations": {} })
 }
@@ -72,8 +69,6 @@ pub struct NotionFake {
 }
 
 impl NotionFake {
-    /// # Errors
-    /// If no port is free.
     pub fn start(workspace: Workspace) -> anyhow::Result<Self> {
         let workspace = Arc::new(Mutex::new(workspace));
         let shared = Arc::clone(&workspace);
@@ -85,7 +80,6 @@ impl NotionFake {
         self.api.address()
     }
 
-    /// Returns the requests in order.
     pub fn asked(&self) -> Vec<String> {
         let requests = self.api.requests().into_iter();
         requests.map(|request| request.target).collect()

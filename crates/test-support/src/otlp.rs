@@ -1,4 +1,4 @@
-//! A trace collector on loopback that refuses invalid OTLP/JSON.
+//! A loopback trace collector that refuses invalid OTLP/JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,9 +22,7 @@ pub struct SeenSpan {
     pub start: u64,
     /// Nanoseconds since 1970.
     pub end: u64,
-    /// Text, numbers, flags.
     pub attributes: BTreeMap<String, Value>,
-    /// The error text of a failed span.
     pub failure: Option<String>,
 }
 
@@ -62,17 +60,14 @@ impl Collector {
         Ok(Self { server, state })
     }
 
-    /// The value of `OTEL_EXPORTER_OTLP_ENDPOINT`.
     pub fn address(&self) -> String {
         self.server.address()
     }
 
-    /// Returns the posts so far, in order.
     pub fn requests(&self) -> Vec<Request> {
         self.server.requests()
     }
 
-    /// Returns the resource attributes of the last post.
     pub fn resource(&self) -> BTreeMap<String, Value> {
         self.state().resource.clone()
     }
@@ -107,7 +102,6 @@ fn take(request: &Request) -> anyhow::Result<(BTreeMap<String, Value>, Vec<SeenS
     read(&serde_json::from_slice(&request.body).context("the body is no JSON")?)
 }
 
-/// The resource attributes and the spans of a post.
 pub fn read(body: &Value) -> anyhow::Result<(BTreeMap<String, Value>, Vec<SeenSpan>)> {
     let mut resource = BTreeMap::new();
     let mut spans = Vec::new();
@@ -135,7 +129,7 @@ fn read_span(span: &Value) -> anyhow::Result<SeenSpan> {
             .with_context(|| format!("`{name}` is not a number in a text"))
     };
     let (start, end) = (time("startTimeUnixNano")?, time("endTimeUnixNano")?);
-    // 2020-01-01: a time in another unit would be far smaller.
+    // 2020-01-01: other units give far smaller numbers.
     ensure!(
         start > 1_577_836_800_000_000_000,
         "`{start}` is not a time in nanoseconds"
@@ -167,7 +161,7 @@ fn read_span(span: &Value) -> anyhow::Result<SeenSpan> {
     })
 }
 
-/// Every span is unique; its parent exists in the same trace and encloses it.
+/// Spans are unique; parents exist in the trace and enclose them.
 fn check_links(spans: &[SeenSpan]) -> anyhow::Result<()> {
     let mut ids = BTreeSet::new();
     for span in spans {

@@ -1,8 +1,7 @@
-//! A fake of the model API for the real `claude`: a proxy on loopback that answers for the API's
-//! host names, with its own certificates, and refuses every other host.
+//! A loopback model API for the real `claude`: a proxy with its own certificates that refuses other
+//! hosts.
 //!
-//! The variables of [`ProviderFake::environment`] point the program at it; no traffic leaves the
-//! machine.
+//! [`ProviderFake::environment`] has the variables for `claude`.
 
 mod answer;
 mod http;
@@ -44,7 +43,7 @@ struct State {
     messages: u32,
 }
 
-/// Ends when it is dropped.
+/// Ends on drop.
 #[derive(Debug)]
 pub struct ProviderFake {
     port: u16,
@@ -54,8 +53,7 @@ pub struct ProviderFake {
 }
 
 impl ProviderFake {
-    /// Gives these answers in order, then reports that there are no more. Writes its certificate to
-    /// the folder.
+    /// Gives these answers in order, then an error. Writes its certificate to `folder`.
     pub async fn start(folder: &Path, answers: Vec<ModelAnswer>) -> anyhow::Result<Self> {
         let authority = folder.join("authority.pem");
         let acceptor = tls::acceptor(&authority)?;
@@ -71,7 +69,6 @@ impl ProviderFake {
         let server = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, state) = (acceptor.clone(), Arc::clone(&shared));
-                // A broken connection is the client's concern.
                 tokio::spawn(async move { serve(stream, &acceptor, &state).await.ok() });
             }
         });
@@ -106,7 +103,7 @@ impl ProviderFake {
             .collect()
     }
 
-    /// Other hosts that a client tried to reach.
+    /// Other hosts that clients tried to reach.
     pub fn refused(&self) -> Vec<String> {
         self.state().refused.clone()
     }

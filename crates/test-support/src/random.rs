@@ -1,13 +1,12 @@
-//! A small deterministic generator.
+//! A deterministic generator.
 #![expect(clippy::expect_used, reason = "a test helper fails the test")]
 
-/// Its numbers depend only on the seed.
+/// Depends only on the seed.
 #[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Mixes the seed: the generator walks one cycle, and consecutive seeds would start at
-    /// consecutive positions of it.
+    /// Mixes the seed: consecutive seeds would start at consecutive positions of one cycle.
     pub fn new(seed: u64) -> Self {
         Self(Self(seed).next())
     }
@@ -26,7 +25,7 @@ impl Random {
         usize::try_from(self.next() % end).expect("a small number")
     }
 
-    /// True with a probability of `percent`.
+    /// `percent` is the probability.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

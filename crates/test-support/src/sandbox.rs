@@ -1,4 +1,4 @@
-//! A temporary folder with a home, a clean environment and programs that run in it.
+//! Runs programs in a temporary folder with a clean environment.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make files and run programs"
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use anyhow::Context as _;
 use regex::Regex;
 
-/// A folder with an empty home. Programs in it see only the machine's `PATH`.
+/// A folder with an empty home; programs see only the machine's `PATH`.
 #[derive(Debug)]
 pub struct Sandbox {
     folder: tempfile::TempDir,
@@ -23,11 +23,9 @@ pub struct Sandbox {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
-    /// `None` if a signal ended it.
+    /// `None` after a signal.
     pub code: Option<i32>,
-    /// Filtered.
     pub stdout: String,
-    /// Filtered.
     pub stderr: String,
 }
 
@@ -45,7 +43,6 @@ impl std::fmt::Display for RunOutput {
 }
 
 impl Sandbox {
-    /// [`Sandbox::run`] runs `program`.
     pub fn new(program: impl Into<PathBuf>) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ktx-test-").tempdir()?;
         let root = folder.path().canonicalize()?;
@@ -93,7 +90,7 @@ impl Sandbox {
     }
 
     fn root(&self) -> PathBuf {
-        // Canonical, because programs print the canonical form.
+        // Programs print canonical paths.
         self.folder
             .path()
             .canonicalize()
@@ -135,7 +132,6 @@ impl Sandbox {
         let input = input.to_owned();
         let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
         let output = child.wait_with_output()?;
-        // A program may end before it has read everything.
         if writer.join().is_err() {
             anyhow::bail!("the writer of stdin panicked");
         }
@@ -157,11 +153,10 @@ impl Sandbox {
         }
     }
 
-    /// Replaces what varies from run to run: the sandbox, times, ids, durations.
+    /// Replaces the sandbox, times, ids and durations.
     pub fn filter(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let text = text.replace(&*self.root().to_string_lossy(), "[SANDBOX]");
-        // The folder of the built programs differs between machines.
         let text = match self.program.parent() {
             Some(folder) => text.replace(&*folder.to_string_lossy(), "[BIN]"),
             None => text,
@@ -169,7 +164,6 @@ impl Sandbox {
         filter_text(&text)
     }
 
-    /// Writes a file below the working folder and creates its folders.
     pub fn write(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
         let path = self.work().join(path);
         if let Some(parent) = path.parent() {
@@ -184,7 +178,6 @@ impl Sandbox {
         std::fs::read_to_string(&path).with_context(|| path.display().to_string())
     }
 
-    /// Runs git in a folder below the working folder and returns its stdout.
     pub fn git(&self, folder: &str, words: &[&str]) -> anyhow::Result<String> {
         let output = Command::new("git")
             .args(words)
@@ -217,8 +210,8 @@ fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Varying text and its placeholders. ASCII classes: the Unicode ones take a debug build longer to
-/// compile than most programs run.
+/// Varying text and its placeholders. ASCII classes: Unicode ones compile longer in debug builds
+/// than most programs run.
 const VARYING: [(&str, &str); 7] = [
     (r"(?-u)\d{4}-\d{2}-\d{2}-\d{6}-[a-z0-9-]+", "[SYNC]"),
     (
@@ -235,7 +228,7 @@ const VARYING: [(&str, &str); 7] = [
     (r"(?-u)\b\d+\.\d+ ?s\b", "[DURATION]"),
 ];
 
-// An invalid pattern would be dropped here; a test counts them.
+// A test counts patterns, so invalid ones are noticed.
 static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     VARYING
         .iter()
@@ -243,7 +236,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Replaces sync ids, UUIDs, timestamps, commit ids and durations by placeholders.
+/// Replaces sync ids, UUIDs, timestamps, commit ids and durations.
 pub fn filter_text(text: &str) -> String {
     let mut text = text.to_owned();
     for (pattern, mark) in PATTERNS.iter() {

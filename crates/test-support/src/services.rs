@@ -1,5 +1,4 @@
-//! Servers and programs that `cargo xtask test` started for the tests, found by environment
-//! variables only.
+//! Services that `cargo xtask test` started, found by environment variables.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -8,49 +7,44 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceName {
-    /// `postgres://…`: an administrator's URL of an empty `PostgreSQL` on loopback.
+    /// `postgres://…`, as administrator of an empty loopback `PostgreSQL`.
     Postgres,
-    /// `mysql://…/test`: an administrator's URL of an empty `MariaDB` on loopback.
+    /// `mysql://…/test`, as administrator of an empty loopback `MariaDB`.
     MariaDb,
-    /// `http://user:password@…/default`: an administrator's URL of ClickHouse's engine with an HTTP
-    /// front end on loopback. Heavy: available only if `cargo xtask test --heavy` requested it.
+    /// As administrator of ClickHouse's engine, `http://user:password@…/default`. Heavy: requires
+    /// `cargo xtask test --heavy`.
     ClickHouse,
-    /// `http://…`: a BigQuery emulator on loopback without a login. Heavy.
+    /// `http://…`: a BigQuery emulator without login. Heavy.
     BigQuery,
-    /// `http://…`: Snowflake's SQL API on loopback, over an engine that runs the statements. Heavy.
+    /// `http://…`: Snowflake's SQL API over an emulator. Heavy.
     Snowflake,
-    /// The file of DuckDB's library.
     DuckDb,
-    /// A folder whose `node_modules` holds the official TypeScript MCP SDK.
+    /// Folder whose `node_modules` has MCP's TypeScript SDK.
     McpSdk,
-    /// A folder whose `node_modules` holds the official MCP conformance suite and a Node that runs it.
+    /// Folder whose `node_modules` has MCP's conformance suite and a Node.
     McpConformance,
-    /// A Python that can `import duckdb`.
+    /// A Python with `duckdb`.
     Python,
-    /// Like `Python`, with the newest tested release of DuckDB.
+    /// Like `Python`, with the newest tested DuckDB.
     PythonNewest,
-    /// A `claude` that lacks a required option, as a script. Never run it with the environment of
-    /// the test.
+    /// A script: `claude` without a required option. Never run it with the test's environment.
     ClaudeTooOld,
-    /// A `claude` that sends model requests at startup, as a script. Never run it with the
-    /// environment of the test.
+    /// A script: `claude` that sends model requests at startup. Never run it with the test's
+    /// environment.
     Claude2076,
-    /// The oldest `claude` that works, as a script. Never run it with the environment of the test.
+    /// A script: the oldest supported `claude`. Never run it with the test's environment.
     ClaudeOldest,
-    /// The `claude` program 2.1.142. Never run it with the environment of the test.
+    /// `claude` 2.1.142. Never run it with the test's environment.
     Claude142,
-    /// The newest `claude` program that the tests are pinned to. Never run it with the environment
-    /// of the test.
+    /// The newest pinned `claude`. Never run it with the test's environment.
     ClaudeNewestTested,
-    /// The newest `claude` program in the registry today. Heavy. Never run it with the environment
-    /// of the test.
+    /// The registry's newest `claude`. Heavy. Never run it with the test's environment.
     ClaudeLatest,
-    /// A Chromium, which can run without a screen. Heavy.
+    /// A headless Chromium. Heavy.
     Browser,
 }
 
 impl ServiceName {
-    /// The name in `KTX_TEST_MISSING`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -73,7 +67,6 @@ impl ServiceName {
         }
     }
 
-    /// The variable that holds the URL or the path.
     pub fn variable(self) -> &'static str {
         match self {
             Self::Postgres => "KTX_TEST_POSTGRES_URL",
@@ -99,15 +92,12 @@ impl ServiceName {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// URL or path.
     Available(String),
-    /// It failed to start, or the tests were not started by `cargo xtask test`. The test returns
-    /// early; a run with `CI` set fails as a whole, so no skip goes unnoticed there. A heavy
-    /// service that was not requested is missing too, but such a run reports it and does not fail.
+    /// Failed to start, not run by `cargo xtask test`, or heavy and not requested. The test returns
+    /// early; with `CI` set, only the first two fail the run.
     Missing,
 }
 
-/// Names a missing service on standard error.
 pub fn service(name: ServiceName) -> Service {
     let value = std::env::var(name.variable()).ok();
     let absent = Absences {
@@ -129,7 +119,7 @@ struct Absences {
     not_asked: String,
 }
 
-/// Fails with the line that explains why there is none.
+/// Fails with the reason if there is none.
 fn find(name: ServiceName, value: Option<String>, absent: &Absences) -> Result<Service, String> {
     let stands_in = |list: &str| list.split(',').any(|entry| entry == name.name());
     match value.filter(|value| !value.is_empty()) {

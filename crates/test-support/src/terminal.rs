@@ -1,4 +1,4 @@
-//! A terminal in which a program runs: a keyboard, and the screen that a person sees.
+//! A terminal with keyboard and screen for a program.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests open terminals and run programs"
@@ -25,7 +25,6 @@ pub struct ScreenSize {
     pub rows: u16,
 }
 
-/// Dropping it kills the program.
 pub struct Terminal {
     child: Child,
     keyboard: File,
@@ -60,7 +59,7 @@ impl Terminal {
         let shown = Arc::clone(&screen);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // The read fails once no process has the terminal open.
+            // Reading fails once no process has the terminal open.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 let mut parser = shown.lock().unwrap_or_else(PoisonError::into_inner);
                 parser.process(bytes.get(..count).unwrap_or_default());
@@ -90,7 +89,6 @@ impl Terminal {
         Ok(())
     }
 
-    /// Returns what the screen shows, without blanks at the ends of lines.
     pub fn screen(&self) -> String {
         let parser = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
         let columns = parser.screen().size().1;
@@ -99,7 +97,7 @@ impl Terminal {
         lines.join("\n").trim_end().to_owned()
     }
 
-    /// Waits for the program's end; `None` if a signal ended it.
+    /// Returns `None` after a signal.
     pub fn exit_code(&mut self) -> anyhow::Result<Option<i32>> {
         let begun = Instant::now();
         loop {
@@ -116,13 +114,12 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Both fail only if the program has ended.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Starts a copy through `setsid`, which makes the terminal the controlling one.
+/// `setsid` makes the terminal the controlling one.
 fn in_new_session(command: &Command, terminal: &OwnedFd) -> anyhow::Result<Child> {
     let mut started = Command::new("setsid");
     started

@@ -1,5 +1,5 @@
-//! The fake of the model API as a program. `provider-fake <folder> [answers.json]` prints the
-//! variables that point a client at it as one line of JSON, and ends when its input ends.
+//! Runs `provider-fake <folder> [answers.json]`: prints the client's variables as JSON, and ends
+//! when its input ends.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Builds databases with known links in many naming styles from a fixed seed.
+//! Generates databases in many naming styles from a fixed seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,27 +10,22 @@ pub struct Style {
     pub label: &'static str,
     pub language: usize,
     pub tables: fn(&str, &str) -> String,
-    /// The key name of a table, from its singular name.
     pub key: fn(&str) -> String,
-    /// The name of a reference, from the role and the referenced table's singular name.
     pub reference: fn(Option<&str>, &str) -> String,
-    /// A column's name, from its table's singular name and its own.
     pub column: fn(&str, &str) -> String,
     pub values: Values,
-    /// Percentage of rows whose reference is dangling.
     pub orphans: u64,
-    /// Percentage of the usual number of rows.
     pub size: u64,
-    /// The whole database once for each prefix.
+    /// Copies the database for each prefix.
     pub layers: &'static [&'static str],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     Numbers,
-    /// Numbers with a different start in each table.
+    /// Each table starts at another number.
     Offsets,
-    /// 1, 2, 3 … in a text column on the referring side.
+    /// 1, 2, 3 … as text on the referring side.
     TextNumbers,
     Codes,
     Uuids,
@@ -183,7 +178,7 @@ fn build_layer(
             },
         );
     }
-    // Rows identified by a reference and a number have no key for a single-column reference.
+    // Rows identified by reference and number have no single-column key.
     assert!(built.values().all(|built| built.entity.numbered
         || built.entity.part_of.is_some()
         || built.key.len() == 1));
@@ -225,7 +220,6 @@ fn part_columns(
     ));
 }
 
-/// Returns a column's name without the style's prefix.
 fn own_part(style: &Style, singular: &str, column: &str) -> String {
     let marked = (style.column)(singular, "\u{1}");
     let prefix = marked.trim_end_matches('\u{1}');
@@ -322,7 +316,6 @@ fn references(
                     parents[left.swap_remove(at)][0].clone()
                 }
                 Kind::Many | Kind::Optional => {
-                    // Some parents are referenced more often than others.
                     let (one, two) = (pick(random, parents.len()), pick(random, parents.len()));
                     let at = if random.below(3) == 0 {
                         one.min(two)

@@ -1,28 +1,24 @@
-//! The content of generated databases: entities, references, and columns that only look like
-//! references.
+//! Entities, references, and columns that only resemble references.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Many,
-    /// Each parent has at most one child.
+    /// At most one child per parent.
     One,
-    /// Not every child has a parent.
     Optional,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Refers {
     pub to: &'static str,
-    /// A word before the entity's name, such as `billing`.
     pub role: Option<&'static str>,
     pub kind: Kind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plain {
-    /// Small integers from 1.
     Count(&'static str, u64),
-    /// Every number from 1 to the number of rows once, in any order.
+    /// A permutation of 1 to the number of rows.
     Order(&'static str),
     Year(&'static str),
     Flag(&'static str),
@@ -38,9 +34,9 @@ pub struct Entity {
     pub rows: u64,
     pub refers: &'static [Refers],
     pub plain: &'static [Plain],
-    /// The first reference and a number within it identify the rows, instead of a key.
+    /// The first reference and a number replace the key.
     pub numbered: bool,
-    /// Refers to a numbered entity by both of its columns.
+    /// Refers to both columns of a numbered entity.
     pub part_of: Option<&'static str>,
 }
 
@@ -76,7 +72,6 @@ const fn entity(
     }
 }
 
-/// A company that sells, delivers and employs.
 pub const SHOP: &[Entity] = &[
     entity(
         "country",
@@ -254,7 +249,6 @@ pub const SHOP: &[Entity] = &[
     ),
 ];
 
-/// A school and its library, with another structure and other names.
 pub const SCHOOL: &[Entity] = &[
     entity(
         "building",
@@ -356,7 +350,6 @@ pub const SCHOOL: &[Entity] = &[
     ),
 ];
 
-/// Unrelated lists, full of small numbers.
 pub const UNRELATED: &[Entity] = &[
     entity(
         "building",
@@ -451,8 +444,7 @@ pub const UNRELATED: &[Entity] = &[
     ),
 ];
 
-/// Names in English, Spanish, German, French, Portuguese, and truncated, each with its plural in
-/// parentheses.
+/// English, Spanish, German, French, Portuguese, truncated; plurals in parentheses.
 const NAMES: &str = "
 country: country(countries) pais(paises) land(laender) pays(pays) pais(paises) ctry(ctry)
 city: city(cities) ciudad(ciudades) stadt(staedte) ville(villes) cidade(cidades) cty(cty)
@@ -514,7 +506,6 @@ pub enum NounForm {
     Plural,
 }
 
-/// `column` is one of the six languages.
 pub fn translate(name: &str, column: usize, form: NounForm) -> String {
     let line = NAMES
         .lines()

@@ -1,6 +1,4 @@
-//! Databases of particular shapes with known links: histories, parts of tables, numbered roles,
-//! lists of kinds, polymorphic references, layers, satellites, joined prefixes, numbers that are
-//! not links.
+//! Databases of particular shapes with known links.
 
 mod build;
 mod chance;

@@ -1,4 +1,4 @@
-//! The naming styles of generated databases.
+//! Naming styles of generated databases.
 
 use crate::databases::generator::{Style, Values};
 
@@ -23,7 +23,7 @@ fn with_role(role: Option<&str>, rest: &str) -> String {
     role.map_or_else(|| rest.to_owned(), |role| format!("{role}_{rest}"))
 }
 
-/// Initials of a name's words and one more letter, as in hand-made column prefixes.
+/// Initials and one more letter.
 fn prefix(singular: &str) -> String {
     let words: Vec<&str> = singular.split('_').collect();
     match words.as_slice() {
@@ -77,7 +77,6 @@ pub fn styles() -> Vec<Style> {
     [endings(), words_and_values(), dirt_and_layers()].concat()
 }
 
-/// Styles of prefixes and suffixes of the entity.
 pub fn endings() -> Vec<Style> {
     vec![
         PLAIN,
@@ -143,7 +142,6 @@ pub fn endings() -> Vec<Style> {
     ]
 }
 
-/// Other words and other kinds of keys.
 pub fn words_and_values() -> Vec<Style> {
     vec![
         Style {
@@ -212,7 +210,6 @@ pub fn words_and_values() -> Vec<Style> {
     ]
 }
 
-/// Dirty values, sizes and copies.
 pub fn dirt_and_layers() -> Vec<Style> {
     vec![
         Style {

@@ -1,5 +1,4 @@
-//! An account shared by many processes, with its state in a file: used up, or logged out, after a
-//! number of prompts.
+//! An account shared through a file that is used up or logged out after a number of prompts.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,11 +14,10 @@ use super::session::Session;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedAccount {
-    /// State shared by all processes.
     pub file: PathBuf,
     #[serde(default = "always")]
     pub serves: u64,
-    /// Prompts served without a warning that the window is nearly used up; all if absent.
+    /// Prompts before the usage warning; unlimited if absent.
     #[serde(default)]
     pub warns_after: Option<u64>,
     #[serde(default)]
@@ -33,9 +31,8 @@ const fn always() -> u64 {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Turn {
-    /// A window is used up until it resets; after that every prompt is served.
     Limit {
-        /// The window, such as `five_hour`.
+        /// Such as `five_hour`.
         window: String,
         /// Unix seconds.
         #[serde(default)]
@@ -60,7 +57,6 @@ struct State {
 }
 
 impl Session {
-    /// Returns the account in the answer to `initialize`.
     pub(crate) fn account(&self) -> Result<Option<Value>, Halt> {
         if let Some(shared) = &self.scenario.shared_account
             && update(shared, |state| {
@@ -73,7 +69,6 @@ impl Session {
         Ok(self.scenario.account.clone())
     }
 
-    /// True if the prompt is served.
     pub(crate) fn serves(&mut self) -> Result<bool, Halt> {
         let Some(shared) = self.scenario.shared_account.clone() else {
             return Ok(true);
@@ -162,7 +157,7 @@ impl State {
     }
 }
 
-/// Changes the state file under a lock. Readers without the lock always see a complete state.
+/// Changes the state under a lock. Readers without it see complete states.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own"
@@ -193,7 +188,6 @@ fn now() -> u64 {
     passed.map_or(0, |passed| passed.as_secs())
 }
 
-/// Made from the process id and the time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own, and its messages are unique over all processes"

@@ -1,4 +1,4 @@
-//! Performs the acts of a scenario.
+//! Performs scenario acts.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Begins a message and returns its id, unless the turns are used up.
+    /// Returns the message's id, unless the turns are used up.
     fn begin(&mut self) -> Result<Option<String>, Halt> {
         if self.messages >= u64::from(self.options.max_turns) {
             let turns = self.options.max_turns;
@@ -129,7 +129,6 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a message with calls. Answers refused ones at once; the others run concurrently.
     fn tool_message(&mut self, uses: &[ToolUse]) -> Result<(), Halt> {
         let Some(id) = self.begin()? else {
             return Ok(());
@@ -226,7 +225,6 @@ impl Session {
         Ok(())
     }
 
-    /// Submits an object, validates it as the program does, and retries.
     fn object_message(&mut self, object: &Value) -> Result<(), Halt> {
         let Some(schema) = self.schema.clone() else {
             return fault("there is no schema to answer with an object");
@@ -295,7 +293,7 @@ impl Session {
     }
 }
 
-/// Renamed from a temporary file, so that readers never see a part.
+/// Renames a temporary file, so that readers see complete content.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own"

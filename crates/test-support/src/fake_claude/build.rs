@@ -1,4 +1,4 @@
-//! Locates the executables of fakes.
+//! Locates executables of fakes.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,17 +9,14 @@ pub fn executable() -> anyhow::Result<PathBuf> {
     executable_of("fake-claude", "fake_claude")
 }
 
-/// The executable of a fake; builds it if it is missing or older than its sources.
-///
-/// # Errors
-/// If it cannot be found or built.
+/// Builds the executable of a fake if missing or outdated.
 #[expect(
     clippy::disallowed_methods,
     reason = "cargo builds a program only for the tests of its own package"
 )]
 pub(crate) fn executable_of(program_name: &str, module: &str) -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe().context("the test's own path is not known")?;
-    // `<target>/<profile>/deps/<test>`, or an example one folder up.
+    // `<target>/<profile>/deps/<test>`; an example is one folder up.
     let profile = here
         .ancestors()
         .find(|folder| folder.ends_with("deps") || folder.ends_with("examples"))

@@ -1,4 +1,4 @@
-//! The two pipes of the fake, and the record of its input.
+//! The pipes of the fake, and its input record.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, Write as _};
@@ -16,7 +16,6 @@ pub(crate) struct Channel {
 }
 
 pub(crate) fn complain(text: &str) {
-    // If standard error is closed, the error cannot be reported.
     std::io::stderr().write_all(text.as_bytes()).ok();
 }
 
@@ -32,8 +31,7 @@ pub(crate) fn say(line: &Value) -> Result<(), Halt> {
 }
 
 impl Channel {
-    /// Starts reading standard input. A byte beyond ASCII is a fault: real versions decode their
-    /// input in chunks and lose a character that crosses a chunk boundary.
+    /// Refuses non-ASCII bytes: real versions lose a character that crosses a chunk boundary.
     pub(crate) fn open() -> Self {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -134,8 +132,7 @@ impl Channel {
         Ok(self.answer_to(&[id])?.1)
     }
 
-    /// Waits until the input is closed. A second prompt is a fault: it would be billed and never
-    /// answered.
+    /// Refuses a second prompt, which would be billed and never answered.
     pub(crate) fn until_closed(&mut self) -> Result<(), Halt> {
         let second = |line: &Value| line["type"] == "user";
         if self.stash.iter().any(second) {

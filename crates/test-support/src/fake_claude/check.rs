@@ -1,5 +1,5 @@
-//! Checks what the caller must and must not send: arguments, environment, `initialize` and the
-//! prompt. Written from the product's requirements, not from its code.
+//! Checks arguments, environment, `initialize` and prompt by the requirements, not by the product's
+//! code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,6 @@ use super::{Halt, fault};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// The allowed tools, by full id.
     pub(crate) allowed: BTreeSet<String>,
     pub(crate) max_turns: u32,
     pub(crate) model: String,
@@ -25,7 +24,6 @@ impl Default for Options {
     }
 }
 
-/// Options that must be present with exactly this value.
 const FIXED: &[(&str, Option<&str>)] = &[
     ("--output-format", Some("stream-json")),
     ("--input-format", Some("stream-json")),
@@ -39,7 +37,6 @@ const FIXED: &[(&str, Option<&str>)] = &[
     ("--permission-prompt-tool", Some("stdio")),
 ];
 
-/// Built-in tools that must be disabled by name.
 const SWITCHED_OFF: &[&str] = &[
     "Agent",
     "AskUserQuestion",
@@ -55,7 +52,6 @@ const SWITCHED_OFF: &[&str] = &[
     "Write",
 ];
 
-/// Variables that must never arrive.
 pub const CANARIES: &[&str] = &[
     "AI_GATEWAY_API_KEY",
     "ANTHROPIC_API_KEY",
@@ -130,12 +126,10 @@ pub const CANARIES: &[&str] = &[
     "SESSION_INGRESS_URL",
     "SLASH_COMMAND_TOOL_CHAR_BUDGET",
     "SSH_AUTH_SOCK",
-    // secrets of other programs
     "DATABASE_PASSWORD",
     "GITHUB_TOKEN",
     "OPENAI_API_KEY",
     "PGPASSWORD",
-    // other programs' variables of any name
     "API_TIMEOUT_MS",
     "CI_JOB_JWT",
     "DATABASE_URL",
@@ -156,7 +150,6 @@ pub const CANARIES: &[&str] = &[
     "SLACK_WEBHOOK_URL",
     "STRIPE_SK",
     "TWILIO_SID",
-    // possible routing variables of future versions
     "ANTHROPIC_ENDPOINT_OF_TOMORROW",
     "AWS_ROLE_ARN",
     "AZURE_OPENAI_KEY",
@@ -317,7 +310,7 @@ pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), Halt>
     gate(request, options)
 }
 
-/// The gate hook must cover every unexpected tool.
+/// The gate hook must cover unexpected tools.
 fn gate(request: &Value, options: &Options) -> Result<(), Halt> {
     let mut expected: BTreeSet<&str> = options.allowed.iter().map(String::as_str).collect();
     if request.get("jsonSchema").is_some() {

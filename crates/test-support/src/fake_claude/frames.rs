@@ -1,4 +1,4 @@
-//! The messages of the fake, in the format of newer versions.
+//! Messages in the format of newer versions.
 
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ pub(crate) fn changed(mut frame: Value, changes: &Map<String, Value>) -> Value {
     frame
 }
 
-/// Output tokens of an interrupted message: one per three bytes, as models count JSON.
+/// Tokens of an interrupted message: one per three bytes, as models count JSON.
 pub(crate) fn output_so_far(text: &str) -> u64 {
     u64::try_from(text.len())
         .unwrap_or(u64::MAX)
@@ -62,9 +62,8 @@ pub(crate) fn output_so_far(text: &str) -> u64 {
         .max(1)
 }
 
-/// The counters of every message of the fake: first those of its start.
+/// Counters at the start of a message.
 pub(crate) const INPUT: u64 = 100;
-/// Output tokens at the end of a message.
 pub(crate) const OUTPUT: u64 = 20;
 
 pub(crate) fn usage(output: u64) -> Value {
@@ -142,7 +141,7 @@ pub(crate) fn used(messages: u64, cut: u64) -> Value {
     })
 }
 
-/// The cost of this number of messages at the list price of a Sonnet, in dollars.
+/// Dollars at Sonnet list price.
 fn cost(messages: u64) -> f64 {
     f64::from(u32::try_from(messages).unwrap_or(u32::MAX)) * 759.6e-6
 }

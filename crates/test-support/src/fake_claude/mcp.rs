@@ -1,4 +1,4 @@
-//! The fake as the client of the tool server.
+//! The fake's MCP client.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ pub(crate) struct Client {
 }
 
 pub(crate) struct PendingCall {
-    /// The model's id of the call.
     pub(crate) call: String,
     rpc: u64,
 }
@@ -75,7 +74,7 @@ impl Client {
     }
 }
 
-/// Waits for one of the calls. Returns the model's id of the call, the text and whether it failed.
+/// Waits for a call; returns its id, text and failure flag.
 pub(crate) fn answer(
     channel: &mut Channel,
     pending: &mut BTreeMap<String, PendingCall>,

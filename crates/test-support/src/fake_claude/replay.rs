@@ -1,4 +1,4 @@
-//! Replays a recording: its lines, each after the caller's line that it followed.
+//! Replays a recording; each line follows the caller's preceding line.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -52,7 +52,7 @@ pub(crate) fn play(channel: &mut Channel, file: &Path) -> Result<(), Halt> {
     Ok(())
 }
 
-/// The recorded client wrote its prompt at once; ours waits for the account.
+/// The recorded client sent its prompt at once; ktx waits for the account.
 fn prompt_after_account(events: &mut VecDeque<Value>) {
     let prompt = events
         .iter()

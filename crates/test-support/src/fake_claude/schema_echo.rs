@@ -1,8 +1,8 @@
-//! Generates objects that satisfy a schema.
+//! Generates objects for a schema.
 
 use serde_json::{Map, Value};
 
-/// The object that the prompt itself expects: a fenced block tagged `json expected`.
+/// Finds a fenced block tagged `json expected` in the prompt.
 pub(crate) fn expected_in(prompt: &str) -> Option<Value> {
     let (_, after) = prompt.split_once("```json expected")?;
     let (block, _) = after.split_once("```")?;
@@ -49,7 +49,7 @@ fn build(root: &Value, schema: &Value, name: &str, template: &str, depth: u32) -
     }
 }
 
-/// The first type that is not `null`; by default object if there are properties, else string.
+/// First type except `null`; default: object with properties, else string.
 fn kind(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(kind) => kind,

@@ -1,4 +1,4 @@
-//! One process of the fake, from start to end.
+//! One process of the fake.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -35,7 +35,6 @@ pub(crate) struct Session {
     arguments: Vec<String>,
 }
 
-/// Plays the scenario that the environment names.
 pub(crate) fn play() -> Result<(), Halt> {
     let (arguments, environment) = given();
     let Some(file) = environment.get(SCENARIO_VARIABLE) else {
@@ -110,7 +109,7 @@ fn given() -> (Vec<String>, BTreeMap<String, String>) {
     )
 }
 
-/// `None` if it was removed.
+/// `None` if removed.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own and looks at what it was given"
@@ -222,7 +221,6 @@ impl Session {
         tools
     }
 
-    /// The acts, then the result, then the end of the input.
     fn turn(&mut self, prompt: &str) -> Result<(), Halt> {
         if !self.serves()? {
             return self.finish();

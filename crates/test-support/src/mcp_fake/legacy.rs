@@ -1,4 +1,4 @@
-//! The transport before Streamable HTTP, around a session of `rmcp`.
+//! The SSE transport around an `rmcp` session.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

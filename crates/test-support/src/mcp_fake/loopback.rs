@@ -1,4 +1,4 @@
-//! The fake server over HTTP, on its own thread.
+//! The fake server over HTTP.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -24,7 +24,7 @@ pub enum Style {
     Legacy,
 }
 
-/// Dropping it ends it.
+/// Ends on drop.
 #[derive(Debug)]
 pub struct HttpServer {
     port: u16,
@@ -37,8 +37,6 @@ pub struct HttpServer {
 type Seen = Arc<Mutex<Vec<Option<String>>>>;
 
 impl HttpServer {
-    /// # Errors
-    /// If no port is free.
     pub fn start(style: Style) -> anyhow::Result<Self> {
         let authorizations = Seen::default();
         let seen = Arc::clone(&authorizations);

@@ -1,4 +1,4 @@
-//! What the fake server offers.
+//! Tools of the fake server.
 #![expect(
     clippy::disallowed_methods,
     reason = "a tool names the variables that the server sees"

@@ -1,4 +1,4 @@
-//! The answers of the fake: event streams in the API's format, and its errors.
+//! Event streams in the API's format, and errors.
 
 use std::time::Duration;
 
@@ -8,22 +8,18 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ModelAnswer {
-    /// A message of text.
     Text(String),
-    /// A message with calls: `(id of the tool, arguments)`.
     Tools(Vec<(String, Value)>),
     Error {
         status: u16,
-        /// The class, such as `authentication_error`.
         class: String,
         message: String,
         #[serde(default)]
         headers: Vec<(String, String)>,
     },
-    /// No answer.
     Hang,
     Stall(String),
-    /// An answer after this many milliseconds.
+    /// Delay in milliseconds.
     Late(u64, Box<Self>),
 }
 
@@ -61,7 +57,7 @@ impl Reply {
     }
 }
 
-/// Reports an error if no answers are left.
+/// Without answers, reports an error.
 pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &Value) -> Reply {
     let blocks = match answer {
         Some(ModelAnswer::Text(text)) => vec![json!({ "type": "text", "text": text })],
@@ -109,7 +105,7 @@ pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &
     Reply::json(200, &message)
 }
 
-/// Stops after its first words. A request without streaming gets no bytes at all.
+/// Stops after its first words; without streaming, sends nothing.
 fn stalled(number: u32, body: &Value, text: &str) -> Reply {
     let model = body["model"].as_str().unwrap_or("unknown");
     let blocks = [json!({ "type": "text", "text": text })];
@@ -136,7 +132,7 @@ pub(super) fn to_other_request(target: &str) -> Reply {
     )
 }
 
-/// Realistic, to distinguish them from placeholders.
+/// Realistic numbers, unlike placeholders.
 fn usage(output: u64) -> Value {
     json!({
         "input_tokens": 100, "cache_creation_input_tokens": 60, "cache_read_input_tokens": 50,

@@ -1,11 +1,11 @@
-//! The part of HTTP/1.1 that one request per connection needs.
+//! Minimal HTTP/1.1: one request per connection.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// The longest request in bytes: more than any prompt.
+/// Maximum request bytes, more than any prompt.
 const LIMIT: usize = 64 * 1024 * 1024;
 
 pub(super) struct Request {

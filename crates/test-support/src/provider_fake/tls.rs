@@ -1,5 +1,5 @@
-//! The fake's certificates: an authority, and one certificate for the API's hosts. They are files,
-//! valid until 2126; the key of the authority is gone, so that it can sign nothing else.
+//! Certificates of the fake, valid until 2126. The authority's key is gone, so it cannot sign
+//! anything else.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,6 @@ const AUTHORITY: &[u8] = include_bytes!("certificates/authority.pem");
 const SERVER: &[u8] = include_bytes!("certificates/server.pem");
 const SERVER_KEY: &[u8] = include_bytes!("certificates/server.key.pem");
 
-/// The hosts that the fake answers for, as in the certificate.
 const HOSTS: &[&str] = &[
     "api.anthropic.com",
     "platform.claude.com",

@@ -1,4 +1,4 @@
-//! Tests of the three answers of the lookup.
+//! The three results of the lookup.
 
 use super::*;
 

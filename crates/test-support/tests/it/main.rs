@@ -1,5 +1,4 @@
-//! Tests of the fakes as programs. They make cargo build both programs with all other tests, with
-//! the same features of every dependency.
+//! Tests of the fakes as programs. Cargo builds both with the features of all other tests.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{ChildStdin, Stdio};
@@ -10,7 +9,6 @@ use ktx_test_support::sandbox::Sandbox;
 const FAKE_CLAUDE: &str = env!("CARGO_BIN_EXE_fake-claude");
 const PROVIDER_FAKE: &str = env!("CARGO_BIN_EXE_provider-fake");
 
-/// It ends and names what it lacks.
 #[test]
 fn the_fake_claude_needs_a_scenario() {
     let mut sandbox = Sandbox::new(FAKE_CLAUDE).unwrap();

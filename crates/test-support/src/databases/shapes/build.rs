@@ -1,4 +1,4 @@
-//! Builds the databases of particular shapes from a fixed seed.
+//! Builds shapes from a fixed seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,9 +17,9 @@ use crate::databases::shapes::{Form, Shape};
 pub struct Layer {
     pub before: &'static str,
     pub rows: u64,
-    /// Whether every column is text.
+    /// Makes every column text.
     pub texts: bool,
-    /// Percentage of the rows that occur twice.
+    /// Percentage of duplicate rows.
     pub twice: u64,
 }
 

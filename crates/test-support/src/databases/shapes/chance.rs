@@ -1,5 +1,5 @@
-//! Databases in which numbers match other tables' keys, by chance or certainly not by chance, and
-//! in which several modules have a table of the same name.
+//! Numbers that match keys by chance or certainly not by chance, and equal table names in several
+//! modules.
 
 use crate::databases::shapes::Fill::{Count, Day, Each, Gaps, Of, Scattered, UpTo, Word};
 use crate::databases::shapes::Shape;

@@ -1,4 +1,4 @@
-//! The tables of a bank, built once for each layer of a warehouse.
+//! A bank, once per warehouse layer.
 
 use crate::databases::shapes::Fill::{Code, Count, Day, Each, Of, UpTo, Word};
 use crate::databases::shapes::{Layer, Shape};

@@ -1,4 +1,4 @@
-//! Databases with a calendar that dates refer to, and databases whose dates are not references.
+//! Calendars with references, and dates that are not references.
 
 use crate::databases::shapes::Fill::{Count, DayIn, Days, Each, Of, PartOf, UpTo, Word};
 use crate::databases::shapes::Form::{Date, Number, Text};

@@ -1,4 +1,4 @@
-//! Databases with names that say nothing, whose keys are numbers without gaps that begin anywhere.
+//! Meaningless names with dense keys from any start.
 
 use crate::databases::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
 use crate::databases::shapes::Shape;

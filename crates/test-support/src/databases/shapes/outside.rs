@@ -1,5 +1,4 @@
-//! Databases with numbers from other systems, calendars, lines and measures that happen to match
-//! the keys of unrelated tables.
+//! External numbers that happen to match unrelated keys.
 
 use crate::databases::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
 use crate::databases::shapes::Shape;
@@ -319,7 +318,6 @@ pub const OUTSIDE: &[Shape] = &[
     },
 ];
 
-/// Names that say nothing: every dense key looks like every other.
 pub const NAMELESS: &[Shape] = &[Shape {
     label: "names that say nothing, dense keys",
     tables: &[

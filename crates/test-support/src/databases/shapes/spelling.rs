@@ -1,4 +1,4 @@
-//! Databases whose references differ in spelling from the keys in some of the rows.
+//! References that are spelled differently from keys in some rows.
 
 use crate::databases::shapes::Fill::{Code, Count, Of, Respelled, Text, UpTo, Word};
 use crate::databases::shapes::Look::{Mail, Phrase};
@@ -8,7 +8,7 @@ use crate::databases::shapes::Spelling::{Padded, Shifted, Small, Zeros};
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-/// Each link except those of `sale` is found for review.
+/// All links except those of `sale` need review.
 pub const SPELLING: &[Shape] = &[Shape {
     label: "case and blanks differ",
     tables: &[

@@ -1,5 +1,4 @@
-//! Databases whose keys are texts with punctuation or spaces, and texts that only look like
-//! references.
+//! Text keys with punctuation or spaces, and texts that resemble references.
 
 use crate::databases::shapes::Fill::{
     Beside, Count, Day, Each, Free, Listed, Of, Text, Tuple, UpTo, Word,

@@ -1,4 +1,4 @@
-//! Databases with keys of two columns that have other names in the referring tables.
+//! Two-column keys whose references have other names.
 
 use crate::databases::shapes::Fill::{
     Block, BlockOf, Code, Count, Day, Line, Of, Tuple, UpTo, Word,

@@ -1,4 +1,4 @@
-//! Values of particular forms: texts with punctuation, days, different spellings.
+//! Formats texts with punctuation, days, spellings.
 
 use crate::databases::generator::Random;
 use crate::databases::shapes::{Form, Look, Period, Spelling};
@@ -27,7 +27,7 @@ const CLOSINGS: [&str; 5] = [
     "both of them",
 ];
 
-/// Returns a number as letters, so that the text contains no digits.
+/// Encodes a number without digits.
 pub(crate) fn letters(mut number: u64) -> String {
     let mut text = String::new();
     loop {

@@ -1,4 +1,4 @@
-//! Databases whose names use unknown words, or say less than the values do.
+//! Unknown or uninformative names.
 
 use crate::databases::shapes::Fill::{Count, Day, Of, UpTo, Word};
 use crate::databases::shapes::Shape;
