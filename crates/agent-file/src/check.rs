@@ -12,27 +12,22 @@ use crate::spec::{Absent, Body, Field, List, PathTo, Shape, Short, Tagged, Varia
 use say::{alternatives, kind_of, out_of_range};
 pub(crate) use say::{at_path, expected};
 
-/// At most this many names are listed in a hint.
 const MOST_NAMES: usize = 12;
 
-/// A path that the file names, to be looked up later.
+/// A path that remains to be resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedPath {
-    /// Where it is written.
     pub(crate) at: Vec<String>,
     pub(crate) path: String,
     pub(crate) to: PathTo,
 }
 
-/// What the check found.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// In the order of the file.
     pub(crate) faults: Vec<Diagnostic>,
     pub(crate) paths: Vec<NamedPath>,
 }
 
-/// Checks an object with these keys; `above` is its path in the file.
 pub(crate) fn check(value: &Value, shape: &Shape, places: &Places, above: &[String]) -> Findings {
     let mut check = Check {
         places,
@@ -109,7 +104,7 @@ impl Check<'_> {
         }
     }
 
-    /// A variable or header, whose name tells whether it holds a secret.
+    /// The name decides whether the value is a secret.
     fn loose(&mut self, value: &Value) {
         if value.is_array() || value.is_object() || value.is_null() {
             return self.bad(value, &Shape::Form(Form::Loose));
@@ -162,7 +157,7 @@ impl Check<'_> {
         }
     }
 
-    /// Checks an object; the keys in `taken` are known to someone else.
+    /// Checks an object; the keys in `taken` belong to the caller.
     fn object(&mut self, value: &Value, fields: &[&Field], taken: &[&str]) {
         let Some(object) = value.as_object() else {
             return self.bad(value, &Shape::AnyObject);
@@ -391,7 +386,6 @@ impl Check<'_> {
         self.found.faults.push(fault.at(place));
     }
 
-    /// Reports a value of the wrong kind.
     fn bad(&mut self, value: &Value, shape: &Shape) {
         self.fault(Fault::new(format!(
             "must be {}, not {}",

@@ -1,10 +1,10 @@
-//! A checked value with the table's defaults, in the form that the model reads.
+//! Applies the table's defaults to a checked value.
 
 use serde_json::{Map, Value, json};
 
 use crate::spec::{Absent, Body, Field, Shape, Short, Tagged, Variant};
 
-/// Returns the value with all defaults, without keys that have no meaning in ktx.
+/// Returns the value with all defaults and without keys that ktx ignores.
 pub(crate) fn complete(value: &Value, shape: &Shape) -> Value {
     match shape {
         Shape::Form(form) => match value {
@@ -35,7 +35,7 @@ pub(crate) fn complete(value: &Value, shape: &Shape) -> Value {
     }
 }
 
-/// Returns the value as a whole number from 0; `2.0` is one.
+/// `2.0` is a whole number.
 pub(crate) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value
@@ -45,10 +45,9 @@ pub(crate) fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// Returns the default of a key as a value.
 pub(crate) fn default_of(field: &Field) -> Option<Value> {
     match field.absent {
-        // A test parses all defaults, so an invalid one fails there.
+        // A test parses all defaults.
         Absent::Default(json) => serde_json::from_str(json).ok(),
         Absent::Nothing | Absent::Descend | Absent::Refused => None,
     }
@@ -85,7 +84,6 @@ fn tagged(value: &Value, tagged: &Tagged) -> Value {
     completed
 }
 
-/// The variant's name becomes the value of `kind`.
 fn keyed(value: &Value, variants: &[Variant]) -> Value {
     let variant = variants
         .iter()

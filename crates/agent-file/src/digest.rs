@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-/// Keys that change nothing for a session.
+/// Keys that do not change a session.
 const APART: [&str; 8] = [
     "author",
     "cases",
@@ -17,7 +17,6 @@ const APART: [&str; 8] = [
     "schedule",
 ];
 
-/// Returns the SHA-256 of an agent's canonical JSON, in hexadecimal.
 pub(crate) fn digest(agent: &Map<String, Value>) -> String {
     let kept = agent
         .iter()
@@ -28,8 +27,7 @@ pub(crate) fn digest(agent: &Map<String, Value>) -> String {
     hexadecimal(&Sha256::digest(canonical(&Value::Object(kept)).to_string()))
 }
 
-/// Returns the value with all keys sorted and without nulls: an absent key and one without a value
-/// mean the same.
+/// Sorts all keys and drops nulls: an absent key equals one without a value.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(object) => {
@@ -50,7 +48,7 @@ fn canonical(value: &Value) -> Value {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         write!(text, "{byte:02x}").unwrap_or_default();
         text
     })

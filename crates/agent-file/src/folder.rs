@@ -1,20 +1,15 @@
-//! The files of agents in a project, and the files that they name.
+//! Agent files of a project and the files that they name.
 
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use crate::spec::PathTo;
 
-/// The folder of a project that holds its agent files.
 pub const FOLDER: &str = "agents";
 
 const ENDINGS: [&str; 2] = ["yaml", "yml"];
 
-/// Returns the agent files of a project, sorted by path; none if there is no folder.
-///
-/// # Errors
-///
-/// The folder exists and cannot be listed.
+/// Returns the agent files of a project, sorted; empty if the folder is missing.
 pub fn agent_files(project: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(project.join(FOLDER)) {
         Ok(entries) => entries,
@@ -33,8 +28,7 @@ pub fn agent_files(project: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns where the agent of this name is written: an existing file, else the file that would hold
-/// it.
+/// Returns the existing file of an agent, else the path of a new one.
 pub fn agent_path(project: &Path, name: &str) -> PathBuf {
     let folder = project.join(FOLDER);
     let candidates = ENDINGS.map(|ending| folder.join(format!("{name}.{ending}")));
@@ -42,7 +36,7 @@ pub fn agent_path(project: &Path, name: &str) -> PathBuf {
     existing.or(candidates.first()).cloned().unwrap_or(folder)
 }
 
-/// Returns the names of agents by which others ask them: those of their files.
+/// The stems of the files are the names.
 pub(crate) fn agent_names(project: &Path) -> Vec<String> {
     let files = agent_files(project).unwrap_or_default();
     files.iter().filter_map(|path| stem(path)).collect()
@@ -52,16 +46,12 @@ pub(crate) fn stem(path: &Path) -> Option<String> {
     Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// The place of a file, for the paths in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
-    /// The project, without links.
     pub(crate) project: PathBuf,
-    /// The folder of the file.
     pub(crate) folder: PathBuf,
 }
 
-/// Why a path cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathFault {
     Absent,
@@ -79,7 +69,6 @@ impl Disk {
         }
     }
 
-    /// Finds a path that is written in the file; without links, inside the project.
     pub(crate) fn find(&self, written: &str, to: PathTo) -> Result<PathBuf, PathFault> {
         let Ok(found) = fs::canonicalize(self.folder.join(written)) else {
             return Err(if self.leads_out(written) {
@@ -98,7 +87,7 @@ impl Disk {
         }
     }
 
-    /// Whether a path that leads nowhere would be outside the project.
+    /// Checks lexically whether a missing path would be outside the project.
     fn leads_out(&self, written: &str) -> bool {
         let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let mut path = PathBuf::new();
@@ -114,7 +103,6 @@ impl Disk {
         !path.starts_with(&self.project)
     }
 
-    /// Returns a path relative to the project.
     pub(crate) fn relative(&self, path: &Path) -> PathBuf {
         let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         whole
@@ -124,7 +112,6 @@ impl Disk {
 }
 
 impl PathFault {
-    /// Describes the fault of a path.
     pub(crate) fn said(self, written: &str) -> String {
         match self {
             Self::Absent => format!("`{written}` is not there"),

@@ -1,4 +1,4 @@
-//! Texts of a certain form: names, references, times, patterns.
+//! Forms of text: names, references, times, patterns.
 
 mod secret;
 mod time;
@@ -10,28 +10,23 @@ use serde_json::{Value, json};
 
 pub(crate) use secret::{is_reference, is_secret_name, looks_secret, reference, written};
 
-/// The groups of tools in permissions.
 const GROUPS: [&str; 3] = ["@read", "@write", "@all"];
 
-/// A form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     AgentName,
     ToolName,
-    /// The name of an entry of a list.
     EntryName,
-    /// A tool's name with `*`, or a group of tools.
     ToolPattern,
     Provider,
     AuthProvider,
     Role,
-    /// A reference to a secret.
     Secret,
     /// An `http` or `https` address, or a reference to one.
     Address,
-    /// Any text, number or flag, as a text; a secret must be a reference.
+    /// Text, number or boolean, as text; a secret must be a reference.
     Loose,
-    /// `15m`, or `never`.
+    /// A duration such as `15m`, or `never`.
     Period,
     Duration,
     Cron,
@@ -40,7 +35,6 @@ pub(crate) enum Form {
     Regex,
 }
 
-/// What is wrong with a text.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) code: Code,
@@ -72,18 +66,15 @@ impl Fault {
     }
 }
 
-/// Returns what is wrong with the name of an agent.
 pub fn name_fault(name: &str) -> Option<String> {
     Form::AgentName.fault(name).map(|fault| fault.message)
 }
 
-/// The names of all model providers.
 pub(crate) fn providers() -> Vec<&'static str> {
     AgentProvider::all().map(AgentProvider::as_str).collect()
 }
 
 impl Form {
-    /// Returns what is wrong with a text of this form.
     pub(crate) fn fault(self, text: &str) -> Option<Fault> {
         match self {
             Self::AgentName => unless(
@@ -124,7 +115,6 @@ impl Form {
         }
     }
 
-    /// Returns the value that the model of the file has for a checked text.
     pub(crate) fn complete(self, text: &str) -> Value {
         match self {
             Self::Secret | Self::Address | Self::Loose => Value::from(reference(text)),
@@ -133,7 +123,6 @@ impl Form {
         }
     }
 
-    /// Returns the keywords of JSON Schema.
     pub(crate) fn schema(self) -> Value {
         match self {
             Self::AgentName => pattern("^[A-Za-z][A-Za-z0-9-]{0,99}$"),
@@ -163,7 +152,6 @@ impl Form {
         }
     }
 
-    /// Describes the form in the reference page.
     pub(crate) fn described(self) -> String {
         match self {
             Self::AgentName | Self::ToolName | Self::EntryName => "a name",
@@ -185,7 +173,6 @@ impl Form {
     }
 }
 
-/// Formats names of a fixed set: `a`, `b`.
 pub(crate) fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
@@ -199,8 +186,6 @@ fn unless(holds: bool, message: &str) -> Option<Fault> {
     (!holds).then(|| Fault::new(message))
 }
 
-/// Whether a text has 1 to `most` letters and digits of ASCII and signs, after a first letter that
-/// `begins` accepts.
 fn is_name(text: &str, begins: fn(char) -> bool, signs: &str, most: usize) -> bool {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || signs.contains(letter);
     text.starts_with(begins) && text.len() <= most && text.chars().all(allowed)
@@ -280,7 +265,6 @@ fn address(text: &str) -> Option<Fault> {
     )
 }
 
-/// The last line of what the parser of regular expressions says, which names the cause.
 fn reason(error: &regex::Error) -> String {
     let said = error.to_string();
     let last = said.lines().last().unwrap_or_default();

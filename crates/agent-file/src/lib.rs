@@ -1,8 +1,8 @@
-//! Agent files (`agents/<name>.yaml`) and their cases: parsed with positions, validated, documented
-//! from one table.
+//! Agent files (`agents/<name>.yaml`) and their cases: parsed with positions, validated and
+//! documented from one table.
 //!
-//! This crate must never know which tools exist, or any backend. What only the project knows is
-//! given as [`Surroundings`].
+//! This crate must not depend on tools or backends; the caller passes project facts as
+//! [`Surroundings`].
 
 mod check;
 mod complete;

@@ -1,4 +1,4 @@
-//! Reads agent files and case files from disk, checks them, and makes values of them.
+//! Reads and checks agent files and case files.
 
 mod build;
 mod cases;
@@ -16,29 +16,26 @@ use crate::model::{AgentFile, CaseFile};
 use crate::rules::{CaseRules, Rules, Surroundings, check_cases};
 use crate::spec::{ROOT, Shape};
 
-/// What the check of a file found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked<T> {
-    /// The value; `None` if a fault is an error.
+    /// `None` if a fault is an error.
     pub value: Option<T>,
-    /// Errors and warnings: those of the shape in the order of the file, then those of the rules in
-    /// the order in which they hold.
+    /// Faults of the shape in file order, then of the rules.
     pub faults: Vec<Diagnostic>,
 }
 
 impl AgentFile {
-    /// Reads an agent file without what only the project knows; warnings are left out. Relative paths
-    /// in it start at its folder.
+    /// Reads an agent file without project facts and drops warnings. Relative paths in it start at
+    /// its folder.
     ///
     /// # Errors
     ///
-    /// Every fault of the file, with its place relative to the project.
+    /// All faults of the file, with places relative to the project.
     pub fn load(path: &Path, project: &Path) -> Result<Self, Diagnostics> {
         let checked = Self::check(path, project, &Surroundings::default());
         checked.value.ok_or(Diagnostics(checked.faults))
     }
 
-    /// Reads and checks an agent file, with everything that it refers to.
     pub fn check(path: &Path, project: &Path, around: &Surroundings) -> Checked<Self> {
         let disk = Disk::of(path, project);
         let loaded = match read(path, &disk) {
@@ -79,14 +76,13 @@ impl AgentFile {
 }
 
 impl CaseFile {
-    /// Reads and checks a file of cases. Relative paths in it start at its folder.
     pub fn check(path: &Path, project: &Path, around: &Surroundings) -> Checked<Self> {
         let disk = Disk::of(path, project);
         cases::check_file(path, &disk, around)
     }
 }
 
-/// Whether a file holds cases, not an agent: a list, or an object with `cases`.
+/// Returns true for a list or an object with `cases`.
 pub fn holds_cases(path: &Path) -> bool {
     let loaded = fs::read(path)
         .ok()
@@ -102,7 +98,6 @@ impl<T> Checked<T> {
         }
     }
 
-    /// Makes the value if no fault is an error.
     fn of(mut faults: Vec<Diagnostic>, make: impl FnOnce() -> Result<T, Diagnostic>) -> Self {
         let is_error = |fault: &Diagnostic| fault.severity == Severity::Error;
         if faults.iter().any(is_error) {
@@ -122,7 +117,6 @@ impl<T> Checked<T> {
     }
 }
 
-/// Reads a YAML file; its name in messages is relative to the project.
 fn read(path: &Path, disk: &Disk) -> Result<Loaded, Diagnostics> {
     let label = disk.relative(path).display().to_string();
     match fs::read(path) {

@@ -1,4 +1,4 @@
-//! Agent files and cases as values: plain data with all defaults filled in.
+//! Agent files and cases as plain data with all defaults.
 
 mod agent;
 mod case;

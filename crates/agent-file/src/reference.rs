@@ -1,4 +1,4 @@
-//! The reference page of agent files, in Markdown, from the same table as the checks.
+//! Generates the Markdown reference of agent files from the table.
 
 use crate::check::expected;
 use crate::form::listed;
@@ -14,7 +14,6 @@ Every key is optional unless it says otherwise; a key without a value counts as 
 
 const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n";
 
-/// Documents all keys of agent files and case files with values, default and meaning.
 pub fn reference_markdown() -> String {
     let mut page = Page::default();
     page.text(HEAD);
@@ -25,23 +24,21 @@ pub fn reference_markdown() -> String {
     page.parts.concat()
 }
 
-/// A table of its own: the keys of an entry.
 struct Section {
     title: String,
-    /// The variants of an entry; empty if it has none.
+    /// Empty for an entry without variants.
     variants: String,
     fields: Vec<Labelled>,
 }
 
-/// A key with what precedes its name.
 #[derive(Clone, Copy)]
 struct Labelled {
-    /// The variant that has the key, where the others do not.
+    /// Set if only this variant has the key.
     variant: &'static str,
     field: &'static Field,
 }
 
-/// A variant at the end of all tags.
+/// A variant without nested tags.
 struct Leaf {
     title: String,
     fields: Vec<&'static Field>,
@@ -51,7 +48,6 @@ struct Leaf {
 struct Page {
     parts: Vec<String>,
     open: Vec<Section>,
-    /// The names of the sections that are on the page or open.
     known: Vec<String>,
 }
 
@@ -72,7 +68,6 @@ impl Page {
         }
     }
 
-    /// Adds a table of keys, and below it the names of those that have no meaning.
     fn table(&mut self, fields: &[Labelled]) {
         self.text(TABLE);
         for labelled in fields {
@@ -97,7 +92,7 @@ impl Page {
         }
     }
 
-    /// Adds the row of a key and those of the keys below it; entries of lists get a section.
+    /// Adds a key and its nested keys; list entries get their own section.
     fn row(&mut self, path: &str, field: &'static Field) {
         if matches!(field.shape, Shape::Foreign(_)) {
             return;
@@ -120,7 +115,7 @@ impl Page {
         }
     }
 
-    /// A model block is documented once.
+    /// The model block is documented only once.
     fn is_model_again(&mut self, path: &str, fields: &'static [Field]) -> bool {
         let is_model = fields.iter().any(|field| field.name == "auth_provider");
         let again = is_model && self.known.iter().any(|known| known == "model");
@@ -152,7 +147,7 @@ impl Page {
         }
     }
 
-    /// One section for the keys of most variants, and one for each variant that has others.
+    /// Adds a section for the common keys, and one for each variant with others.
     fn variants(&mut self, path: &str, tagged: &'static Tagged) {
         let leaves = leaves(tagged);
         let is_common = |field: &&'static Field| {
@@ -187,7 +182,7 @@ impl Page {
         }
     }
 
-    /// Opens a section unless the same keys have one under another path; whether it did.
+    /// Starts a section unless another path has the same keys; returns whether it did.
     fn section(&mut self, path: &str, title: String, fields: Vec<Labelled>) -> bool {
         let last = path.rsplit('.').next().unwrap_or_default();
         let name = match last {
@@ -223,7 +218,6 @@ fn labelled(variant: &'static str, groups: &'static [&'static [Field]]) -> Vec<L
         .collect()
 }
 
-/// The variants that a file can use, through all tags.
 fn leaves(tagged: &'static Tagged) -> Vec<Leaf> {
     tagged
         .variants

@@ -1,4 +1,4 @@
-//! Rules that involve more than one key, or more than the file.
+//! Rules that involve several keys or the project.
 
 mod capabilities;
 mod cases;
@@ -18,22 +18,16 @@ use crate::folder::Disk;
 
 pub(crate) use cases::{CaseRules, check_cases, check_paths};
 
-/// What only the project knows. `None` and [`Embedding::Unknown`] leave the rules out that need it.
+/// Facts of the project. `None` and [`Embedding::Unknown`] disable the rules that need them.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// The names of the ktx tools.
     pub tools: Option<Vec<String>>,
-    /// The ids of the connections to warehouses.
     pub connections: Option<Vec<String>>,
-    /// `llm.provider.backend`.
     pub backend: Option<Backend>,
-    /// Whether `ingest.embeddings` can be used.
     pub embedding: Embedding,
-    /// What happens to an agent that asks for capabilities that ktx agents do not have.
     pub capabilities: Capabilities,
 }
 
-/// Whether the project computes embeddings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Embedding {
     #[default]
@@ -42,17 +36,15 @@ pub enum Embedding {
     Absent,
 }
 
-/// What happens to an agent that asks for capabilities that ktx agents do not have (C-02).
+/// How to treat an agent that needs capabilities that ktx agents do not have (C-02).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Capabilities {
-    /// It is an error.
     #[default]
     Refused,
-    /// It is a warning, and the agent runs without them.
+    /// A warning; the agent runs without them.
     Ignored,
 }
 
-/// A parsed agent file with everything that its rules look at.
 pub(crate) struct Rules<'a> {
     pub(crate) root: &'a Value,
     pub(crate) places: &'a Places,
@@ -64,7 +56,7 @@ pub(crate) struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Checks everything but the shape, in the order of HOLO-20 to HOLO-23 and C-02.
+    /// In the order of HOLO-20 to HOLO-23 and C-02.
     pub(crate) fn check(mut self) -> Vec<Diagnostic> {
         self.keys();
         self.references();
@@ -90,7 +82,6 @@ impl Rules<'_> {
         self.at(path)?.as_str()
     }
 
-    /// The items of a list.
     fn items(&self, path: &[&str]) -> impl Iterator<Item = (String, &Value)> {
         let items = self
             .at(path)
@@ -102,14 +93,12 @@ impl Rules<'_> {
             .map(|(index, item)| (index.to_string(), item))
     }
 
-    /// Reports an error at the value of a key; its path comes before the message.
     fn error(&mut self, path: &[&str], code: Code, message: &str) -> &mut Diagnostic {
         let owned: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
         let fault = Diagnostic::error(code, at_path(&owned, message));
         self.push(fault.at(self.places.value(path)))
     }
 
-    /// Reports a warning at a key, with the message as it is.
     fn warn(&mut self, path: &[&str], message: &str) {
         let warning = Diagnostic::warning(Code::IgnoredKey, message);
         self.push(warning.at(self.places.key(path)));
@@ -121,7 +110,7 @@ impl Rules<'_> {
         &mut self.found[index]
     }
 
-    /// The provider of the agent or its project; `None` if it is unknown, or has no models.
+    /// Returns the provider of the agent or project; `None` if unknown or without models.
     pub(crate) fn provider(&self) -> Option<AgentProvider> {
         match self.text(&["model", "provider"]) {
             // An unknown provider has been reported.
@@ -130,7 +119,7 @@ impl Rules<'_> {
         }
     }
 
-    /// The provider if its models are certainly not Anthropic's.
+    /// Returns the provider if it certainly does not serve Anthropic models.
     pub(crate) fn other_provider(&self) -> Option<AgentProvider> {
         self.provider().filter(|provider| !provider.serves_claude())
     }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::complete::default_of;
 use crate::spec::{Absent, Body, Field, MOST, ROOT, Shape, Short, Tagged, Variant};
 
-/// Returns the schema of agent files, draft 7, as strict as the program about keys and values. Rules
-/// that involve several keys are left to `ktx agent validate`.
+/// Returns the draft 7 schema, as strict as ktx about keys and values. `ktx agent validate` checks
+/// rules across keys.
 pub fn schema() -> Value {
     let mut root = Map::from_iter([
         (
@@ -27,7 +27,6 @@ pub fn schema() -> Value {
     Value::Object(root)
 }
 
-/// An object with these keys, and those of `others` that are known already.
 fn object(fields: &[&Field], others: Map<String, Value>) -> Map<String, Value> {
     let mut properties = others;
     let mut required = Vec::new();
@@ -48,7 +47,7 @@ fn object(fields: &[&Field], others: Map<String, Value>) -> Map<String, Value> {
     object
 }
 
-/// A key without a value counts as absent, unless it is required.
+/// A key without a value counts as absent unless it is required.
 fn described(field: &Field) -> Value {
     let mut described = Map::from_iter([("description".to_owned(), Value::from(field.meaning))]);
     match (shape(&field.shape), field.absent) {
@@ -123,7 +122,7 @@ fn short(short: &Short) -> Value {
     any_of([shape(&short.text), shape(&short.full)].into_iter())
 }
 
-/// One alternative for each variant; `outer` has the tags above.
+/// One alternative per variant; `outer` has the outer tags.
 fn tagged(tagged: &Tagged, outer: &Map<String, Value>) -> Value {
     let alternatives = tagged
         .variants

@@ -1,5 +1,4 @@
-//! The table of every key of agent files and case files: the only source of checks, defaults, JSON
-//! Schema and the reference page.
+//! The table of all keys: the source of checks, defaults, JSON Schema and the reference page.
 
 mod agent;
 mod cases;
@@ -14,31 +13,25 @@ pub(crate) use cases::{CASE_FILE, CASES};
 
 use crate::form::Form;
 
-/// One key of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
-    /// The spelling in the file.
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
-    /// What an absent key means.
     pub(crate) absent: Absent,
-    /// The description for the reference page.
     pub(crate) meaning: &'static str,
 }
 
-/// What an absent key (or one without a value) means.
+/// The effect of an absent key or a key without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absent {
-    /// The value stays absent.
     Nothing,
-    /// This JSON value.
+    /// JSON.
     Default(&'static str),
-    /// An object of the defaults of its own keys.
+    /// An object with the defaults of its keys.
     Descend,
     Refused,
 }
 
-/// What a path must lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathTo {
     File,
@@ -46,76 +39,61 @@ pub(crate) enum PathTo {
     Either,
 }
 
-/// The valid values of a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// Text that is not blank.
     Text {
-        /// The maximum of characters, if there is one.
         most: Option<usize>,
     },
-    /// Text of a certain form.
     Form(Form),
     /// A path relative to the file, inside the project.
     Path(PathTo),
     Flag,
-    /// `true` and nothing else.
+    /// Only `true`.
     Yes,
-    /// A whole number in a range.
     Count {
         min: u64,
-        /// The maximum, if there is one.
         max: Option<u64>,
     },
-    /// An odd whole number.
     Odd {
         max: u64,
     },
     AnyNumber,
-    /// A number in a range.
     Number {
         min: f64,
-        /// The maximum, if there is one.
         max: Option<f64>,
     },
-    /// One of these texts.
     Choice(&'static [&'static str]),
-    /// An object with these keys and no others.
     Object(&'static [Field]),
-    /// An object whose other keys depend on the value of one of them.
+    /// An object; the value of one key selects the other keys.
     Tagged(&'static Tagged),
-    /// An object whose other keys depend on which of the variants' names is one of them.
+    /// An object; its one variant key selects the other keys.
     Keyed(&'static [Variant]),
-    /// A text that is short for an object with this key, or the object.
+    /// An object with this key, or the text that abbreviates it.
     Short(&'static Short),
     List(&'static List),
-    /// A list, or one of its items.
+    /// A list or a single item.
     OneOrMore(&'static Self),
-    /// An object from names to values of one shape.
     Map(&'static Self),
-    /// A JSON Schema whose root is an object, or the path of a file that holds one.
+    /// A JSON Schema with an object at its root, or the path of its file.
     Schema,
-    /// A value that an argument must have, `{fuzzy: TEXT}` or `{regex: PATTERN}`.
+    /// A literal argument, `{fuzzy: TEXT}` or `{regex: PATTERN}`.
     Matcher,
     Any,
     AnyObject,
-    /// A key of HoloDeck without a meaning in ktx, and what ktx has instead.
+    /// A HoloDeck key that ktx ignores, and its replacement.
     Foreign(&'static str),
 }
 
-/// The variants of an object.
 #[derive(Debug)]
 pub(crate) struct Tagged {
-    /// The key that decides.
     pub(crate) tag: &'static str,
-    /// Its value when it is absent.
+    /// Default of the tag.
     pub(crate) absent: Option<&'static str>,
-    /// What a value is called in messages.
+    /// The word for a value in messages.
     pub(crate) noun: &'static str,
     pub(crate) variants: &'static [Variant],
 }
 
-/// The keys of one variant of an object.
 #[derive(Debug)]
 pub(crate) struct Variant {
     pub(crate) name: &'static str,
@@ -123,7 +101,7 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    /// Whether a file can use the variant.
+    /// True if a file can use the variant.
     pub(crate) const fn is_offered(&self) -> bool {
         !matches!(self.body, Body::Refused { .. })
     }
@@ -131,43 +109,35 @@ impl Variant {
 
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// The keys, in groups.
     Fields(&'static [&'static [Field]]),
-    /// Another key decides.
+    /// Selected by another key.
     Tagged(&'static Tagged),
-    /// ktx does not have it: why, and what to use instead.
+    /// ktx does not have it; gives the reason and a replacement.
     Refused {
         why: &'static str,
         hint: &'static str,
     },
 }
 
-/// A text that is short for an object.
 #[derive(Debug)]
 pub(crate) struct Short {
-    /// The key that the text is the value of.
     pub(crate) key: &'static str,
-    /// The form of the text.
     pub(crate) text: Shape,
-    /// Another key that the object gets, with its value.
     pub(crate) fixed: Option<Fixed>,
     pub(crate) full: Shape,
 }
 
-/// A key with a fixed value.
 #[derive(Debug)]
 pub(crate) struct Fixed {
     pub(crate) key: &'static str,
     pub(crate) value: &'static str,
 }
 
-/// A list of values.
 #[derive(Debug)]
 pub(crate) struct List {
     pub(crate) item: Shape,
-    /// The maximum of items, if there is one.
     pub(crate) most: Option<usize>,
-    /// A key (or, for texts, the empty text) by which items are told apart.
+    /// The key that identifies an item; empty for texts.
     pub(crate) unique: Option<&'static str>,
 }
 
@@ -191,7 +161,6 @@ impl Field {
         }
     }
 
-    /// A key with a default, given as JSON.
     pub(crate) const fn defaulted(
         name: &'static str,
         shape: Shape,
@@ -215,7 +184,6 @@ impl Field {
         }
     }
 
-    /// An object whose keys have their own defaults.
     pub(crate) const fn object(
         name: &'static str,
         fields: &'static [Self],
@@ -229,16 +197,16 @@ impl Field {
         }
     }
 
-    /// A key of HoloDeck without a meaning in ktx.
+    /// A HoloDeck key that ktx ignores.
     pub(crate) const fn foreign(name: &'static str, instead: &'static str) -> Self {
         Self::optional(name, Shape::Foreign(instead), instead)
     }
 }
 
-/// The largest number of a range without a maximum.
+/// Maximum of a range without its own.
 pub(crate) const MOST: u64 = u32::MAX as u64;
 
-/// Text that is not blank, of any length.
+/// Nonblank text of any length.
 pub(crate) const TEXT: Shape = Shape::Text { most: None };
 pub(crate) const TEXTS: Shape = Shape::List(&List::of(TEXT));
 pub(crate) const POSITIVE: Shape = Shape::Count { min: 1, max: None };

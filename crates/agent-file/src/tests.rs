@@ -1,4 +1,4 @@
-//! Files of a real folder: every fault with its place, and the values of good files.
+//! Tests of real folders: faults with places, and values of good files.
 #![expect(
     clippy::disallowed_methods,
     reason = "the tests write the projects that they check"
@@ -17,7 +17,6 @@ use tempfile::TempDir;
 
 use crate::{AgentFile, Embedding, FOLDER, Surroundings, agent_files};
 
-/// A project whose folder `agents` has the fixtures.
 fn project() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/agents");
@@ -55,7 +54,6 @@ fn known() -> Surroundings {
     }
 }
 
-/// Formats faults: severity, place, message, hints.
 fn told(faults: &[Diagnostic]) -> String {
     let lines = faults.iter().map(|fault| {
         let hints = fault.hints.iter().map(|hint| format!("\n  hint: {hint}"));
@@ -64,7 +62,6 @@ fn told(faults: &[Diagnostic]) -> String {
     lines.collect()
 }
 
-/// The faults of a text as the file `agents/a.yaml`.
 fn faults_of(text: &str) -> String {
     let folder = project();
     let path = folder.path().join("agents/a.yaml");

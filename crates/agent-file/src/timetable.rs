@@ -1,4 +1,4 @@
-//! When the entries of `schedule` run: a pure function of the entry and a span of time.
+//! Computes the runs of `schedule` entries.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 use crate::model::{Schedule, Timing};
 
-/// The longest span that is looked at, from its end on.
+/// Longest span that is searched, ending at its end.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
 
 impl Schedule {
-    /// When the entry says.
+    /// The timing as text.
     pub fn spec(&self) -> String {
         match &self.timing {
             Timing::Cron(fields) => format!("{fields} ({})", self.timezone),
@@ -18,9 +18,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the moments after `after` and not after `until` at which the entry runs, oldest first. A time of day
-    /// that a change of the clock leaves out is the moment of the change; one that comes twice counts once. At most
-    /// the last 366 days are looked at.
+    /// Returns the runs after `after` up to `until`, oldest first. A local time that a clock change
+    /// skips runs at the change; a repeated one runs once. Covers at most the last 366 days.
     pub fn firings(&self, after: Timestamp, until: Timestamp) -> Vec<Timestamp> {
         let earliest = until.checked_sub(LONGEST).unwrap_or(Timestamp::MIN);
         let after = after.max(earliest);
@@ -33,7 +32,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the first moment after `after` at which the entry runs, within a year.
+    /// Returns the first run after `after`, within a year.
     pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
         for days in [1, 8, 32, 366] {
             let until = after
@@ -47,7 +46,7 @@ impl Schedule {
     }
 }
 
-/// The whole multiples of some minutes since 1970.
+/// Whole multiples of some minutes since 1970.
 fn every(minutes: u32, after: Timestamp, until: Timestamp) -> Vec<Timestamp> {
     let step = i64::from(minutes.max(1)) * 60;
     let first = after.as_second().div_euclid(step) + 1;
@@ -56,7 +55,7 @@ fn every(minutes: u32, after: Timestamp, until: Timestamp) -> Vec<Timestamp> {
     moments.collect()
 }
 
-/// The fields of cron, each as the set of its values.
+/// Cron fields as bit sets.
 #[derive(Debug)]
 struct Cron {
     minutes: u64,
@@ -64,7 +63,7 @@ struct Cron {
     days: u64,
     months: u64,
     weekdays: u64,
-    /// Whether a day must fit one of both fields about days, as in every cron, or both.
+    /// True if a day must match only one of the two day fields, as in every cron.
     either_day: bool,
 }
 
@@ -91,7 +90,7 @@ impl Cron {
     fn between(&self, after: Timestamp, until: Timestamp, zone: &TimeZone) -> Vec<Timestamp> {
         let mut found = Vec::new();
         let last = zone.to_datetime(until).date();
-        // A change of the clock at midnight moves a time of the day before into this day.
+        // A clock change at midnight can move a time of the previous day into this day.
         let mut date = zone.to_datetime(after).date();
         date = date.yesterday().unwrap_or(date);
         while date <= last {
@@ -132,14 +131,13 @@ impl Cron {
     }
 }
 
-/// The moment of a time of day.
 fn moment(at: DateTime, zone: &TimeZone) -> Option<Timestamp> {
     match zone.to_ambiguous_timestamp(at).offset() {
         AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => {
             offset.to_timestamp(at).ok()
         }
         AmbiguousOffset::Gap { before, .. } => {
-            // As the clock would have gone on, this moment is after the change.
+            // By the old clock, this moment is after the change.
             let late = before.to_timestamp(at).ok()?.checked_add(1.second()).ok()?;
             zone.preceding(late).next().map(|change| change.timestamp())
         }
@@ -156,7 +154,7 @@ const MONTHS: [&str; 12] = [
 
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// The values of one field; none if it is not valid.
+/// Parses a field; `None` if invalid.
 fn values(field: &str, least: u32, most: u32, names: &[&str]) -> Option<u64> {
     let number = |text: &str| {
         let named = names

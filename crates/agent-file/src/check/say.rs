@@ -5,7 +5,6 @@ use serde_json::Value;
 use crate::form::listed;
 use crate::spec::{MOST, PathTo, Shape};
 
-/// Puts the path of a key before a message.
 pub(crate) fn at_path(path: &[String], message: &str) -> String {
     if path.is_empty() {
         return message.to_owned();
@@ -13,7 +12,6 @@ pub(crate) fn at_path(path: &[String], message: &str) -> String {
     format!("{}: {message}", path.join("."))
 }
 
-/// Describes what a key of this shape must be.
 pub(crate) fn expected(shape: &Shape) -> String {
     match shape {
         Shape::Text { most: None } => "text".to_owned(),
@@ -50,7 +48,7 @@ pub(crate) fn expected(shape: &Shape) -> String {
     }
 }
 
-/// Describes what a value is, without repeating it: it may be a secret.
+/// Does not repeat the value: it can be a secret.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
@@ -63,7 +61,6 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Joins names as a sentence does: `a, b or c`.
 pub(super) fn alternatives(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -72,12 +69,11 @@ pub(super) fn alternatives(names: &[&str]) -> String {
     }
 }
 
-/// Whether a value is a whole number; `2.0` is one.
+/// `2.0` is a whole number.
 pub(super) fn is_whole(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// Returns how a number misses the range of its shape.
 pub(super) fn out_of_range(value: &Value, shape: &Shape) -> Option<String> {
     let number = value.as_f64()?;
     match shape {

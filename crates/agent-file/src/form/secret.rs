@@ -1,11 +1,10 @@
-//! Which texts are secrets, and which ones only refer to them.
+//! Tells secrets from references to secrets.
 
 use ktx_diagnostics::Code;
 use ktx_secrets::SecretRef;
 
 use super::Fault;
 
-/// How keys of well-known services begin.
 const PREFIXES: [&str; 12] = [
     "sk-",
     "ghp_",
@@ -23,7 +22,7 @@ const PREFIXES: [&str; 12] = [
 
 const SHORTEST_KEY: usize = 16;
 
-/// Words in the names of variables and headers whose values are secrets.
+/// Words that mark a variable or header as secret.
 const NAMES: [&str; 9] = [
     "token",
     "secret",
@@ -36,7 +35,6 @@ const NAMES: [&str; 9] = [
     "accesskey",
 ];
 
-/// What to say about a secret in the file.
 pub(crate) fn written() -> Fault {
     Fault {
         code: Code::PlainSecret,
@@ -45,7 +43,6 @@ pub(crate) fn written() -> Fault {
     }
 }
 
-/// Whether a text refers to a secret instead of containing it.
 pub(crate) fn is_reference(text: &str) -> bool {
     variable(text).is_some()
         || match SecretRef::parse(text) {
@@ -55,7 +52,7 @@ pub(crate) fn is_reference(text: &str) -> bool {
         }
 }
 
-/// Returns HoloDeck's `${NAME}` as `env:NAME`, and other texts as they are.
+/// Returns HoloDeck's `${NAME}` as `env:NAME`, and other texts unchanged.
 pub(crate) fn reference(text: &str) -> String {
     match variable(text) {
         Some(name) => format!("env:{name}"),
@@ -70,7 +67,6 @@ fn variable(text: &str) -> Option<&str> {
     (name.starts_with(begins) && name.chars().all(continues)).then_some(name)
 }
 
-/// Whether values under this name are secrets.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let name: String = name
         .to_lowercase()
@@ -80,7 +76,6 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     NAMES.iter().any(|word| name.contains(word)) || name == "key" || name == "auth"
 }
 
-/// Whether the text looks like a key of a well-known service.
 pub(crate) fn looks_secret(text: &str) -> bool {
     let key = text.trim();
     let key = key.strip_prefix("Bearer ").unwrap_or(key);

@@ -1,11 +1,11 @@
-//! Times, dates, time zones and the fields of cron.
+//! Times, dates, time zones and cron fields.
 
 use jiff::civil::Date;
 use jiff::tz::{self, TimeZone};
 
 use super::Fault;
 
-/// Returns the seconds of a text such as `15m`: a whole number from 1 and `s`, `m`, `h` or `d`.
+/// Parses a duration such as `15m` into seconds: a whole number from 1 and `s`, `m`, `h` or `d`.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
     let number = text.strip_suffix(unit)?;
@@ -30,8 +30,7 @@ pub(super) fn is_date(text: &str) -> bool {
     text.len() == 10 && text.parse::<Date>().is_ok()
 }
 
-/// Returns what is wrong with a time zone. A machine without a list of time zones knows none, and
-/// refuses none.
+/// A machine without a time zone database accepts every name.
 pub(super) fn zone_fault(text: &str) -> Option<Fault> {
     let is_known = TimeZone::get(text).is_ok();
     if is_known || tz::db().is_definitively_empty() {
@@ -42,12 +41,10 @@ pub(super) fn zone_fault(text: &str) -> Option<Fault> {
     Some(fault.near(text, names.iter().map(String::as_str)))
 }
 
-/// One field of cron.
 struct Unit {
     name: &'static str,
     least: u32,
     most: u32,
-    /// Names of the values, from `least` on.
     names: &'static [&'static str],
 }
 
@@ -86,7 +83,7 @@ const UNITS: [Unit; 5] = [
     },
 ];
 
-/// Returns what is wrong with the fields of cron: five, or minute and hour.
+/// Five fields, or only minute and hour.
 pub(super) fn cron_fault(text: &str) -> Option<String> {
     let fields: Vec<&str> = text.split_whitespace().collect();
     if fields.len() != 5 && fields.len() != 2 {

@@ -1,4 +1,4 @@
-//! Makes the value of a file that has no errors.
+//! Builds the value of a file without errors.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,6 @@ use crate::folder::Disk;
 use crate::model::{AgentFile, CaseFile};
 use crate::spec::{PathTo, ROOT, Shape};
 
-/// Makes the value of a checked agent file.
 pub(super) fn agent(
     written: &Value,
     path: &Path,
@@ -40,7 +39,7 @@ pub(super) fn agent(
         .map_err(|error| failed(format!("cannot be used: {error}")))
 }
 
-/// Puts what files hold in the place of their names, and the `claude` block where it belongs.
+/// Replaces file names by their content, and moves the `claude` block to its place.
 fn fill(agent: &mut Map<String, Value>, written: &Value, disk: &Disk) -> Result<(), String> {
     instructions(agent, disk)?;
     if let Some(Value::String(name)) = agent.get("response_format") {
@@ -98,7 +97,7 @@ fn tools(agent: &mut Map<String, Value>, disk: &Disk) -> Result<(), String> {
     Ok(())
 }
 
-/// Applies the keys of HoloDeck's block that ktx has under other names (C-02, C-03).
+/// Applies keys of HoloDeck's block that have other names in ktx (C-02, C-03).
 fn claude(
     agent: &mut Map<String, Value>,
     claude: &Value,
@@ -147,7 +146,6 @@ fn claude(
     Ok(())
 }
 
-/// Names the metrics of a type of their own, whose type is their name.
 pub(super) fn name_metrics(metrics: &mut Value) {
     for metric in metrics.as_array_mut().into_iter().flatten() {
         let kind = metric.get("type").cloned();
@@ -157,7 +155,6 @@ pub(super) fn name_metrics(metrics: &mut Value) {
     }
 }
 
-/// Makes a path relative to the project.
 pub(super) fn in_project(path: &mut Value, disk: &Disk) -> Result<(), String> {
     if let Some(written) = path.as_str() {
         *path = relative(written, disk)?;

@@ -15,7 +15,6 @@ use crate::model::CaseFile;
 use crate::rules::{CaseRules, Surroundings, check_cases, check_paths};
 use crate::spec::{CASE_FILE, CASES, PathTo, Shape};
 
-/// Keys of a case that belong to its one question.
 const OF_A_TURN: [&str; 5] = [
     "input",
     "ground_truth",
@@ -24,7 +23,7 @@ const OF_A_TURN: [&str; 5] = [
     "retrieval_context",
 ];
 
-/// Returns the cases that an agent file holds or names. Faults of another file are added.
+/// Adds the faults of a named file.
 pub(super) fn of_agent(
     agent: &Value,
     disk: &Disk,
@@ -32,18 +31,16 @@ pub(super) fn of_agent(
     faults: &mut Vec<Diagnostic>,
 ) -> Option<CaseFile> {
     if let Some(cases) = agent.get("test_cases").filter(|cases| cases.is_array()) {
-        // A case with a fault has been reported by the check of the agent file.
+        // The check of the agent file has reported the fault.
         return make(cases, &json!({}), disk).ok();
     }
     let name = agent.get("test_cases_file")?.as_str()?;
-    // A file that is not there has been reported, too.
     let path = disk.find(name, PathTo::File).ok()?;
     let mut checked = check_file(&path, &Disk::of(&path, &disk.project), around);
     faults.append(&mut checked.faults);
     checked.value
 }
 
-/// Reads a file of cases: a list, or an object with `cases`.
 pub(super) fn check_file(path: &Path, disk: &Disk, around: &Surroundings) -> Checked<CaseFile> {
     let loaded = match read(path, disk) {
         Ok(loaded) => loaded,
@@ -79,7 +76,6 @@ fn at_file(loaded: &Loaded, what: String) -> Diagnostic {
     })
 }
 
-/// Makes the cases; `file` has the keys beside them.
 fn make(cases: &Value, file: &Value, disk: &Disk) -> Result<CaseFile, String> {
     let cases = cases.as_array().cloned().unwrap_or_default();
     let merged: Value = cases
@@ -100,7 +96,6 @@ fn make(cases: &Value, file: &Value, disk: &Disk) -> Result<CaseFile, String> {
         .map_err(|error| format!("cannot be used: {error}"))
 }
 
-/// Returns a case with the defaults of its file and a name.
 fn with_defaults(case: &Value, file: &Value, number: usize) -> Value {
     let mut case: Map<String, Value> = case.as_object().cloned().unwrap_or_default();
     case.retain(|_, value| !value.is_null());
@@ -116,7 +111,6 @@ fn with_defaults(case: &Value, file: &Value, number: usize) -> Value {
     Value::Object(case)
 }
 
-/// Makes the one question of a case its only turn, and names its metrics.
 fn arrange(case: &mut Value) {
     let Value::Object(case) = case else { return };
     let evaluations = case.shift_remove("evaluations");

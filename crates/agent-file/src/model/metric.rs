@@ -4,25 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{ExpectedToolsMode, Model};
 
-/// An entry of `metrics` or `evaluations`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricEntry {
-    /// The name in reports; the metric's when absent.
+    /// Name in reports; default: the name of the metric.
     pub name: Option<String>,
-    /// The lowest score that passes, from 0 to 1; the metric's own when absent.
+    /// Minimum passing score, from 0 to 1; default: the metric's.
     pub threshold: Option<f64>,
-    /// Whether the metric is computed.
     pub enabled: bool,
-    /// A path with dots into the structured answer.
+    /// Dotted path into the structured answer.
     pub response_path: Option<String>,
-    /// The model that judges; `evaluations.model` when absent.
+    /// The judge; default: `evaluations.model`.
     pub model: Option<Box<Model>>,
-    /// The metric with its parameters.
     #[serde(flatten)]
     pub metric: Metric,
 }
 
-/// A metric with its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "metric", rename_all = "snake_case")]
 pub enum Metric {
@@ -31,12 +27,11 @@ pub enum Metric {
         strip_whitespace: bool,
         strip_punctuation: bool,
     },
-    /// The answer contains one of the texts; the ground truth when absent.
+    /// The answer contains one of the texts; default: the ground truth.
     Contains {
         values: Option<Vec<String>>,
         case_insensitive: bool,
     },
-    /// The answer contains none of the texts.
     NotContains {
         values: Option<Vec<String>>,
         case_insensitive: bool,
@@ -53,16 +48,16 @@ pub enum Metric {
         decimal: DecimalSign,
     },
     SqlResult {
-        /// Whole numbers are exact when both are absent.
+        /// Without both tolerances, whole numbers must be equal.
         rel_tol: Option<f64>,
         abs_tol: Option<f64>,
         extra_columns: ExtraColumns,
-        /// Whether the order of rows counts; the reference decides when absent.
+        /// Compare the order of rows; default: depends on the reference.
         ordered: Option<bool>,
         allow_empty: bool,
     },
     Tools {
-        /// `expected_tools_mode` of the case when absent.
+        /// Default: the case's `expected_tools_mode`.
         mode: Option<ExpectedToolsMode>,
     },
     Refusal,
@@ -90,7 +85,7 @@ pub enum Metric {
         evaluation_steps: Option<Vec<String>>,
         evaluation_params: Vec<JudgedPart>,
         strict_mode: bool,
-        /// An odd number.
+        /// Odd.
         votes: u32,
     },
     Rag {
@@ -98,18 +93,16 @@ pub enum Metric {
     },
 }
 
-/// Which number of an answer is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumberPick {
-    /// The last line that begins with `Answer:`, else the only number.
+    /// The last line that starts with `Answer:`, else the only number.
     AnswerLine,
     First,
     Last,
     Any,
 }
 
-/// The sign before decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DecimalSign {
     #[serde(rename = ".")]
@@ -118,7 +111,6 @@ pub enum DecimalSign {
     Comma,
 }
 
-/// Whether an answer may have more columns than the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtraColumns {
@@ -126,7 +118,6 @@ pub enum ExtraColumns {
     Forbid,
 }
 
-/// What `rouge` compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RougeVariant {
     #[serde(rename = "rouge1")]
@@ -137,7 +128,6 @@ pub enum RougeVariant {
     LongestSequence,
 }
 
-/// What a judge sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgedPart {
@@ -148,7 +138,6 @@ pub enum JudgedPart {
     RetrievalContext,
 }
 
-/// What `rag` measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextMeasure {

@@ -1,4 +1,4 @@
-//! The rules of HOLO-20 to HOLO-23, C-02, and what backends do not take.
+//! The rules HOLO-20 to HOLO-23 and C-02, and limits of backends.
 
 use ktx_diagnostics::{Code, Diagnostic};
 use ktx_vocabulary::Backend;
@@ -8,14 +8,13 @@ use super::{Capabilities, Embedding, Rules};
 use crate::model::Model;
 use crate::spec::PathTo;
 
-/// The file that Claude Code reads from its folder.
+/// Claude Code reads this file from its folder.
 const MEMORY: &str = "CLAUDE.md";
 
-/// A capability of HoloDeck that ktx agents do not have.
+/// A HoloDeck capability that ktx agents do not have.
 struct Refused {
-    /// The block or key.
     key: &'static str,
-    /// The keys of the block that switch it on; none for a key of its own.
+    /// Keys of the block that enable it; empty if the key itself does.
     switches: &'static [&'static str],
     why: &'static str,
     instead: &'static str,
@@ -129,7 +128,6 @@ impl Rules<'_> {
         }
     }
 
-    /// What the backend does not take.
     pub(super) fn abilities(&mut self) {
         let text = |key: &str| self.text(&["model", key]).map(str::to_owned);
         let model = Model {

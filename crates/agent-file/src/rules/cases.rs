@@ -8,17 +8,13 @@ use super::Surroundings;
 use crate::check::{NamedPath, at_path};
 use crate::folder::{Disk, PathFault};
 
-/// Cases with everything that their rules look at.
 pub(crate) struct CaseRules<'a> {
-    /// The list of cases.
     pub(crate) cases: &'a Value,
-    /// The path of the list in its file.
     pub(crate) above: &'a [&'a str],
     pub(crate) places: &'a Places,
     pub(crate) around: &'a Surroundings,
 }
 
-/// Checks what a case file names.
 pub(crate) fn check_paths(paths: &[NamedPath], places: &Places, disk: &Disk) -> Vec<Diagnostic> {
     let faults = paths.iter().filter_map(|named| {
         let fault = disk.find(&named.path, named.to).err()?;
@@ -33,7 +29,6 @@ pub(crate) fn check_paths(paths: &[NamedPath], places: &Places, disk: &Disk) -> 
     faults.collect()
 }
 
-/// Checks the keys of cases that belong together, and the connections that they name.
 pub(crate) fn check_cases(rules: &CaseRules<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let cases = rules.cases.as_array().into_iter().flatten();
@@ -64,7 +59,7 @@ pub(crate) fn check_cases(rules: &CaseRules<'_>) -> Vec<Diagnostic> {
     found
 }
 
-/// Keys that belong to a question; in a case with `turns` they stand in the turns.
+/// Keys of a question; with `turns`, they belong in the turns.
 const OF_A_TURN: [&str; 4] = [
     "ground_truth",
     "expected_tools",
@@ -73,7 +68,6 @@ const OF_A_TURN: [&str; 4] = [
 ];
 
 impl CaseRules<'_> {
-    /// Exactly one of `input` and `turns`.
     fn questions(&self, case: &Value, path: &[String], found: &mut Vec<Diagnostic>) {
         if !case.is_object() {
             return;
@@ -99,7 +93,6 @@ impl CaseRules<'_> {
         found.push(fault.at(place));
     }
 
-    /// The connections of ground truths.
     fn truths(&self, question: &Value, path: &[String], found: &mut Vec<Diagnostic>) {
         let Some(known) = &self.around.connections else {
             return;

@@ -12,8 +12,7 @@ use crate::spec::PathTo;
 const KEY: &[&str] = &["response_format"];
 
 impl Rules<'_> {
-    /// Compiles the schema, from the file itself or from the one that it names. What is wrong with the shape or the
-    /// path has been reported.
+    /// Faults of the schema's shape or path have been reported.
     pub(super) fn response_format(&mut self) {
         let schema = match self.at(KEY) {
             Some(schema @ Value::Object(_)) => schema.clone(),
@@ -30,7 +29,7 @@ impl Rules<'_> {
         };
         match object_schema(schema) {
             Ok(_) => {}
-            // A schema in the file itself has been reported.
+            // Already reported for an inline schema.
             Err(SchemaError::NotAnObject) if self.at(KEY).is_some_and(Value::is_object) => {}
             Err(SchemaError::NotAnObject) => {
                 self.error(KEY, Code::BadValue, "the root must be an object");
@@ -53,7 +52,7 @@ impl Rules<'_> {
     }
 }
 
-/// Compiles a schema. One without a type is one of objects.
+/// A schema without a type is a schema of objects.
 fn object_schema(mut schema: Value) -> Result<ObjectSchema, SchemaError> {
     if let Value::Object(root) = &mut schema {
         root.entry("type").or_insert_with(|| json!("object"));

@@ -1,4 +1,4 @@
-//! Rules about keys that belong together.
+//! Rules about dependent keys.
 
 use ktx_diagnostics::{Code, Hint};
 use ktx_vocabulary::AgentProvider;
@@ -19,7 +19,6 @@ impl Rules<'_> {
         }
     }
 
-    /// Requires exactly one of two keys of an object.
     fn one_of(&mut self, path: &[&str], first: &str, second: &str) {
         let Some(object) = self.at(path).and_then(Value::as_object) else {
             return;

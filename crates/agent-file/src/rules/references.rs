@@ -1,4 +1,4 @@
-//! Rules about what the file names: files, tools, agents.
+//! Rules about referenced files, tools and agents.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -50,7 +50,7 @@ impl Rules<'_> {
             path.push("tool".to_owned());
             Some((path, name))
         });
-        // A text that cannot be a name has been reported.
+        // An invalid name has been reported.
         let is_unknown =
             |name: &String| !known.contains(name) && Form::ToolName.fault(name).is_none();
         let unknown: Vec<(Vec<String>, String)> =
@@ -68,7 +68,6 @@ impl Rules<'_> {
         }
     }
 
-    /// `claude.allowed_tools` chooses from `tools`.
     fn allowed_tools(&mut self) {
         if self.at(&["tools"]).is_none() {
             return;
@@ -131,14 +130,14 @@ impl Rules<'_> {
         }
     }
 
-    /// The message names the key of the list, whatever its entry.
+    /// Names the key of the list, regardless of the entry.
     fn circular(&mut self, path: &[&str], message: &str) {
         let text = format!("agents: {message}");
         let fault = self.error(path, Code::BadValue, "");
         fault.message = text;
     }
 
-    /// Returns the agent that asks `own` again, on the way from `first`.
+    /// Returns the agent on the way from `first` that asks `own` again.
     fn circle(&self, own: &str, first: &str) -> Option<String> {
         if first == own {
             return Some(own.to_owned());
@@ -158,7 +157,7 @@ impl Rules<'_> {
         None
     }
 
-    /// The agents that another file names; none if it cannot be read, which its own check reports.
+    /// Returns the agents that another file asks; empty if unreadable, which its own check reports.
     fn asked_by(&self, name: &str) -> Vec<String> {
         let path = agent_path(&self.disk.project, name);
         let loaded = fs::read(&path)

@@ -9,7 +9,6 @@ use super::{Field, List, PathTo, Shape, TEXT};
 use crate::form::Form;
 use ktx_vocabulary::Provider;
 
-/// The tools of an agent without `tools`, as JSON.
 const DEFAULT_TOOLS: &str =
     r#"["sl_query","sl_read_source","wiki_search","wiki_read","discover_data","entity_details"]"#;
 

@@ -14,7 +14,7 @@ pub(crate) const CASES: Shape = Shape::List(&List {
     unique: Some("name"),
 });
 
-/// A case file that is not a list.
+/// The object form of a case file.
 pub(crate) const CASE_FILE: &[Field] = &[
     Field::optional(
         "as_of",

@@ -4,7 +4,6 @@ use super::model::MODEL;
 use super::{AMOUNT, Body, Field, List, RATIO, Shape, TEXT, TEXTS, Tagged, Variant};
 use crate::form::Form;
 
-/// A metric with its parameters.
 pub(super) const METRIC: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     absent: Some("standard"),
@@ -73,7 +72,7 @@ const fn variant(name: &'static str, groups: &'static [&'static [Field]]) -> Var
     }
 }
 
-/// A metric of HoloDeck that ktx has under another name.
+/// A HoloDeck metric that ktx names differently.
 const fn theirs(name: &'static str, hint: &'static str) -> Variant {
     Variant {
         name,

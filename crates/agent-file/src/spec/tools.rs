@@ -5,7 +5,6 @@ use super::{
 };
 use crate::form::Form;
 
-/// A ktx tool by name, or a tool with its settings.
 pub(super) const TOOL: Shape = Shape::Short(&Short {
     key: "name",
     text: Shape::Form(Form::ToolName),

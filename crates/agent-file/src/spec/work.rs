@@ -1,9 +1,9 @@
-//! The keys that say what an agent may do, and when (a pure table).
+//! The keys of permissions, limits and schedules (a pure table).
 
 use super::{AMOUNT, Field, List, POSITIVE, PathTo, RATIO, Shape, Short, TEXT};
 use crate::form::Form;
 
-/// A pattern of tool names, alone or with what the arguments must be.
+/// A tool name pattern, optionally with conditions on arguments.
 const RULES: Shape = Shape::List(&List::of(Shape::Short(&Short {
     key: "tool",
     text: Shape::Form(Form::ToolPattern),

@@ -1,11 +1,10 @@
-//! Every fault with its place, message and next step.
+//! Faults with their places, messages and hints.
 
 use insta::assert_snapshot;
 
 use super::*;
 use crate::Capabilities;
 
-/// The faults of the fixtures whose names are in a range.
 fn faults_between(first: &str, end: &str) -> String {
     let folder = project();
     let mut all = String::new();
@@ -23,8 +22,7 @@ fn faults_between(first: &str, end: &str) -> String {
     all
 }
 
-/// HOLO-01, HOLO-02, HOLO-03, HOLO-04, HOLO-05, HOLO-06, HOLO-07, HOLO-08: what agents and their
-/// blocks for Anthropic models must not say. HOLO-22, HOLO-23: the rules about these blocks.
+/// HOLO-01, HOLO-02, HOLO-03, HOLO-04, HOLO-05, HOLO-06, HOLO-07, HOLO-08, HOLO-22, HOLO-23.
 #[test]
 fn faults_of_agents_cases_and_claude_have_their_place_and_message() {
     assert_snapshot!(faults_between("a", "context"), @r"
@@ -75,8 +73,7 @@ fn faults_of_agents_cases_and_claude_have_their_place_and_message() {
     ");
 }
 
-/// HOLO-09, HOLO-10: keys of agents. HOLO-20, HOLO-21: documents and filtering. `good.yaml` has no
-/// fault.
+/// HOLO-09, HOLO-10, HOLO-20, HOLO-21. `good.yaml` has no fault.
 #[test]
 fn faults_of_keys_have_their_place_and_message() {
     assert_snapshot!(faults_between("context", "model"), @r"
@@ -134,7 +131,7 @@ fn faults_of_keys_have_their_place_and_message() {
     ");
 }
 
-/// HOLO-10, HOLO-11: names, models, permissions, schedules, tools.
+/// HOLO-10, HOLO-11.
 #[test]
 fn faults_of_tools_and_permissions_have_their_place_and_message() {
     assert_snapshot!(faults_between("model", "zz"), @r#"
@@ -187,7 +184,7 @@ fn faults_of_tools_and_permissions_have_their_place_and_message() {
     "#);
 }
 
-/// HOLO-10: files of HoloDeck open where their keys have a meaning, and say where they have none.
+/// HOLO-10.
 #[test]
 fn files_of_holodeck_open_or_say_why_not() {
     let folder = project();
@@ -237,7 +234,6 @@ fn files_of_holodeck_open_or_say_why_not() {
     ");
 }
 
-/// All capabilities that ktx agents do not have become warnings on request.
 #[test]
 fn ignored_capabilities_are_warnings() {
     let folder = project();
@@ -263,7 +259,7 @@ fn ignored_capabilities_are_warnings() {
     assert!(checked.value.is_some());
 }
 
-/// All faults of a file are reported at once: those of the shape first, then the rules in their order.
+/// Faults of the shape come first, then the rules in their order.
 #[test]
 fn all_faults_are_reported_at_once() {
     let text = "name: a b\nmodel: {provider: opnai, temperature: hot}\ninstructions: {}\n\
@@ -286,7 +282,6 @@ fn all_faults_are_reported_at_once() {
     ");
 }
 
-/// A key that has no value counts as absent.
 #[test]
 fn a_key_without_a_value_is_absent() {
     let text = "name: a\ndescription:\nmodel:\ntools:\ninstructions: {inline: Answer., file: }\nlimits: {max_usd: }\n";
@@ -308,7 +303,6 @@ fn a_file_that_cannot_be_read_is_a_fault() {
     ");
 }
 
-/// No message repeats a secret of the file.
 #[test]
 fn no_secret_is_repeated() {
     let secret = "ghp_0123456789abcdefABCDEF0123456789";
@@ -338,7 +332,6 @@ fn no_secret_is_repeated() {
     ");
 }
 
-/// Links out of the project do not help a file out of it.
 #[test]
 fn a_link_out_of_the_project_is_refused() {
     let outside = tempfile::tempdir().unwrap();

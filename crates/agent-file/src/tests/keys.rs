@@ -1,4 +1,4 @@
-//! Each key of agent files and case files: it is taken, and a wrong value of it is a fault at its place.
+//! Tests every key with a wrong value.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ fn value_of(text: &str) -> Value {
     ktx_config::yaml::load_text(text, "a.yaml").unwrap().value
 }
 
-/// Values of which each key refuses at least one, with how they begin in JSON.
+/// Each key refuses at least one of these; with the start of their JSON.
 fn wrong_values() -> [(Value, &'static str); 5] {
     [
         (json!("-wrong-"), "\"-wrong-\""),
@@ -34,7 +34,7 @@ fn wrong_values() -> [(Value, &'static str); 5] {
     ]
 }
 
-/// The places of keys, without those of the items of a list.
+/// Paths of keys, without keys of list items.
 fn keys(whole: &Value) -> Vec<String> {
     let mut places = Vec::new();
     paths(whole, "", &mut places);
@@ -45,7 +45,7 @@ fn keys(whole: &Value) -> Vec<String> {
     places.into_iter().filter(is_key).collect()
 }
 
-/// For each key the fault of the first wrong value that is one, exactly where the value is; else nothing.
+/// Returns each key's first fault that is exactly at the wrong value.
 fn faults_of_keys(text: &str, check: Check) -> String {
     let folder = project();
     let path = folder.path().join("agents/a.yaml");
@@ -76,13 +76,13 @@ fn faults_of_keys(text: &str, check: Check) -> String {
     lines
 }
 
-/// HOLO-10: a key takes what the reference says, and nothing else.
+/// HOLO-10.
 #[test]
 fn each_key_of_an_agent_file_refuses_a_wrong_value_at_its_place() {
     insta::assert_snapshot!(faults_of_keys(WHOLE, agent_faults));
 }
 
-/// HOLO-51: the same for cases.
+/// HOLO-51.
 #[test]
 fn each_key_of_a_case_file_refuses_a_wrong_value_at_its_place() {
     insta::assert_snapshot!(faults_of_keys(CASES, case_faults));

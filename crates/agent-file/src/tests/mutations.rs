@@ -1,4 +1,4 @@
-//! Wrong values everywhere: a file is refused with a place, or it has a value.
+//! Files with wrong values anywhere are refused with a place, or have a value.
 
 use ktx_diagnostics::Severity;
 use serde_json::{Value, json};
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::*;
 use crate::CaseFile;
 
-/// A file with the keys of agents.
 pub(super) const WHOLE: &str = "name: analyst
 description: Answers.
 author: Ada
@@ -47,7 +46,6 @@ test_cases:
 execution: {llm_timeout: 5, parallel_test_cases: 2}
 ";
 
-/// A file with the keys of cases.
 pub(super) const CASES: &str = "as_of: 2026-03-31
 defaults: {tags: [a], owner: b, forbidden_tools: [c], expected_tools_mode: exact, evaluations: [{metric: bleu}], limits: {max_usd: 1}, repeats: 3, timeout_s: 5}
 arms: [{name: a, tools: [b], without: [wiki]}]
@@ -75,7 +73,6 @@ fn wrong_values() -> [Value; 14] {
     ]
 }
 
-/// The paths of all parts of a value.
 pub(super) fn paths(value: &Value, above: &str, all: &mut Vec<String>) {
     match value {
         Value::Object(entries) => {
@@ -96,7 +93,7 @@ pub(super) fn paths(value: &Value, above: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Puts each wrong value in each place of a file and counts the files that are still good.
+/// Tries every wrong value everywhere, and counts accepted files.
 fn mutated(text: &str, check: impl Fn(&Path, &Path) -> (bool, Vec<Diagnostic>)) -> (usize, usize) {
     let folder = project();
     let path = folder.path().join("agents/a.yaml");
@@ -126,7 +123,6 @@ fn mutated(text: &str, check: impl Fn(&Path, &Path) -> (bool, Vec<Diagnostic>)) 
     (good, all)
 }
 
-/// An error of an agent file has a place, and a file without an error has a value.
 #[test]
 fn an_agent_file_with_a_wrong_value_is_refused_with_a_place() {
     let (good, all) = mutated(WHOLE, |path, project| {
@@ -139,7 +135,6 @@ fn an_agent_file_with_a_wrong_value_is_refused_with_a_place() {
     );
 }
 
-/// The same for case files.
 #[test]
 fn a_case_file_with_a_wrong_value_is_refused_with_a_place() {
     let (good, all) = mutated(CASES, |path, project| {

@@ -17,7 +17,7 @@ fn load(folder: &Path, text: &str) -> AgentFile {
     }
 }
 
-/// Formats a value: each entry on a line, without keys that have no value.
+/// Formats one entry per line, without empty keys.
 fn lines(value: &impl Serialize) -> String {
     let line = |prefix: String, value: &Value| format!("{prefix}{}\n", brief(value));
     match serde_json::to_value(value).unwrap() {
@@ -52,7 +52,6 @@ fn agent(text: &str) -> AgentFile {
 
 const BASE: &str = "name: analyst\ninstructions: {inline: Answer.}\n";
 
-/// The smallest file has every default of the reference.
 #[test]
 fn the_smallest_file_has_all_defaults() {
     let shown = lines(&agent(BASE));
@@ -74,7 +73,7 @@ fn the_smallest_file_has_all_defaults() {
     "#);
 }
 
-/// HOLO-11: every kind of tool keeps its settings.
+/// HOLO-11.
 #[test]
 fn every_kind_of_tool_is_read() {
     let agent = agent(
@@ -105,7 +104,6 @@ tools:
     assert_snapshot!(serde_json::to_string(&agent.instructions).unwrap(), @r#"{"text":"You answer questions about revenue.\n","file":"agents/files/prompt.md"}"#);
 }
 
-/// Permissions, limits, workspace and schedule with their short forms.
 #[test]
 fn permissions_and_schedules_are_read() {
     let agent = agent(
@@ -139,7 +137,7 @@ schedule:
     "#);
 }
 
-/// HOLO-22: the block is ignored with its capabilities.
+/// HOLO-22.
 #[test]
 fn the_claude_block_of_another_provider_sets_nothing() {
     let agent = agent(&format!(
@@ -152,7 +150,7 @@ fn the_claude_block_of_another_provider_sets_nothing() {
     );
 }
 
-/// HOLO-02, HOLO-07: the block of HoloDeck sets the keys of ktx that mean the same.
+/// HOLO-02, HOLO-07.
 #[test]
 fn the_claude_block_sets_the_keys_of_ktx() {
     let agent = agent(
@@ -179,7 +177,7 @@ claude: {working_directory: files/desk, permission_mode: acceptAll, max_turns: 5
     assert_snapshot!(format!("{mode} {}", agent.limits.max_turns), @r#""readonly" 3"#);
 }
 
-/// HOLO-01, C-04: provider and `auth_provider` choose the backend.
+/// HOLO-01, C-04.
 #[test]
 fn provider_and_auth_provider_choose_the_backend() {
     let rows = [
@@ -216,7 +214,6 @@ fn provider_and_auth_provider_choose_the_backend() {
     ");
 }
 
-/// Cases of a file: defaults, several turns, ground truths, matchers.
 #[test]
 fn cases_have_the_defaults_of_their_file() {
     let folder = project();
@@ -236,7 +233,6 @@ fn cases_have_the_defaults_of_their_file() {
     assert_eq!(named.cases, Some(cases));
 }
 
-/// Every metric with its defaults.
 #[test]
 fn every_metric_has_its_defaults() {
     let agent = agent(
@@ -288,7 +284,6 @@ evaluations:
     "#);
 }
 
-/// A value survives the snapshot that a session keeps of it.
 #[test]
 fn a_value_survives_its_snapshot() {
     let folder = project();
@@ -298,7 +293,6 @@ fn a_value_survives_its_snapshot() {
     assert_eq!(serde_json::from_str::<AgentFile>(&text).unwrap(), agent);
 }
 
-/// The digest changes with what a session depends on, and with nothing else.
 #[test]
 fn the_digest_is_of_the_content() {
     let folder = project();

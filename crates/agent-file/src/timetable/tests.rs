@@ -31,7 +31,7 @@ fn cron(fields: &str, zone: &str, after: &str, until: &str) -> String {
     firings(Timing::Cron(fields.to_owned()), zone, after, until)
 }
 
-/// KODE-66: the fields of cron, with lists, ranges, steps, names and both fields about days.
+/// KODE-66.
 #[test]
 fn cron_names_moments() {
     let week = |fields| {
@@ -71,7 +71,7 @@ fn cron_names_moments() {
     assert_snapshot!(week("0 0 31 2 *"), @"");
 }
 
-/// A moment counts once: not the one at which the span begins, but the one at which it ends.
+/// The start of a span is excluded; the end is included.
 #[test]
 fn spans_meet_without_a_hole() {
     let span = |after, until| cron("0 6 * * *", "UTC", after, until);
@@ -79,7 +79,7 @@ fn spans_meet_without_a_hole() {
     assert_snapshot!(span("2026-11-22T06:00:00Z", "2026-11-23T05:59:59Z"), @"");
 }
 
-/// KODE-66: an hour that does not exist fires at the next minute that does, one that comes twice fires once.
+/// KODE-66.
 #[test]
 fn changes_of_the_clock_lose_and_double_nothing() {
     let spring = |fields| {
@@ -93,7 +93,7 @@ fn changes_of_the_clock_lose_and_double_nothing() {
         cron(fields, "Europe/Berlin", after, until)
     };
     assert_snapshot!(autumn("30 2 * * *"), @"2026-10-25T02:30:00+02:00[Europe/Berlin]");
-    // The clock goes forward at midnight.
+    // The clock changes at midnight.
     let midnight = cron(
         "0 0 * * *",
         "Africa/Cairo",
@@ -106,7 +106,7 @@ fn changes_of_the_clock_lose_and_double_nothing() {
     ");
 }
 
-/// KODE-66: minutes are counted from 1970, so that no record of the last run is needed.
+/// KODE-66: minutes count from 1970, so no record of the last run is needed.
 #[test]
 fn every_minutes_needs_no_anchor() {
     let all = firings(
