@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, ForeignKey, ScanWarning, SchemaSnapshot, Table, TableKind};
 
-/// A snapshot under construction. Rows of tables that were not added are ignored, so catalog
-/// queries need not repeat the conditions of the scope.
+/// A snapshot under construction. Ignores rows of unknown tables, so catalog queries need not
+/// repeat the scope.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
     tables: BTreeMap<TableRef, Table>,
@@ -90,7 +90,6 @@ impl Assembly {
         });
     }
 
-    /// Tables are sorted by their location.
     pub(crate) fn finish(self, mut schemas: Vec<String>) -> SchemaSnapshot {
         schemas.sort();
         let mut tables: Vec<Table> = self.tables.into_values().collect();

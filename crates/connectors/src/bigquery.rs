@@ -1,9 +1,7 @@
 //! BigQuery over its REST API.
 //!
-//! Every user statement runs dry first: BigQuery itself must classify it as a `SELECT`, and the
-//! estimated bytes must be within a cap before anything is billed. The job carries the same cap, so
-//! BigQuery stops a statement whose estimate was too low. A job is cancelled when its caller is
-//! dropped.
+//! A dry run must classify each user statement as a `SELECT` within the byte cap; the job has the
+//! same cap, in case the estimate was too low.
 
 mod api;
 mod catalog;
@@ -37,10 +35,9 @@ use job::Job;
 
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// How long the client waits past the deadline for BigQuery's own timeout error.
+/// Extra wait for BigQuery's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -60,7 +57,6 @@ pub(crate) struct BigQuery {
 }
 
 impl BigQuery {
-    /// Runs a statement that BigQuery has classified as a query, or one of the connector's own.
     async fn run(
         &self,
         sql: &str,
@@ -109,7 +105,7 @@ impl Connector for BigQuery {
     }
 
     fn query_history(&self, days: u32) -> Option<String> {
-        // BigQuery keeps the job history per region and does not answer without one.
+        // BigQuery keeps the job history per region and requires one.
         let location = self.api.options().location.as_deref()?;
         Some(history::bigquery(location, days))
     }

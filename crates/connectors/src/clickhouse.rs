@@ -1,9 +1,7 @@
-//! ClickHouse over its HTTP interface.
+//! ClickHouse over HTTP.
 //!
-//! Every request carries `readonly=1`, so the server itself refuses writes, definitions and
-//! functions that reach other systems. Every request also asks the server to stop when the
-//! connection closes, so dropping the response cancels the query. Rows arrive as lines of
-//! `JSONCompactEachRowWithNamesAndTypes`.
+//! Every request has `readonly=1`, so the server refuses writes, DDL and functions that reach other
+//! systems. The server cancels a query when the connection closes.
 
 mod catalog;
 mod cell;
@@ -39,10 +37,9 @@ const CLICKHOUSE: ServerKind = ServerKind {
 
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// How long the client waits past the deadline for the server's own timeout error.
+/// Extra wait for the server's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -66,7 +63,7 @@ pub(crate) struct ClickHouse {
 }
 
 impl ClickHouse {
-    /// The statement need not have passed the static gate.
+    /// Does not rely on the static gate.
     async fn run(
         &self,
         sql: &str,

@@ -1,11 +1,11 @@
-//! Calendar arithmetic for binary dates and times.
+//! Calendar arithmetic.
 
 pub(crate) const DAY_MICROS: i64 = 86_400_000_000;
 
-/// The date `days` after 1970-01-01 in the proleptic Gregorian calendar as `YYYY-MM-DD`. Years
-/// before 1 get the suffix ` BC`.
+/// Formats days since 1970-01-01 as a proleptic Gregorian `YYYY-MM-DD`. Years before 1 get the
+/// suffix ` BC`.
 pub(crate) fn date(days: i64) -> (String, &'static str) {
-    // Counts from 0000-03-01, so that the leap day is the last day of a counted year.
+    // Counts from 0000-03-01, so that a leap day ends its year.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -27,8 +27,7 @@ pub(crate) fn date(days: i64) -> (String, &'static str) {
     }
 }
 
-/// `HH:MM:SS[.ffffff]` of a time of day or a duration, without trailing zeros in the fraction.
-/// `micros` must not be negative.
+/// Formats `HH:MM:SS[.ffffff]` without trailing zeros. `micros` must not be negative.
 pub(crate) fn time(micros: i64) -> String {
     let seconds = micros / 1_000_000;
     let fraction = micros % 1_000_000;
@@ -39,15 +38,15 @@ pub(crate) fn time(micros: i64) -> String {
     )
 }
 
-/// The moment `micros` after 1970-01-01 00:00 as `YYYY-MM-DD HH:MM:SS[.ffffff]` and `zone`. Years
-/// before 1 get the suffix ` BC`.
+/// Formats microseconds since 1970-01-01 as `YYYY-MM-DD HH:MM:SS[.ffffff]` and `zone`. Years before
+/// 1 get the suffix ` BC`.
 pub(crate) fn moment(micros: i64, zone: &str) -> String {
     let (date, suffix) = date(micros.div_euclid(DAY_MICROS));
     let time = time(micros.rem_euclid(DAY_MICROS));
     format!("{date} {time}{zone}{suffix}")
 }
 
-/// `.ffffff` without trailing zeros; empty for zero.
+/// Formats `.ffffff` without trailing zeros; empty for zero.
 pub(crate) fn fraction(micros: i64) -> String {
     if micros == 0 {
         return String::new();

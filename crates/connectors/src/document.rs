@@ -1,9 +1,9 @@
-//! JSON documents of a warehouse, with every digit of their numbers.
+//! Parses JSON without losing digits.
 
 use serde_json::Value;
 
-/// A number that a double cannot hold exactly becomes a string of its digits, as decimals do.
-/// `None` if the text is not JSON.
+/// A number that a double cannot represent exactly becomes a string. Returns `None` for invalid
+/// JSON.
 pub(crate) fn read(text: &str) -> Option<Value> {
     let quoted = quote_inexact(text);
     serde_json::from_str(quoted.as_deref().unwrap_or(text)).ok() // the caller keeps the text
@@ -72,13 +72,11 @@ fn is_exact(token: &str) -> bool {
             let read = number.to_string();
             read == token || normal(&read).is_some_and(|read| normal(token) == Some(read))
         }
-        // Outside the range of a double.
         _ => false,
     }
 }
 
-/// The digits without leading and trailing zeros, and their power of ten; `None` if the exponent
-/// overflows. Parsing never loses the sign, so it is not compared.
+/// Returns trimmed digits and a power of ten. The sign is never lost, so it is not compared.
 fn normal(token: &str) -> Option<(String, i64)> {
     let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
     let exponent: i64 = exponent.parse().ok()?; // more digits than any number has

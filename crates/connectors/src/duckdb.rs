@@ -1,10 +1,8 @@
-//! DuckDB: a file on this machine, read by the user's own DuckDB library.
+//! DuckDB files, read by the user's own DuckDB library.
 //!
-//! The library is loaded at run time through ADBC and never bundled. A file is open only while
-//! operations of this connector run, and they share one instance: DuckDB locks out writers of other
-//! programs while a file is open. The instance is read-only, sees no other file, loads no
-//! extension, and none of these settings can be reverted. All work runs on the blocking pool.
-//! DuckDB is interrupted at the deadline or when the caller cancels.
+//! The library is loaded at run time through ADBC. Concurrent operations share one instance, locked
+//! read-only and without access to other files or extensions. The file is closed between
+//! operations, because an open file locks out writers.
 
 mod catalog;
 mod cell;
@@ -44,15 +42,12 @@ pub(crate) const FILE: FileKind = FileKind {
     example: "data/warehouse.duckdb",
 };
 
-/// Rows buffered between DuckDB's thread and the receiver.
 const ROWS_IN_FLIGHT: usize = 256;
 
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// How long an interrupted statement may take to end before ktx stops waiting for it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -79,8 +74,7 @@ impl DuckDb {
         })
     }
 
-    /// The statement need not have passed the static gate: the session alone must keep it from
-    /// writing.
+    /// Does not rely on the static gate.
     async fn run(
         &self,
         sql: &str,
@@ -89,7 +83,7 @@ impl DuckDb {
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
         let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
-        // Dropping this future interrupts the thread as well.
+        // Dropping this future also interrupts the thread.
         let guard = stop.token().drop_guard();
         let request = QueryRequest {
             engine: Arc::clone(&self.engine),
@@ -126,8 +120,7 @@ impl DuckDb {
                 thread.await.map_err(|error| lost(&error))??;
                 return Ok(meter.end());
             }
-            // DuckDB may still compute rows that the caller does not need; it releases the file
-            // when it ends.
+            // DuckDB can still be computing; it releases the file when it ends.
             drop(receiver);
             drop(guard);
             if tokio::time::timeout(GRACE, thread).await.is_err() {
@@ -161,7 +154,6 @@ impl DuckDb {
     }
 }
 
-/// Waits until the deadline and the grace period have passed.
 async fn overdue(stop: &Stop) -> WarehouseError {
     stop.due().await;
     tokio::time::sleep(GRACE).await;
@@ -202,7 +194,7 @@ impl Connector for DuckDb {
         Ok(ConnectionCheck {
             server: format!("DuckDB {}", version.trim_start_matches('v')),
             latency,
-            // The file itself may be writable. DuckDB has no logins, and sessions open read-only.
+            // The file can be writable, but DuckDB has no logins and sessions are read-only.
             role: RoleCheck::ReadOnly,
         })
     }

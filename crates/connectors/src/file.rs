@@ -1,4 +1,4 @@
-//! Locates the file of an embedded database and explains why it cannot be opened.
+//! Locates database files and explains why they cannot be opened.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,13 @@ use crate::url;
 #[derive(Debug)]
 pub(crate) struct FileKind {
     pub(crate) name: &'static str,
-    /// Lowercase prefixes of such a file's URL, the longest first.
+    /// Lowercase URL prefixes, longest first.
     pub(crate) schemes: &'static [&'static str],
     pub(crate) example: &'static str,
 }
 
-/// Reads `path` or `url`. Both may be `env:NAME`, and both may carry the engine's prefix or the
-/// `file:` of a database URL, so `file:` never means a text file here. `~/` is the home folder; a
-/// relative path starts at the project.
+/// Reads `path` or `url`. Both accept `env:NAME`, an engine prefix or `file:`, which never means a
+/// text file here. Relative paths start at the project.
 pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf, WarehouseError> {
     let Some(written) = settings.written(&["path", "url"]) else {
         return Err(settings
@@ -42,7 +41,6 @@ pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf
     Ok(absolute(settings, &plain))
 }
 
-/// `~/` is the home folder; a relative path starts at the project.
 pub(crate) fn absolute(settings: &Settings<'_>, text: &str) -> PathBuf {
     let path = Path::new(text);
     match (path.strip_prefix("~"), settings.secrets().home()) {
@@ -51,9 +49,8 @@ pub(crate) fn absolute(settings: &Settings<'_>, text: &str) -> PathBuf {
     }
 }
 
-/// Strips the forms of a database URL: `sqlite:///a/b.db` and `file:/a/b.db` are `/a/b.db`,
-/// `sqlite:a.db` is `a.db`. Parameters are dropped, because the file is opened read-only in any
-/// case.
+/// Converts `sqlite:///a/b.db` and `file:/a/b.db` to `/a/b.db`, and `sqlite:a.db` to `a.db`. Drops
+/// parameters.
 pub(crate) fn plain_path(text: &str, kind: &FileKind) -> String {
     let lower = text.to_ascii_lowercase();
     let Some(prefix) = kind
@@ -71,15 +68,13 @@ pub(crate) fn plain_path(text: &str, kind: &FileKind) -> String {
         .strip_prefix("localhost/")
         .map_or_else(|| rest.to_owned(), |rest| format!("/{rest}"));
     let decoded = url::decode(&rest);
-    // Four slashes are another common spelling of an absolute path.
     match decoded.strip_prefix("//") {
         Some(absolute) => format!("/{absolute}"),
         None => decoded,
     }
 }
 
-/// Reports a bad path before the engine does. SQLite says "unable to open database file" for all of
-/// these cases.
+/// SQLite would only say "unable to open database file".
 pub(crate) fn inspect(path: &Path, kind: &FileKind) -> Result<(), WarehouseError> {
     let shown = path.display();
     match std::fs::metadata(path) {

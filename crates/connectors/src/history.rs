@@ -1,12 +1,11 @@
-//! The statements that list past queries: text, number of runs and user. A fourth column, if known,
-//! says whether the history is complete.
+//! Statements that list past queries: text, count, user and, if known, completeness.
 
 use ktx_sql::Dialect;
 
 const QUERIES: usize = 5000;
 
-/// `pg_stat_statements` of the current database. The fourth column says whether its counts cover
-/// the last `days` days without a reset or an evicted entry.
+/// Reads `pg_stat_statements` of the current database. The fourth column is true if counts cover
+/// `days` days without a reset or eviction.
 pub(crate) fn postgres(days: u32) -> String {
     format!(
         "SELECT s.query AS text, SUM(s.calls) AS runs, r.rolname AS person, \

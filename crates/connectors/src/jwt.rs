@@ -1,4 +1,4 @@
-//! RSA keys and the short-lived tokens signed with them (JWT, RS256).
+//! RSA keys and signed tokens (JWT, RS256).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -31,14 +31,14 @@ pub(crate) enum KeyError {
     CannotSign,
 }
 
-/// The DER of the algorithm in a `SubjectPublicKeyInfo`: RSA and its empty parameters.
+/// DER of RSA with empty parameters in a `SubjectPublicKeyInfo`.
 const RSA_ALGORITHM: [u8; 15] = [
     0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
 ];
 
 impl RsaKey {
-    /// PKCS#8, encrypted PKCS#8 or PKCS#1. The two characters `
-    /// `, common in environment variables and JSON, count as a line break.
+    /// Parses PKCS#8, encrypted PKCS#8 or PKCS#1. A literal `\n`, common in environment variables
+    /// and JSON, counts as a line break.
     pub(crate) fn from_pem(pem: &Secret, passphrase: Option<&Secret>) -> Result<Self, KeyError> {
         let text = pem.expose().replace("\\n", "\n");
         let (label, body) = unwrap_pem(&text).ok_or(KeyError::NotPem)?;
@@ -86,7 +86,6 @@ impl RsaKey {
         Ok(Secret::new(format!("{signed}.{signature}")))
     }
 
-    /// `SHA256:` and the base64 digest of the public key's `SubjectPublicKeyInfo`.
     pub(crate) fn fingerprint(&self) -> String {
         let mut bits = vec![0];
         bits.extend_from_slice(self.pair.public_key().as_ref());
@@ -112,7 +111,6 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
         [] => bytes.push(0),
         [short] if *short < 0x80 => bytes.push(*short),
         long => {
-            // The length takes at most eight bytes.
             bytes.push(0x80 | u8::try_from(long.len()).unwrap_or(8));
             bytes.extend_from_slice(long);
         }

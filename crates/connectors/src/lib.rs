@@ -1,10 +1,9 @@
-//! Connectors: one module per warehouse driver, implementing the contract of `ktx-warehouse`.
+//! Warehouse connectors, which implement the contract of `ktx-warehouse`.
 //!
-//! [`open`] turns one entry of `connections:` into a connector. Opening is cheap: it resolves
-//! secret references and checks the settings, and the first operation connects to the warehouse.
-//! The server keeps every session read-only, whatever the login may do.
+//! [`open`] resolves references and checks settings; the first operation connects. The server keeps
+//! every session read-only, regardless of the login's rights.
 //!
-//! This crate must not know why a query is run: it contains no scan, no semantic layer and no tool.
+//! This crate must not know why a query runs: no scan, no semantic layer, no tools.
 
 mod assembly;
 mod bigquery;

@@ -1,4 +1,4 @@
-//! The caps of one statement, applied while its rows are read.
+//! Caps of a statement, applied while rows are read.
 
 use std::time::Duration;
 
@@ -16,8 +16,7 @@ pub(crate) enum Step {
 
 /// Passes rows to a sink and counts them.
 ///
-/// The first row past a cap is not passed on but proves that more rows exist, so `truncated` is
-/// exact. The same holds after the sink stops: the driver fetches one more row or reaches the end.
+/// Reads one row past a cap, or past the point where the sink stops, so `truncated` is exact.
 pub(crate) struct Meter<'a> {
     caps: &'a Caps,
     sink: &'a mut dyn RowSink,
@@ -44,8 +43,8 @@ impl<'a> Meter<'a> {
     }
 
     /// # Errors
-    /// [`ErrorKind::Limit`] if the first row alone exceeds the byte cap, because the result would
-    /// be empty. A later row past the byte cap truncates the result instead.
+    /// [`ErrorKind::Limit`] if the first row alone exceeds the byte cap. A later row past the cap
+    /// truncates the result.
     pub(crate) fn row(&mut self, cells: Vec<Cell>) -> Result<Step, WarehouseError> {
         if self.sated || self.rows >= self.caps.rows {
             self.truncated = true;
@@ -88,8 +87,7 @@ fn too_large(size: usize, cap: usize) -> WarehouseError {
     .hint("select fewer columns, or only a part of the long ones")
 }
 
-/// Cuts a text, binary or JSON cell to `cap` bytes and appends `…`. Cut binary and JSON cells
-/// become text, because the remainder is not a valid value of their type.
+/// Cuts a cell to `cap` bytes and appends `…`. A cut binary or JSON cell becomes text.
 pub(crate) fn clip(cell: Cell, cap: usize) -> Cell {
     match cell {
         Cell::Text(text) if text.len() > cap => Cell::Text(cut(&text, cap)),
@@ -170,7 +168,6 @@ pub(crate) struct UnansweredStatement {
 }
 
 impl UnansweredStatement {
-    /// The error for a server that stops the statement on request.
     fn overdue(&self) -> WarehouseError {
         let (statement, seconds) = (&self.statement, self.waited.as_secs());
         WarehouseError::new(
@@ -179,7 +176,6 @@ impl UnansweredStatement {
         )
     }
 
-    /// The error for a server that no longer responds, not even to the cancel request.
     fn silent(&self, target: &Target) -> WarehouseError {
         let (statement, seconds) = (&self.statement, self.waited.as_secs());
         WarehouseError::new(
@@ -195,13 +191,10 @@ impl UnansweredStatement {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReply {
-    /// The session has ended or responds again.
     Stopped,
     Silent,
 }
 
-/// Adds the statement and its waiting time to the error of a session that was stopped while it
-/// waited.
 pub(crate) fn interrupted(
     error: WarehouseError,
     unanswered: Option<UnansweredStatement>,
@@ -226,7 +219,6 @@ pub(crate) fn timed_out(limit: Duration) -> WarehouseError {
     .hint("narrow the statement with filters, or raise the time limit")
 }
 
-/// ktx has no values for placeholders.
 pub(crate) fn without_parameters(count: usize) -> Result<(), WarehouseError> {
     if count == 0 {
         return Ok(());

@@ -1,8 +1,7 @@
 //! MySQL and MariaDB.
 //!
-//! User statements are prepared, so the server itself accepts only a single statement, and run
-//! inside `START TRANSACTION READ ONLY`, which is always rolled back. An interrupted session is
-//! ended on the server with `KILL CONNECTION` from a second session and discarded.
+//! User statements are prepared, so the server accepts only one, and run in `START TRANSACTION READ
+//! ONLY`, which is always rolled back. An interrupted session is ended with `KILL CONNECTION`.
 
 mod cell;
 mod error;
@@ -55,7 +54,7 @@ pub(crate) struct MySql {
 }
 
 impl MySql {
-    /// `named` is the dialect of the driver; the server reports the actual one.
+    /// `named` is the driver's dialect; the server reports the actual one.
     pub(crate) fn new(
         settings: &Settings<'_>,
         kind: ServerKind,

@@ -1,8 +1,7 @@
-//! PostgreSQL, and Amazon Redshift over the same protocol.
+//! PostgreSQL and Amazon Redshift.
 //!
-//! User statements use the extended protocol inside `BEGIN READ ONLY`, which is always rolled back;
-//! only the connector's own fixed texts use the simple protocol. An interrupted session is
-//! cancelled on the server and discarded, never reused.
+//! User statements use the extended protocol in `BEGIN READ ONLY` and are always rolled back. An
+//! interrupted session is cancelled and discarded.
 
 mod catalog;
 mod cell;
@@ -78,7 +77,6 @@ impl Postgres {
     ) -> Result<Self, WarehouseError> {
         let mut target = Target::read(settings, server)?;
         if target.database.is_none() {
-            // The server's own default: a database named like the login.
             target.database = Some(target.user.clone());
         }
         let schemas = settings.list(&["schemas", "schema"]);
@@ -111,7 +109,7 @@ impl SessionDriver for Postgres {
     }
 
     fn query_history(&self, days: u32) -> Option<String> {
-        // The view has no dates; it counts since its last reset.
+        // The view has no dates; it counts since its reset.
         (self.dialect == Dialect::Postgres).then(|| history::postgres(days))
     }
 
@@ -160,7 +158,7 @@ impl SessionDriver for Postgres {
     }
 
     fn known_verdicts(&self, names: &[FunctionName]) -> Option<Vec<FunctionVerdict>> {
-        // Redshift records volatility, too, but does not enforce it.
+        // Redshift records volatility but does not enforce it.
         if self.dialect != Dialect::Postgres {
             return Some(vec![FunctionVerdict::NotRecorded; names.len()]);
         }

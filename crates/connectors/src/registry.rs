@@ -1,4 +1,4 @@
-//! Maps each driver to its connector.
+//! Maps drivers to connectors.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,13 +18,11 @@ struct DriverEntry {
     driver: Driver,
     dialect: Dialect,
     open: fn(&Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError>,
-    /// The file of an embedded database.
     file: Option<&'static FileKind>,
     /// `schema`, `dataset` or `database`.
     schema_noun: &'static str,
-    /// The keys that list schemas, the preferred one first; empty if the driver has no schemas.
+    /// Keys that list schemas, preferred one first; empty without schemas.
     schema_keys: &'static [&'static str],
-    /// The schemas to use without such a key.
     default_schemas: DefaultSchemas,
 }
 
@@ -32,13 +30,12 @@ enum DefaultSchemas {
     /// All schemas, or the driver has none.
     None,
     Named(&'static str),
-    /// The connection's database, or the server's default.
+    /// The connection's database, else the server's default.
     Database,
-    /// The connection's database, or this one.
+    /// The connection's database, else this one.
     DatabaseOr(&'static str),
 }
 
-/// The warehouse drivers in display order.
 static TABLE: &[DriverEntry] = &[
     DriverEntry {
         driver: Driver::Postgres,
@@ -137,18 +134,17 @@ pub fn supported() -> impl Iterator<Item = Driver> {
     TABLE.iter().map(|entry| entry.driver)
 }
 
-/// `None` for context sources. Connectors of the drivers `mysql` and `mariadb` learn the server's
-/// actual dialect once connected.
+/// Returns `None` for context sources. The drivers `mysql` and `mariadb` learn the actual dialect
+/// when they connect.
 pub fn dialect(driver: Driver) -> Option<Dialect> {
     entry(driver).map(|entry| entry.dialect)
 }
 
-/// Resolves references and checks the settings, but does not connect. `unix_now` is the wall clock
-/// in seconds since 1970, because some logins sign the time.
+/// Resolves references and checks settings without connecting. `unix_now` is in seconds since 1970,
+/// for logins that sign the time.
 ///
 /// # Errors
-/// [`ErrorKind::Config`] if the driver is a context source, a reference has no value, or a setting
-/// is missing or wrong.
+/// [`ErrorKind::Config`] for a context source, a reference without a value, or a bad setting.
 pub fn open(
     connection: &Connection,
     secrets: &dyn SecretSource,
@@ -160,11 +156,10 @@ pub fn open(
     }
 }
 
-/// The path of an embedded database's file if it exists; `None` for drivers without a file.
-/// Contacts no server and opens no database.
+/// Returns the path of an existing database file; `None` for drivers without a file. Opens nothing.
 ///
 /// # Errors
-/// The same errors about the settings and the file as the connector of [`open`].
+/// The same as [`open`] for settings and file.
 pub fn look_at_file(
     connection: &Connection,
     secrets: &dyn SecretSource,
@@ -172,20 +167,18 @@ pub fn look_at_file(
     let Some(kind) = entry(connection.driver).and_then(|entry| entry.file) else {
         return Ok(None);
     };
-    // This signs nothing, so the time does not matter.
     let settings = Settings::new(connection, secrets, Clock::new(0));
     let path = file::locate(&settings, kind)?;
     file::inspect(&path, kind)?;
     Ok(Some(path))
 }
 
-/// The part of the warehouse that the connection's own settings name: the driver's schema keys with
-/// their default, and `enabled_tables`. An empty list of schemas leaves the choice to the connector
-/// (PostgreSQL and Redshift: every schema that the login can read; MySQL: the login's database;
-/// DuckDB: all schemas of the file).
+/// Returns the scope of the connection's settings: schema keys with their default, and
+/// `enabled_tables`. Without schemas, the connector decides (PostgreSQL and Redshift: all readable
+/// schemas; MySQL: the login's database; DuckDB: all schemas of the file).
 ///
-/// Tables of these drivers have no catalog part, because a connection sees one database only; that
-/// part of an entry `catalog.db.name` is dropped, and so is the `main` of SQLite.
+/// A connection sees one database, so tables have no catalog part: `catalog.db.name` loses its
+/// first part, and SQLite's names lose `main`.
 pub fn scope(connection: &Connection) -> Scope {
     let tables = connection.texts(&["enabled_tables"]);
     let Some(entry) = entry(connection.driver) else {
@@ -205,7 +198,6 @@ pub fn scope(connection: &Connection) -> Scope {
             DefaultSchemas::None => {}
             DefaultSchemas::Named(name) => schemas.push(name.to_owned()),
             DefaultSchemas::Database => schemas.extend(database),
-            // Only the connector resolves a reference and knows the database.
             DefaultSchemas::DatabaseOr(name) => match database {
                 Some(database) => schemas.push(database),
                 None if has_reference(connection) => {}
@@ -218,13 +210,11 @@ pub fn scope(connection: &Connection) -> Scope {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaWords {
-    /// `schema`, `dataset` or `database`.
     pub noun: &'static str,
-    /// The preferred one.
     pub key: &'static str,
 }
 
-/// Returns the words of a driver; `None` if it has no schemas.
+/// Returns `None` for a driver without schemas.
 pub fn schema_words(driver: Driver) -> Option<SchemaWords> {
     let entry = entry(driver)?;
     Some(SchemaWords {
@@ -255,7 +245,6 @@ fn has_reference(connection: &Connection) -> bool {
     text.is_some_and(|text| text.starts_with("env:") || text.starts_with("file:"))
 }
 
-/// Returns the database if the file itself states it instead of a reference.
 fn literal_database(connection: &Connection) -> Option<String> {
     let literal = |text: &String| !text.starts_with("env:") && !text.starts_with("file:");
     let from_url = connection
@@ -270,7 +259,6 @@ fn entry(driver: Driver) -> Option<&'static DriverEntry> {
     TABLE.iter().find(|entry| entry.driver == driver)
 }
 
-/// Unreachable while every warehouse driver has an entry.
 fn unsupported(connection: &Connection) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Config,

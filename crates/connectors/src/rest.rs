@@ -1,4 +1,4 @@
-//! The HTTPS client for warehouses with a JSON API, with its errors and retries.
+//! HTTPS client for JSON APIs, with errors and retries.
 
 use std::time::Duration;
 
@@ -25,7 +25,6 @@ const RETRIES: RetryPolicy = RetryPolicy {
     longest_delay: Duration::from_secs(20),
 };
 
-/// The key `endpoint`; `usual` if it is absent.
 pub(crate) fn endpoint(settings: &Settings<'_>, usual: &str) -> Result<BaseUrl, WarehouseError> {
     let text = settings.text(&["endpoint"])?;
     BaseUrl::parse(text.as_deref().unwrap_or(usual)).ok_or_else(|| {
@@ -50,7 +49,6 @@ pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError
 #[derive(Debug)]
 pub(crate) struct JsonResponse {
     pub(crate) status: u16,
-    /// `Null` if the body is not JSON.
     pub(crate) body: Value,
 }
 
@@ -76,7 +74,7 @@ impl Rest {
         &self.endpoint
     }
 
-    /// Redacts the secrets of the connection.
+    /// Redacts the connection's secrets.
     pub(crate) fn error(&self, kind: ErrorKind, text: &str) -> WarehouseError {
         WarehouseError::new(kind, self.redactor.redact(text))
     }
@@ -87,8 +85,7 @@ impl Rest {
             .await
     }
 
-    /// Sends an idempotent request. Retries while the server answers "busy", and once if a
-    /// connection breaks before the answer.
+    /// Sends an idempotent request. Retries on "busy", and once after a broken connection.
     pub(crate) async fn send(
         &self,
         request: RequestBuilder,
@@ -109,7 +106,7 @@ impl Rest {
             )
             .hint("select fewer columns, or only a part of the long ones"),
         })?;
-        // A proxy's page is not JSON; the caller notices the missing fields.
+        // A proxy's page is not JSON; the caller finds missing fields.
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(JsonResponse { status, body })
     }
@@ -148,8 +145,8 @@ impl Rest {
     }
 }
 
-/// 32 hexadecimal digits. The client chooses request ids, so that it can repeat or cancel a request
-/// even if its answer was lost.
+/// 32 hexadecimal digits. The client chooses request ids, so it can repeat or cancel a request
+/// whose answer was lost.
 pub(crate) fn random_digits() -> Result<String, WarehouseError> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).map_err(|_| {
@@ -162,7 +159,6 @@ pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// A whole number at a JSON pointer, as a number or as text.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
     match value.pointer(pointer)? {
         Value::Number(number) => number.as_u64(),

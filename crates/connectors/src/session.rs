@@ -1,8 +1,7 @@
-//! One connector for every warehouse that is read through sessions.
+//! The connector of all warehouses with sessions.
 //!
-//! A driver opens sessions and reads its own catalog. [`SessionConnector`] does the rest of each
-//! operation the same way: it opens a session, starts a read-only transaction, stops the work at
-//! the deadline or when the caller cancels, and ends the session.
+//! [`SessionConnector`] runs operations in read-only transactions and enforces deadline and
+//! cancellation. Drivers provide sessions and catalogs.
 
 use std::time::Duration;
 
@@ -26,15 +25,14 @@ const CATALOG_TIME: Duration = Duration::from_mins(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadIsolation {
     Statement,
-    /// All see the same moment, if the server can do that for the catalog.
+    /// One consistent moment, if the server supports that for its catalog.
     Snapshot,
 }
 
-/// A session checked out for one operation. Dropped before [`Self::finish`], it stops its work on
-/// the server.
+/// A session in use by one operation. Dropped before [`Self::finish`], it stops its work on the
+/// server.
 #[async_trait]
 pub(crate) trait ReadOnlySession: Send {
-    /// Starts the transaction; `limit` is the server's own time cap for each statement.
     async fn begin(
         &mut self,
         isolation: ReadIsolation,
@@ -43,29 +41,29 @@ pub(crate) trait ReadOnlySession: Send {
 
     async fn stream(&mut self, sql: &str, meter: &mut Meter<'_>) -> Result<(), WarehouseError>;
 
-    /// Ends the transaction and keeps the session for reuse, or stops the server's work and closes
-    /// it. Returns `result`, with more about an error if the session knows more.
+    /// Ends the transaction for reuse, or stops and closes the session. Returns `result`, possibly
+    /// with more about an error.
     async fn finish<T: Send>(self, result: Result<T, WarehouseError>) -> Result<T, WarehouseError>;
 }
 
-/// What differs between warehouses that are read through sessions.
+/// What differs between warehouses with sessions.
 #[async_trait]
 pub(crate) trait SessionDriver: Send + Sync + std::fmt::Debug {
     type Session: ReadOnlySession;
 
-    /// How long the client waits past the deadline for the server's own timeout error.
+    /// Extra wait for the server's own timeout error.
     const GRACE: Duration;
 
     const LISTS_SCHEMAS: bool = false;
 
-    /// Returns the dialect of the server, or the driver's own until a session has asked the server.
+    /// Returns the server's dialect, or the driver's until a session has asked.
     fn dialect(&self) -> Dialect;
 
     fn server_dialect(&self) -> Option<Dialect> {
         Some(self.dialect())
     }
 
-    /// Returns the dialects of the statements that the server runs, the driver's own first.
+    /// Returns the dialects that the server runs, the driver's own first.
     fn accepted(&self) -> &[Dialect];
 
     fn timezone(&self) -> Option<&str> {
@@ -86,7 +84,7 @@ pub(crate) trait SessionDriver: Send + Sync + std::fmt::Debug {
         names: &[String],
     ) -> Result<SchemaReport, WarehouseError>;
 
-    /// Called only if [`Self::LISTS_SCHEMAS`].
+    /// Requires [`Self::LISTS_SCHEMAS`].
     async fn list_schemas(
         &self,
         _session: &mut Self::Session,
@@ -101,12 +99,11 @@ pub(crate) trait SessionDriver: Send + Sync + std::fmt::Debug {
         scope: &Scope,
     ) -> Result<SchemaSnapshot, WarehouseError>;
 
-    /// Those that need no session; `None` if the catalog must be asked.
+    /// Verdicts that need no session; `None` if the catalog must decide.
     fn known_verdicts(&self, names: &[FunctionName]) -> Option<Vec<FunctionVerdict>> {
         Some(vec![FunctionVerdict::NotRecorded; names.len()])
     }
 
-    /// Called only for names without known verdicts.
     async fn judge_functions(
         &self,
         _session: &mut Self::Session,
@@ -126,8 +123,7 @@ impl<D: SessionDriver> SessionConnector<D> {
         Self { driver }
     }
 
-    /// The statement need not have passed the static gate: the session alone must keep it from
-    /// writing.
+    /// Does not rely on the static gate.
     pub(crate) async fn run(
         &self,
         sql: &str,
@@ -147,8 +143,7 @@ impl<D: SessionDriver> SessionConnector<D> {
         let result = bounded(work, deadline + D::GRACE, cancel).await;
         match session.finish(result).await {
             Ok(()) => Ok(meter.end()),
-            // Before the deadline, only the server can have stopped it: someone there, or a lock's
-            // time limit.
+            // An early timeout is a kill or a lock timeout of the server.
             Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
                 Err(limits::timed_out(caps.timeout))
             }
@@ -156,7 +151,7 @@ impl<D: SessionDriver> SessionConnector<D> {
         }
     }
 
-    /// Runs `work` in a transaction of a new session, within `limit` altogether.
+    /// Runs `work` in a transaction of a new session; `limit` covers everything.
     async fn in_session<T: Send>(
         &self,
         isolation: ReadIsolation,
@@ -187,7 +182,6 @@ impl<D: SessionDriver> Connector for SessionConnector<D> {
         }
         let deadline = Instant::now() + CHECK_TIME;
         let session = bounded(self.driver.open(), deadline, cancel).await?;
-        // Opening the session has asked the server.
         session.finish(Ok(self.driver.dialect())).await
     }
 

@@ -1,4 +1,4 @@
-//! The fields of a connection with their references resolved.
+//! Connection settings with resolved references.
 
 mod target;
 
@@ -11,8 +11,7 @@ use serde_json::Value;
 
 pub(crate) use target::{ServerKind, Target};
 
-/// The wall clock, read once by the program and advanced by a monotonic clock. Signed logins
-/// contain the time.
+/// Wall clock, read once and advanced monotonically, for signed logins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     unix_start: u64,
@@ -32,8 +31,7 @@ impl Clock {
     }
 }
 
-/// The default time zone of a session: the same data gives the same days everywhere, whatever the
-/// defaults of the login, the server or this machine.
+/// Default session time zone, so that the same data gives the same days everywhere.
 pub(crate) const UTC: &str = "UTC";
 
 pub(crate) struct Settings<'a> {
@@ -89,7 +87,7 @@ impl<'a> Settings<'a> {
         Ok((!secret.expose().is_empty()).then_some(secret))
     }
 
-    /// Like [`Self::secret`], for a value that may be shown.
+    /// Like [`Self::secret`], for displayable values.
     pub(crate) fn text(&self, keys: &[&str]) -> Result<Option<String>, WarehouseError> {
         Ok(self.secret(keys)?.map(|secret| secret.expose().to_owned()))
     }
@@ -106,7 +104,6 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// [`UTC`] if the connection names none.
     pub(crate) fn timezone(&self) -> Result<String, WarehouseError> {
         let Some(text) = self.written(&["timezone"]) else {
             return Ok(UTC.to_owned());
@@ -120,7 +117,7 @@ impl<'a> Settings<'a> {
             .hint("write a name such as `UTC` or `Europe/Berlin`"))
     }
 
-    /// Errors name the field and never the value.
+    /// Errors name the field, never the value.
     pub(crate) fn resolve(
         &self,
         reference: &SecretRef,

@@ -1,8 +1,7 @@
 //! Snowflake over its SQL API.
 //!
-//! The API accepts one statement per request and runs it in a separate session, with a time cap and
-//! a row cap at the server. Statements start asynchronously, so their handle is known and an
-//! abandoned statement can be cancelled.
+//! Each request runs one statement in a separate session with time and row caps. Statements start
+//! asynchronously, so that their handle is known for cancellation.
 
 mod account;
 mod api;
@@ -34,13 +33,12 @@ use crate::statement::require_dialect;
 use api::Api;
 use statement::Statement;
 
-/// Time for the check of a connection; a suspended warehouse must resume first.
+/// A suspended warehouse must resume first.
 const CHECK_TIME: Duration = Duration::from_mins(1);
 
-/// How long the client waits past the deadline for the server's own timeout error.
+/// Extra wait for the server's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -59,12 +57,12 @@ pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, Wareho
 #[derive(Debug)]
 pub(crate) struct Snowflake {
     api: Arc<Api>,
-    /// One permit for each concurrent statement.
+    /// One permit per concurrent statement.
     places: Semaphore,
 }
 
 impl Snowflake {
-    /// The statement need not have passed the static gate.
+    /// Does not rely on the static gate.
     async fn run(
         &self,
         sql: &str,

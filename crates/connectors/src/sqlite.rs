@@ -1,8 +1,7 @@
-//! SQLite: a file on this machine, opened read-only.
+//! SQLite files, opened read-only.
 //!
-//! A few sessions are kept for reuse, and a replaced file is noticed at once. All work runs on the
-//! blocking pool and checks the deadline and the caller's cancellation every thousand steps of
-//! SQLite's virtual machine.
+//! Sessions are reused unless the file was replaced. Work checks deadline and cancellation every
+//! thousand virtual machine steps.
 
 mod catalog;
 mod error;
@@ -41,7 +40,6 @@ pub(crate) const FILE: FileKind = FileKind {
     example: "data/warehouse.db",
 };
 
-/// Rows buffered between SQLite's thread and the receiver.
 const ROWS_IN_FLIGHT: usize = 256;
 
 const CHECK_TIME: Duration = Duration::from_secs(30);
@@ -64,8 +62,7 @@ impl Sqlite {
         }
     }
 
-    /// The statement need not have passed the static gate: the session alone must keep it from
-    /// writing.
+    /// Does not rely on the static gate.
     async fn run(
         &self,
         sql: &str,
@@ -74,7 +71,7 @@ impl Sqlite {
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
         let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
-        // Dropping this future stops the thread as well.
+        // Dropping this future also stops the thread.
         let guard = stop.token().drop_guard();
         let request = QueryRequest {
             path: self.path.clone(),
@@ -145,7 +142,7 @@ impl Connector for Sqlite {
         Ok(ConnectionCheck {
             server: format!("SQLite {version}"),
             latency: begin.elapsed(),
-            // The file itself may be writable. SQLite has no logins, and sessions open read-only.
+            // The file can be writable, but SQLite has no logins and sessions are read-only.
             role: RoleCheck::ReadOnly,
         })
     }

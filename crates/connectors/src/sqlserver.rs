@@ -1,8 +1,7 @@
 //! SQL Server and Azure SQL over TDS.
 //!
-//! Sessions declare that they only read (`ApplicationIntent=ReadOnly`), wait only briefly for
-//! locks, and run user statements inside a transaction that is always rolled back. An interrupted
-//! session is stopped with an attention signal and discarded.
+//! Sessions declare `ApplicationIntent=ReadOnly` and always roll back. An interrupted session gets
+//! an attention signal and is discarded.
 
 mod catalog;
 mod cell;
@@ -54,7 +53,7 @@ pub(crate) struct SqlServer {
 impl SessionDriver for SqlServer {
     type Session = SqlServerSession;
 
-    /// The server has no time limit of its own.
+    /// The server has no time limit.
     const GRACE: Duration = Duration::ZERO;
 
     fn dialect(&self) -> Dialect {

@@ -1,4 +1,4 @@
-//! The dialect of a statement and of the connection that is to run it.
+//! Matches the dialects of statement and connection.
 
 use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;

@@ -1,4 +1,4 @@
-//! When blocking work of an embedded database must end, and why it did.
+//! When and why blocking work of an embedded database must end.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Shared parts of the unit tests: connections, secrets in memory, and results as text.
+//! Shared test connections, secrets and result formatting.
 
 pub(crate) mod effects;
 pub(crate) mod reprint;
@@ -13,7 +13,6 @@ use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::{Connector, WarehouseError};
 use serde_json::Value;
 
-/// Secrets, files, home folder and project in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     pub(crate) variables: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! The encrypted channel: which certificates are trusted.
+//! TLS: which certificates are trusted.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,21 +16,18 @@ use rustls::{
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tls {
-    /// The settings say so, or the server is reached through a socket file.
     Off,
-    /// Encrypted if the server offers it, without a check of its certificate; for this machine
-    /// only.
+    /// Encrypted if offered, certificate unchecked; for this machine only.
     WhereOffered,
-    /// Encrypted, or no connection.
     Required(Trust),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The operating system's authorities, or Mozilla's built-in list if there are none.
+    /// The operating system's authorities, else Mozilla's built-in list.
     System,
     Authorities(String),
-    /// Encrypted, but open to a man in the middle.
+    /// Open to a man in the middle.
     Anything,
 }
 
@@ -40,8 +37,8 @@ pub(crate) const HANDSHAKE_HINT: &str = "give the server's certificate authority
 pub(crate) const NO_TLS_HINT: &str =
     "enable TLS on the server, or set `sslmode: disable` if the network in between is trusted";
 
-/// Finds the TLS library's own error in the chain of causes. A wrapping I/O error does not return
-/// the inner error as its source, so it is unwrapped separately.
+/// Finds the TLS error in the causes. An I/O wrapper hides its inner error from `source`, so it is
+/// unwrapped separately.
 pub(crate) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -82,8 +79,8 @@ fn unusable(what: impl std::fmt::Display) -> WarehouseError {
     )
 }
 
-/// Trusts the user's certificates both as authorities and as server certificates, because a
-/// self-signed server certificate may be marked as an authority.
+/// Trusts the user's certificates as authorities and as server certificates, because a self-signed
+/// server certificate can be marked as an authority.
 #[derive(Debug)]
 struct OwnCertificates {
     own: Vec<CertificateDer<'static>>,
@@ -121,7 +118,7 @@ impl ServerCertVerifier for OwnCertificates {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let usual = &self.usual;
         match usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The verifier has already checked its validity period, but not its name.
+            // The verifier has checked the validity period but not the name.
             Err(error) if is_authority(&error) && self.own.iter().any(|own| own == end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -155,8 +152,7 @@ impl ServerCertVerifier for OwnCertificates {
     }
 }
 
-/// The only objection is that the certificate is marked as an authority. The library has no error
-/// variant for this.
+/// The only objection is the authority mark, which has no error variant.
 fn is_authority(error: &rustls::Error) -> bool {
     let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
         return false;
@@ -164,7 +160,7 @@ fn is_authority(error: &rustls::Error) -> bool {
     other.to_string().contains("CaUsedAsEndEntity")
 }
 
-/// Still checks that the peer holds the key of its certificate.
+/// Still checks that the peer holds the certificate's key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,24 +1,23 @@
-//! Database URLs: `scheme://user:password@host:port/database?parameter=value`.
+//! Parses `scheme://user:password@host:port/database?parameter=value`.
 
 use std::collections::BTreeMap;
 
 use ktx_secrets::Secret;
 
-/// Percent-decoded. Absent and empty parts are `None`.
+/// Percent-decoded; absent and empty parts are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseUrl {
     pub(crate) scheme: String,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<Secret>,
     pub(crate) host: Option<String>,
-    /// The port as written; not necessarily a number.
     pub(crate) port: Option<String>,
     pub(crate) database: Option<String>,
     pub(crate) parameters: BTreeMap<String, String>,
 }
 
-/// `None` if the text has no `://`. The login ends at the last `@` before the path, so a password
-/// may contain an unescaped `@`.
+/// Returns `None` without `://`. The login ends at the last `@` before the path, so passwords can
+/// contain `@`.
 pub(crate) fn parse(text: &str) -> Option<DatabaseUrl> {
     let (scheme, rest) = text.trim().split_once("://")?;
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -68,7 +67,7 @@ fn present(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Invalid escapes stay as they are, because passwords are often pasted unencoded.
+/// Keeps invalid escapes, because passwords are often pasted unencoded.
 pub(crate) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -88,7 +87,6 @@ fn escape(after_percent: &[u8]) -> Option<(u8, &[u8])> {
     let text = std::str::from_utf8(digits)
         .ok()
         .filter(|text| !text.starts_with('+'))?;
-    // Two characters that are not a hexadecimal number are text, not an error.
     u8::from_str_radix(text, 16).ok().map(|byte| (byte, rest))
 }
 

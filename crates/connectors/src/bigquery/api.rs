@@ -1,4 +1,4 @@
-//! Authenticated requests to BigQuery, and their answers.
+//! Authenticated BigQuery requests.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::tokens::{Freshness, Tokens};
 use crate::rest::{self, Rest};
 use crate::settings::Settings;
 
-/// BigQuery itself waits up to ten seconds for a job.
+/// BigQuery holds a job request for up to ten seconds.
 const REQUEST_TIME: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
@@ -26,15 +26,13 @@ pub(super) struct Api {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DryRun {
-    /// The statement type, such as `SELECT`.
     pub(super) statement: String,
-    /// Bytes that it would read.
     pub(super) bytes: u64,
 }
 
 pub(super) struct ApiCall<'call> {
     pub(super) method: Method,
-    /// Relative to `projects/<project>/`; `project` may differ from the connection's.
+    /// Relative to `projects/<project>/`; `project` can differ from the connection's.
     pub(super) path: String,
     pub(super) project: &'call str,
     pub(super) query: Vec<(&'call str, String)>,
@@ -145,7 +143,7 @@ impl Api {
     pub(super) async fn plan(&self, sql: &str) -> Result<DryRun, WarehouseError> {
         let project = &self.options.project;
         let mut settings = self.query_settings(sql);
-        // The cap would refuse the estimate itself.
+        // The cap would reject the estimate itself.
         if let Some(settings) = settings.as_object_mut() {
             settings.remove("maximumBytesBilled");
         }
@@ -183,8 +181,6 @@ impl Api {
         })
     }
 
-    /// Refuses statements that are not queries, and those that would bill more than the connection
-    /// allows.
     pub(super) fn allow(&self, plan: &DryRun) -> Result<(), WarehouseError> {
         if plan.statement != "SELECT" {
             return Err(WarehouseError::new(
@@ -212,7 +208,6 @@ impl Api {
     }
 }
 
-/// The labels that identify the costs of ktx in a bill.
 pub(super) fn labels() -> Value {
     json!({"application": "ktx"})
 }

@@ -1,5 +1,4 @@
-//! The structure of BigQuery datasets: six queries per dataset for any number of tables. A failed
-//! optional view becomes a warning.
+//! Reads BigQuery datasets: six queries per dataset. A failed optional view becomes a warning.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ use crate::assembly::{Assembly, ForeignKeyColumn};
 use crate::rest;
 use crate::rows::TextCells;
 
-/// Reads everything in scope; without datasets in the scope, the whole project.
+/// Without datasets in the scope, reads the whole project.
 pub(super) async fn read(
     connector: &BigQuery,
     scope: &Scope,
@@ -77,7 +76,7 @@ pub(super) async fn check_schemas(
     let missing = |check: &SchemaCheck| check.state == SchemaState::NotFound;
     if report.asked.iter().any(missing) {
         report.shown = match datasets(connector).await {
-            // The list helps to correct the name; not every login may see it.
+            // The list helps to correct the name.
             Err(error) if error.kind == ErrorKind::Permission => Vec::new(),
             shown => shown?,
         };
@@ -116,17 +115,15 @@ struct DatasetReader<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// A column of a primary or foreign key, as the views report it.
 struct KeyColumn {
     constraint: String,
     column: String,
-    /// The position in the referenced key, for a foreign key.
+    /// For a foreign key: the position in the referenced key.
     points_at: Option<usize>,
     to_table: Option<TableRef>,
 }
 
 impl DatasetReader<'_> {
-    /// False if the dataset is missing or cannot be read.
     async fn read(&self, scope: &Scope, assembly: &mut Assembly) -> Result<bool, WarehouseError> {
         let tables = "SELECT table_name, table_type FROM $.INFORMATION_SCHEMA.TABLES \
              ORDER BY table_name";
@@ -201,8 +198,8 @@ impl DatasetReader<'_> {
         TableRef::new(Some(&self.dataset.project), Some(&self.dataset.name), table)
     }
 
-    /// The result of a view, or an empty one with a warning. A cancelled or broken connection is
-    /// still an error.
+    /// Replaces a failed view by an empty result and a warning; cancellation and connection errors
+    /// remain errors.
     fn optional(
         &self,
         result: Result<QueryResult, WarehouseError>,
@@ -288,7 +285,7 @@ impl DatasetReader<'_> {
         }
     }
 
-    /// Foreign keys refer to positions in a primary key, so the primary keys come first.
+    /// Adds primary keys first, because foreign keys refer to positions in them.
     fn add_keys(&self, keys: QueryResult, assembly: &mut Assembly) {
         let mut primary: BTreeMap<TableRef, Vec<String>> = BTreeMap::new();
         let mut foreign: Vec<(TableRef, KeyColumn)> = Vec::new();
@@ -382,6 +379,5 @@ fn field_comments(fields: QueryResult) -> BTreeMap<(String, String), String> {
 }
 
 fn unquote(literal: &str) -> String {
-    // BigQuery writes it in double quotes with the escapes of JSON.
     serde_json::from_str(literal).unwrap_or_else(|_| literal.trim_matches('"').to_owned())
 }

@@ -1,4 +1,4 @@
-//! Result values from BigQuery's JSON rows, by the schema in the answer.
+//! Decodes BigQuery's JSON rows.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use crate::rest;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResultField {
     name: String,
-    /// The type in the spelling of the REST API, such as `INTEGER`.
+    /// A REST API type, such as `INTEGER`.
     kind: String,
     repeated: bool,
     fields: Vec<Self>,
@@ -64,7 +64,7 @@ impl ResultField {
         format!("STRUCT<{}>", fields.join(", "))
     }
 
-    /// A row such as `{"f": [{"v": "1"}, {"v": null}]}`.
+    /// Decodes a row such as `{"f": [{"v": "1"}, {"v": null}]}`.
     pub(super) fn row(fields: &[Self], row: Value) -> Vec<Cell> {
         values(row)
             .into_iter()
@@ -101,11 +101,10 @@ impl ResultField {
         }
     }
 
-    /// Scalars arrive as text. A text that does not fit its type stays text.
+    /// Scalars arrive as text; text that does not fit its type stays text.
     fn scalar(&self, text: String) -> Cell {
         match self.kind.as_str() {
             "INTEGER" | "INT64" => text.parse().map_or(Cell::Text(text), Cell::Int),
-            // NaN, Infinity and -Infinity are numbers here.
             "FLOAT" | "FLOAT64" => text.parse().map_or(Cell::Text(text), Cell::Float),
             "NUMERIC" | "BIGNUMERIC" | "DECIMAL" | "BIGDECIMAL" => Cell::Decimal(text),
             "BOOLEAN" | "BOOL" => match text.as_str() {
@@ -127,7 +126,6 @@ impl ResultField {
     }
 }
 
-/// Strips trailing zeros from the fraction of a time.
 fn short(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -143,12 +141,10 @@ fn values(mut row: Value) -> Vec<Value> {
     }
 }
 
-/// The value in `{"v": …}`.
 fn unwrap(mut item: Value) -> Value {
     item.pointer_mut("/v").map(Value::take).unwrap_or_default()
 }
 
-/// Returns the type without its arguments, in upper case.
 fn plain(native_type: &str) -> String {
     let end = native_type.find(['(', '<']).unwrap_or(native_type.len());
     native_type
@@ -169,7 +165,7 @@ pub(super) fn dimension(native_type: &str) -> DimensionType {
     }
 }
 
-/// Returns the type in the warehouse-neutral spelling.
+/// Returns the portable spelling of a type.
 pub(super) fn normalized(native_type: &str) -> String {
     match plain(native_type).as_str() {
         "STRING" => "VARCHAR".to_owned(),

@@ -1,5 +1,4 @@
-//! Who calls BigQuery: a service account, a signed-in user, the machine itself, or an anonymous
-//! caller.
+//! BigQuery credentials: service account, signed-in user, machine or anonymous.
 
 use std::path::PathBuf;
 
@@ -14,12 +13,10 @@ use crate::settings::Settings;
 
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 const METADATA_SERVER: &str = "metadata.google.internal";
-/// The file of `gcloud auth application-default login`, relative to the home folder.
 const ADC_FILE: &str = ".config/gcloud/application_default_credentials.json";
 
 #[derive(Debug)]
 pub(super) enum Credentials {
-    /// Requests are signed with its key.
     ServiceAccount {
         email: String,
         key: RsaKey,
@@ -27,7 +24,6 @@ pub(super) enum Credentials {
         token_uri: String,
         project: Option<String>,
     },
-    /// A user who signed in with `gcloud auth application-default login`.
     AuthorizedUser {
         client_id: String,
         client_secret: Secret,
@@ -35,9 +31,10 @@ pub(super) enum Credentials {
         token_uri: String,
         project: Option<String>,
     },
-    /// A machine on Google's cloud.
-    Machine { host: String },
-    /// An emulator on this machine accepts every caller.
+    Machine {
+        host: String,
+    },
+    /// For a local emulator.
     Anonymous,
 }
 
@@ -51,8 +48,7 @@ impl Credentials {
             return Self::from_json(settings, "credentials_json", &text, redactor);
         }
         match settings.written(&["credentials"]).as_deref() {
-            // The author of the project chose the address, and the user's own login is for Google
-            // only.
+            // The project's author chose the address, and the user's login is only for Google.
             None if settings.written(&["endpoint"]).is_some() => Err(settings
                 .wrong("has an `endpoint` and names no credentials")
                 .hint(
@@ -85,7 +81,7 @@ impl Credentials {
         }
     }
 
-    /// Returns the caller as it appears in statements that grant rights.
+    /// Returns the caller as `GRANT` statements name it.
     pub(super) fn member(&self) -> String {
         match self {
             Self::ServiceAccount { email, .. } => format!("serviceAccount:{email}"),
@@ -115,7 +111,6 @@ impl Credentials {
         Self::from_json(settings, &field, &text, redactor)
     }
 
-    /// `place` names the origin of the text.
     fn from_json(
         settings: &Settings<'_>,
         place: &str,
@@ -127,7 +122,7 @@ impl Credentials {
                 .wrong(&format!("has unusable credentials in `{place}`: {why}"))
                 .hint("create a JSON key for a service account and give the whole text of its file")
         };
-        // The parser's own message could show a part of the secret.
+        // The parser's message could contain part of the secret.
         let file: Value =
             serde_json::from_str(text.expose()).map_err(|_| unusable("they are not JSON"))?;
         let optional = |pointer: &str| rest::text(&file, pointer).map(str::to_owned);

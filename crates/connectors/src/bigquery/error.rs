@@ -1,4 +1,4 @@
-//! Maps BigQuery's errors to the kinds of ktx.
+//! Maps BigQuery errors.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use serde_json::Value;
@@ -33,7 +33,6 @@ pub(super) fn from_job(rest: &Rest, project: &str, job: &Value) -> Option<Wareho
     Some(from_reason(rest, project, 200, reason, message))
 }
 
-/// Maps the documented reasons, and the HTTP status if there is no reason.
 fn from_reason(
     rest: &Rest,
     project: &str,

@@ -1,5 +1,4 @@
-//! One query job: started under a client-chosen id, read page by page, cancelled when its caller is
-//! dropped.
+//! A query job: the client chooses its id, reads it page by page, and cancels it on drop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,20 +15,19 @@ use crate::limits::{Meter, Step};
 use crate::orders;
 use crate::rest;
 
-/// How long BigQuery delays an answer while the job still runs, in milliseconds.
+/// Maximum wait of a request for a running job, in milliseconds.
 const PATIENCE: &str = "10000";
 
 const PAUSE: Duration = Duration::from_millis(100);
 
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
-/// The delay before the cancel request for an unknown job is repeated.
 const CANCEL_STEP: Duration = Duration::from_millis(200);
 
 /// BigQuery also ends a page at about ten megabytes.
 const PAGE_ROWS: usize = 50_000;
 
-/// A job that may be running. Dropped before its end, it is cancelled.
+/// A job that can be running. Dropping it cancels it.
 pub(super) struct Job {
     api: Arc<Api>,
     id: String,
@@ -39,8 +37,8 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// A job that has not started yet. The client chooses its id, so that it can be cancelled even
-    /// if the answer is lost, and a repeated start does not run it twice.
+    /// Creates an id, so that a job can be cancelled even if the answer is lost, and a retry does
+    /// not run it twice.
     pub(super) fn new(api: &Arc<Api>) -> Result<Self, WarehouseError> {
         Ok(Self {
             api: Arc::clone(api),
@@ -51,7 +49,6 @@ impl Job {
         })
     }
 
-    /// `limit` is BigQuery's own time cap.
     pub(super) async fn start(&mut self, sql: &str, limit: Duration) -> Result<(), WarehouseError> {
         let api = Arc::clone(&self.api);
         let project = api.options().project.as_str();
@@ -75,7 +72,7 @@ impl Job {
         };
         self.runs = true;
         let answer = api.send(&call).await?;
-        // An earlier attempt of this request has started it.
+        // A previous attempt has started it.
         let is_known = answer.status == 409;
         if !is_known && !(200..300).contains(&answer.status) {
             self.runs = false;
@@ -144,12 +141,12 @@ impl Job {
         if (200..300).contains(&answer.status) {
             return Ok(answer.body);
         }
-        // An error status reports that a job has failed and ended.
+        // An error status means that the job has ended.
         self.runs = answer.status >= 500 || answer.status == 429;
         Err(error::from_answer(self.api.rest(), &project, &answer))
     }
 
-    /// Some if the job may still run; only for the first caller.
+    /// Returns a cancel request the first time, if the job can still be running.
     fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if !std::mem::take(&mut self.runs) {
             return None;
@@ -173,8 +170,7 @@ impl Drop for Job {
     }
 }
 
-/// BigQuery may not know the job yet: the request that starts it may be in flight although its
-/// caller was dropped.
+/// The start request can still be in flight, so BigQuery might not know the job yet.
 async fn cancel(api: &Api, id: &str, location: Option<String>) {
     let call = ApiCall {
         method: Method::POST,

@@ -1,4 +1,4 @@
-//! The settings of a BigQuery connection.
+//! BigQuery connection settings.
 
 use std::time::Duration;
 
@@ -7,18 +7,17 @@ use ktx_warehouse::WarehouseError;
 use super::credentials::Credentials;
 use crate::settings::Settings;
 
-/// Bytes that one statement may bill by default: 10 GiB.
+/// Default billing cap of a statement: 10 GiB.
 const MAX_BYTES: u64 = 10 << 30;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Options {
     pub(super) project: String,
-    /// The location of jobs; BigQuery derives it from the tables if it is absent.
+    /// Job location; by default derived from the tables.
     pub(super) location: Option<String>,
     pub(super) datasets: Vec<Dataset>,
     pub(super) max_bytes: u64,
     pub(super) timezone: String,
-    /// Time limit of one job, if the connection sets it.
     job_time: Option<Duration>,
 }
 
@@ -29,8 +28,7 @@ pub(super) struct Dataset {
 }
 
 impl Dataset {
-    /// `dataset` of the given project, or `project.dataset`. A project may contain dots, a dataset
-    /// may not.
+    /// Parses `dataset` or `project.dataset`. Only projects can contain dots.
     pub(super) fn parse(text: &str, project: &str) -> Self {
         let (project, name) = text.rsplit_once('.').unwrap_or((project, text));
         Self {
@@ -70,7 +68,6 @@ impl Options {
         })
     }
 
-    /// The caller's limit for one job, or the connection's if it is shorter.
     pub(super) fn time(&self, given: Duration) -> Duration {
         self.job_time.map_or(given, |own| own.min(given))
     }

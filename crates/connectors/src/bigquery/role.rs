@@ -1,4 +1,4 @@
-//! What the login may do.
+//! Checks the rights of the login.
 
 use ktx_warehouse::{ConnectionCheck, ErrorKind, RoleCheck, WarehouseError};
 use reqwest::Method;
@@ -9,7 +9,6 @@ use super::api::{Api, ApiCall};
 use super::options::Dataset;
 use crate::rest;
 
-/// Rights on a table that change something.
 const WRITING: [&str; 4] = [
     "bigquery.tables.updateData",
     "bigquery.tables.update",
@@ -17,7 +16,7 @@ const WRITING: [&str; 4] = [
     "bigquery.tables.setIamPolicy",
 ];
 
-/// The statement only runs dry, so BigQuery bills nothing.
+/// Uses a free dry run.
 pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     api.plan("SELECT 1").await?;
@@ -36,7 +35,7 @@ pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> 
     })
 }
 
-/// BigQuery reports rights on tables, so one table represents its dataset.
+/// BigQuery reports rights per table, so one table represents its dataset.
 async fn role(api: &Api) -> Result<RoleCheck, WarehouseError> {
     let unknown = |reason: &str| RoleCheck::Unknown {
         reason: reason.to_owned(),

@@ -1,4 +1,4 @@
-//! Tests of what needs no server.
+//! Tests without a server.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,6 @@ fn reads_scalars_by_their_type() {
     check("INTERVAL", json!("0-0 0 1:0:0"), &text("0-0 0 1:0:0"));
 }
 
-/// Nested structs and arrays keep their structure and their exact numbers.
 #[test]
 fn reads_nested_and_repeated_values() {
     let schema = json!([
@@ -243,7 +242,6 @@ fn check_refused(fields: Value, expected: &str) {
     assert_eq!(open(fields).unwrap_err(), expected);
 }
 
-/// Messages say what is wrong and never contain a part of a key.
 #[test]
 fn refuses_settings_that_cannot_work() {
     const NEW_KEY: &str =

@@ -1,4 +1,4 @@
-//! Fetches access tokens and caches them until shortly before they expire.
+//! Fetches and caches access tokens.
 
 use std::time::Duration;
 
@@ -12,25 +12,21 @@ use super::credentials::Credentials;
 use crate::rest::{self, Rest};
 use crate::settings::Clock;
 
-/// Access to BigQuery only: reading data and running jobs.
 const SCOPE: &str = "https://www.googleapis.com/auth/bigquery";
 
-/// A token is renewed this long before it expires.
 const MARGIN: Duration = Duration::from_mins(1);
 
 /// Lifetime of a signed request, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
-/// Maximum time in the cache, whatever lifetime a token claims.
+/// Maximum cache time, regardless of a token's claim.
 const LONGEST_LIFE: Duration = Duration::from_hours(24);
 
 const REQUEST_TIME: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freshness {
-    /// Any token that has not expired.
     Cached,
-    /// A new one, because the cached one was refused.
     Renewed,
 }
 
@@ -54,7 +50,7 @@ impl Tokens {
         &self.credentials
     }
 
-    /// `None` if the server requires none. Concurrent calls share one request.
+    /// Returns `None` if the server needs no token. Concurrent calls share one request.
     pub(super) async fn token(
         &self,
         rest: &Rest,

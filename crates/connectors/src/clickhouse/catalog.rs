@@ -1,6 +1,5 @@
-//! The structure of ClickHouse databases, in three queries for any number of databases and tables.
-//! ClickHouse's primary keys are prefixes of the sort order and not unique, so no keys are
-//! reported.
+//! Reads ClickHouse databases in three queries. Reports no keys, because ClickHouse's primary keys
+//! are sort prefixes and not unique.
 
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
@@ -13,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use super::{ClickHouse, cell};
 use crate::assembly::Assembly;
 
-/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     connector: &ClickHouse,
     scope: &Scope,
@@ -149,7 +147,7 @@ pub(super) fn texts(result: &QueryResult) -> Vec<String> {
         .collect()
 }
 
-/// Lines of `SHOW GRANTS`, such as `GRANT SHOW, SELECT ON shop.* TO reader`.
+/// Judges lines of `SHOW GRANTS`, such as `GRANT SHOW, SELECT ON shop.* TO reader`.
 pub(super) fn judge(grants: &[String]) -> RoleCheck {
     for line in grants {
         let Some((rights, rest)) = line
@@ -161,7 +159,7 @@ pub(super) fn judge(grants: &[String]) -> RoleCheck {
             };
         };
         let place = rest.split(" TO ").next().unwrap_or_default();
-        // The columns of a right are in brackets and are names, not rights.
+        // Parentheses contain column names, not rights.
         let words: Vec<&str> = rights.split(['(', ')']).step_by(2).collect();
         let writes = words
             .iter()

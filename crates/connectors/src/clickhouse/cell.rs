@@ -1,9 +1,8 @@
-//! Result values from ClickHouse's JSON rows, by the type in the second line of the answer.
+//! Decodes ClickHouse's JSON rows by the types in the second line.
 
 use ktx_warehouse::{Cell, DimensionType};
 use serde_json::Value;
 
-/// Strips `Nullable(…)` and `LowCardinality(…)`.
 pub(super) fn plain(native_type: &str) -> &str {
     let mut plain = native_type.trim();
     loop {
@@ -79,7 +78,6 @@ fn from_text(name: &str, text: String) -> Cell {
             match (text.parse::<i64>(), text.parse::<u64>()) {
                 (Ok(value), _) => Cell::Int(value),
                 (Err(_), Ok(value)) => Cell::UInt(value),
-                // The types of 128 and 256 bits.
                 (Err(_), Err(_)) => Cell::Decimal(text),
             }
         }

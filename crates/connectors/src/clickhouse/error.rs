@@ -1,4 +1,4 @@
-//! Maps ClickHouse's errors to the kinds of ktx.
+//! Maps ClickHouse errors.
 
 use std::error::Error as _;
 
@@ -39,7 +39,7 @@ pub(super) fn from_client(error: &reqwest::Error, target: &Target) -> WarehouseE
     .hint("run the command again")
 }
 
-/// The server's own text, such as `Code: 60. DB::Exception: … (UNKNOWN_TABLE) (version …)`.
+/// Parses a message such as `Code: 60. DB::Exception: … (UNKNOWN_TABLE) (version …)`.
 pub(super) fn from_text(text: &str, status: StatusCode, target: &Target) -> WarehouseError {
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));
@@ -72,7 +72,6 @@ pub(super) fn from_text(text: &str, status: StatusCode, target: &Target) -> Ware
     }
 }
 
-/// The number and the sentence of an exception, without the server's name for it and its version.
 fn parse(text: &str) -> Option<(u32, &str)> {
     let (_, rest) = text.split_once("Code: ")?;
     let (code, rest) = rest.split_once('.')?;

@@ -1,4 +1,4 @@
-//! One request per statement, its answer read line by line.
+//! Sends a statement and reads its answer line by line.
 
 use ktx_secrets::Secret;
 use ktx_warehouse::{Caps, Cell, ColumnHeader, ErrorKind, WarehouseError};
@@ -12,10 +12,9 @@ use crate::rest;
 use crate::settings::Target;
 use crate::tls::{Tls, Trust};
 
-/// Maximum bytes of one row beyond the cap of the result.
+/// Maximum bytes of a row beyond the result's cap.
 const LINE_BYTES: usize = 16 << 20;
 
-/// Maximum bytes of an error's text.
 const ERROR_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -40,7 +39,7 @@ impl HttpServer {
         self.target.database.as_deref().unwrap_or("default")
     }
 
-    /// An early return drops the answer, and the server stops.
+    /// Dropping the answer stops the server.
     pub(super) async fn stream(
         &self,
         sql: &str,
@@ -77,8 +76,7 @@ impl HttpServer {
         Ok(())
     }
 
-    /// The next line, a list. Any other line is the server's error message in the middle of the
-    /// answer.
+    /// A line that is not a list is an error in the middle of the answer.
     async fn row(&self, lines: &mut Lines) -> Result<Option<Vec<Value>>, WarehouseError> {
         let Some(line) = lines.next(&self.target).await? else {
             return Ok(None);
@@ -166,7 +164,6 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next line that is not empty. Invalid UTF-8 becomes U+FFFD.
     async fn next(&mut self, target: &Target) -> Result<Option<String>, WarehouseError> {
         let mut searched = 0;
         loop {

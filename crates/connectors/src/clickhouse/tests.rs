@@ -1,4 +1,4 @@
-//! Tests of what needs no server.
+//! Tests without a server.
 
 mod live;
 

@@ -1,4 +1,4 @@
-//! The structure of a DuckDB file, in four queries for any number of schemas and tables.
+//! Reads a DuckDB file in four queries.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
@@ -22,7 +22,7 @@ const COLUMNS: &str = "SELECT schema_name, table_name, column_name, data_type, i
     FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal
     ORDER BY schema_name, table_name, column_index";
 
-/// A foreign key refers to a table of its own schema, because DuckDB allows no other.
+/// DuckDB allows foreign keys only within a schema.
 const KEYS: &str = "SELECT schema_name, table_name, constraint_type, constraint_name,
       referenced_table, unnest(constraint_column_names), unnest(referenced_column_names),
       constraint_index, generate_subscripts(constraint_column_names, 1) AS position
@@ -30,7 +30,6 @@ const KEYS: &str = "SELECT schema_name, table_name, constraint_type, constraint_
       AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
     ORDER BY schema_name, table_name, constraint_index, position";
 
-/// Reads everything in scope; without schemas in the scope, the whole file.
 pub(super) async fn read(
     connector: &DuckDb,
     scope: &Scope,
@@ -83,8 +82,8 @@ struct TableQualifier {
 }
 
 impl TableQualifier {
-    /// A schema with the name of the file needs the file's name as a prefix, because `shop.orders`
-    /// alone is ambiguous to DuckDB.
+    /// A schema named like the file needs the file's name as a prefix: `shop.orders` alone is
+    /// ambiguous to DuckDB.
     fn table(&self, schema: &str, name: &str) -> TableRef {
         let is_ambiguous = schema.eq_ignore_ascii_case(&self.database);
         let catalog = is_ambiguous.then_some(self.database.as_str());

@@ -1,4 +1,4 @@
-//! Result values from Arrow arrays.
+//! Decodes Arrow arrays.
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
@@ -17,13 +17,13 @@ use super::text;
 use crate::document;
 
 impl ArrowKind {
-    /// Cuts a long text or blob slightly above `cap` bytes, so that the cut is still detected.
-    /// `None` if the array has another type than announced.
+    /// Cuts long values slightly above `cap` bytes, so that the caller detects the cut. Returns
+    /// `None` if the array has an unexpected type.
     pub(super) fn read(&self, array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
         if row >= array.len() {
             return None;
         }
-        // Arrow's unions have no null mask: the active member says whether it is NULL.
+        // Arrow unions have no null mask; the active member decides.
         if array.is_null(row) && !matches!(self, Self::Union(_)) {
             return Some(Cell::Null);
         }
@@ -45,7 +45,7 @@ impl ArrowKind {
             Self::HugeInt => whole(i128::from_le_bytes(fixed(array, row)?).to_string()),
             Self::UHugeInt => whole(u128::from_le_bytes(fixed(array, row)?).to_string()),
             Self::BigNum => whole(text::bignum(bytes(array, row)?)?),
-            // The shortest text that parses to the same number adds no false digits.
+            // The shortest decimal text adds no false digits.
             Self::Float => Cell::Float(value::<Float32Type>(array, row)?.to_string().parse().ok()?),
             Self::Double => Cell::Float(value::<Float64Type>(array, row)?),
             Self::Decimal(_, scale) => {
@@ -118,7 +118,6 @@ fn bytes(array: &dyn Array, row: usize) -> Option<&[u8]> {
 }
 
 fn fixed<const N: usize>(array: &dyn Array, row: usize) -> Option<[u8; N]> {
-    // Another width means another type.
     array.as_fixed_size_binary_opt()?.value(row).try_into().ok()
 }
 
@@ -127,7 +126,6 @@ fn head(array: &dyn Array, row: usize, cap: usize) -> Option<&str> {
     text.get(..text.floor_char_boundary(cap.saturating_add(8)))
 }
 
-/// Documents longer than the cap are cut later and are not parsed.
 fn json(array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
     let text = array.as_string_opt::<i32>()?.value(row);
     if text.len() <= cap
@@ -175,7 +173,6 @@ fn member(index: EnumIndex, array: &dyn Array, row: usize) -> Option<String> {
         }
         EnumIndex::Word => {
             let array = array.as_dictionary_opt::<UInt32Type>()?;
-            // On supported machines an index fits.
             (array.keys().value(row).try_into().ok()?, array.values())
         }
     };

@@ -1,4 +1,4 @@
-//! Maps DuckDB's errors to the kinds of ktx.
+//! Maps DuckDB errors.
 
 use std::path::Path;
 
@@ -13,7 +13,6 @@ pub(super) struct ErrorMapper<'a>(pub(super) &'a Path);
 
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Hint for a file that cannot even be opened within the memory limit.
 const MORE_MEMORY: &str =
     "set `memory_limit` of the connection to what statements need, such as `2GB`";
 const MORE_STATEMENT_MEMORY: &str = "narrow the statement with filters, or set a larger \
@@ -102,8 +101,7 @@ pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> Warehous
     )
 }
 
-/// DuckDB recognizes other databases by their first bytes and looks for the extension that reads
-/// them.
+/// DuckDB recognizes other databases by their first bytes and looks for an extension.
 fn is_foreign(full_text: &str) -> bool {
     full_text.contains("external extensions is disabled") || full_text.contains("exists in the")
 }
@@ -111,7 +109,6 @@ fn is_foreign(full_text: &str) -> bool {
 fn head(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    // A failure only loses a better hint.
     std::fs::File::open(path)
         .and_then(|file| file.take(16).read_to_end(&mut bytes))
         .ok()?;
@@ -152,8 +149,7 @@ pub(super) fn map(full_text: &str, place: &ErrorMapper<'_>, stop: &Stop) -> Ware
     }
 }
 
-/// Splits off the class: `Binder Error: …` is `Binder` and the rest. The batch reader adds a prefix
-/// of its own.
+/// Splits `Binder Error: …` into class and message. The batch reader adds its own prefix.
 fn split(full_text: &str) -> (&str, &str) {
     let full_text = full_text
         .strip_prefix("C Data interface error: ")

@@ -1,4 +1,4 @@
-//! One read-only instance of DuckDB on one file, shared by concurrent operations.
+//! A read-only DuckDB instance, shared by concurrent operations.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -40,7 +40,6 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// A session with its own temporary tables, variables and transaction.
     pub(super) fn connect(&self) -> Result<ManagedConnection, adbc_core::error::Error> {
         self.database.new_connection()
     }
@@ -57,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Opens the file if necessary. Blocks.
+    /// Blocks.
     pub(super) fn instance(&self) -> Result<Arc<Instance>, WarehouseError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(instance) = open.upgrade() {
@@ -71,8 +70,7 @@ impl Engine {
             .new_database_with_opts(self.options(optimizers::to_turn_off(&version)))
             .map_err(|error| error::opening(&error, &self.path, &self.library))?;
         let instance = Arc::new(Instance { database });
-        // Before 1.5 a session cannot be interrupted, so no deadline would hold. Nothing runs yet
-        // at this point.
+        // Before 1.5, sessions cannot be interrupted, so no deadline would hold.
         instance
             .connect()
             .and_then(|session| session.get_cancel_handle().try_cancel())
@@ -82,14 +80,14 @@ impl Engine {
         Ok(instance)
     }
 
-    /// Sets the time zone of all sessions and locks the configuration. An extension provides the
-    /// time zones, so the option does not exist yet when a file is opened.
+    /// Sets the time zone and locks the configuration. An extension provides time zones, so this is
+    /// not possible when the file opens.
     fn settle(&self, instance: &Instance) -> Result<(), WarehouseError> {
         let failed = |error| error::opening(&error, &self.path, &self.library);
         let mut session = instance.connect().map_err(failed)?;
         let zone = Dialect::DuckDb.literal(&self.timezone);
         match set(&mut session, &format!("SET GLOBAL TimeZone = {zone}")) {
-            // Without time zones DuckDB calculates in UTC.
+            // Without time zones DuckDB uses UTC.
             Err(error) if self.timezone == UTC && error.message.contains("unrecognized") => {}
             set => set.map_err(failed)?,
         }
@@ -102,23 +100,21 @@ impl Engine {
         open.strong_count() == 0
     }
 
-    /// Returns the options of the instance, including the optimizers that are turned off.
     fn options(&self, turned_off: Option<&str>) -> Vec<(OptionDatabase, OptionValue)> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut options = vec![
             ("path", self.path.to_string_lossy().into_owned()),
             ("access_mode", "read_only".to_owned()),
-            // Spilling to disk is off, too. DuckDB requires this setting before external access is
-            // disabled.
+            // Disables spilling. DuckDB requires this before external access is disabled.
             ("temp_directory", String::new()),
-            // No other file, no network, no extension, no secret of the user.
+            // Blocks files, network, extensions and secrets.
             ("enable_external_access", "false".to_owned()),
             ("autoinstall_known_extensions", "false".to_owned()),
             ("autoload_known_extensions", "false".to_owned()),
             ("allow_community_extensions", "false".to_owned()),
             ("memory_limit", self.memory.clone()),
             ("threads", threads.clamp(1, THREADS).to_string()),
-            // 128-bit numbers, bits and times with a zone keep their types in Arrow.
+            // Keeps the types of 128-bit numbers, bits and zoned times.
             ("arrow_lossless_conversion", "true".to_owned()),
         ];
         options.extend(turned_off.map(|names| (optimizers::SETTING, names.to_owned())));
@@ -146,7 +142,6 @@ fn set(session: &mut ManagedConnection, sql: &str) -> Result<(), adbc_core::erro
     statement.execute_update().map(|_| ())
 }
 
-/// `memory_limit`: a whole number and a unit, as DuckDB writes it.
 pub(super) fn memory(settings: &Settings<'_>) -> Result<String, WarehouseError> {
     let Some(text) = settings.written(&["memory_limit"]) else {
         return Ok(MEMORY.to_owned());

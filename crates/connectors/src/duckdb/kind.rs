@@ -1,4 +1,4 @@
-//! The type of a result column: DuckDB's name, derived from the Arrow type.
+//! Column types: DuckDB names derived from Arrow types.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,6 @@ use serde_json::Value;
 pub(super) enum ArrowKind {
     Null,
     Bool,
-    /// A boolean in a byte.
     Bool8,
     Int8,
     Int16,
@@ -24,7 +23,6 @@ pub(super) enum ArrowKind {
     BigNum,
     Float,
     Double,
-    /// Total digits, and decimal places.
     Decimal(u8, i8),
     Text,
     Json,
@@ -38,14 +36,12 @@ pub(super) enum ArrowKind {
     Timestamp(TimeUnit),
     TimestampTz(TimeUnit),
     Interval,
-    /// An enumeration, by the type of its numbers.
     Enum(EnumIndex),
     List(Box<Self>),
-    /// A list of a fixed length.
     Array(Box<Self>, i32),
     Struct(Vec<(String, Self)>),
     Map(Box<Self>, Box<Self>),
-    /// The members with their numbers in Arrow.
+    /// Members with their Arrow numbers.
     Union(Vec<(i8, String, Self)>),
 }
 
@@ -57,7 +53,6 @@ pub(super) enum EnumIndex {
 }
 
 impl ArrowKind {
-    /// Fails with the name of an unknown Arrow type.
     pub(super) fn of(field: &Field) -> Result<Self, String> {
         if let Some(kind) = Self::extension(field) {
             return Ok(kind);
@@ -121,7 +116,6 @@ impl ArrowKind {
         })
     }
 
-    /// Types that Arrow stores as another type plus metadata.
     fn extension(field: &Field) -> Option<Self> {
         let notes = field.metadata();
         let name = notes.get("ARROW:extension:name")?.as_str();
@@ -132,7 +126,6 @@ impl ArrowKind {
             "geoarrow.wkb" => Self::Geometry,
             "arrow.opaque" => {
                 let text = notes.get("ARROW:extension:metadata")?;
-                // Metadata that is not JSON does not come from DuckDB.
                 let note: Value = serde_json::from_str(text).ok()?;
                 match note.get("type_name")?.as_str()? {
                     "hugeint" => Self::HugeInt,
@@ -147,7 +140,7 @@ impl ArrowKind {
         })
     }
 
-    /// Returns the type as DuckDB writes it. The values of an enumeration are unknown here.
+    /// Returns DuckDB's spelling. Enumeration values are unknown here.
     pub(super) fn name(&self) -> String {
         let plain = match self {
             Self::Null => "\"NULL\"",
@@ -213,7 +206,6 @@ fn composite<'a>(word: &str, members: impl Iterator<Item = (&'a str, &'a ArrowKi
         } else {
             format!("\"{}\"", name.replace('"', "\"\""))
         };
-        // Writing into a String cannot fail.
         if write!(text, "{comma}{quoted} {}", kind.name()).is_err() {
             break;
         }

@@ -23,18 +23,14 @@ pub(super) struct Library {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The key `library` of the connection.
     Setting,
     Variable,
-    /// The system's loader searches for the library.
     System,
 }
 
-/// Determines which library to load, without loading it.
-///
 /// # Errors
-/// Refuses a `library` that may come from the cloned repository of the project, or from another
-/// user of the machine, because it would run as part of this program.
+/// Refuses a `library` that the cloned repository or another user could provide, because its code
+/// runs in this process.
 pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError> {
     if let Some(written) = settings.written(&["library"]) {
         let text = if written.starts_with("env:") {
@@ -72,8 +68,7 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError>
     })
 }
 
-/// The real file of a `library` path, or what is wrong with it. Only the user and the
-/// administrators of the machine can have installed an accepted file.
+/// Returns the real path of a `library` that only the user or an administrator can have installed.
 fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     let written = Path::new(text);
     let is_rooted = written.is_absolute() || written.starts_with("~");
@@ -88,7 +83,7 @@ fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     let real = path
         .canonicalize()
         .map_err(|error| format!("names the `library` `{}`: {error}", path.display()))?;
-    // The contents of these folders depend on the process that reads them.
+    // These folders depend on the reading process.
     let is_moving = |path: &Path| ["/proc", "/dev"].iter().any(|root| path.starts_with(root));
     if is_moving(&path) || is_moving(&real) {
         return Err("names a `library` below `/proc` or `/dev`".to_owned());
@@ -106,10 +101,9 @@ fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The folder that was cloned together with the project: the project, or the repository around it.
+/// Returns the repository around the project, else the project.
 fn clone_of(base: &Path) -> PathBuf {
     let real = base.canonicalize();
-    // A missing folder contains nothing.
     let base = real.unwrap_or_else(|_| base.to_owned());
     let repository = base
         .ancestors()
@@ -118,7 +112,7 @@ fn clone_of(base: &Path) -> PathBuf {
     repository.unwrap_or(base)
 }
 
-/// The file, or the folder on its path, in which any user could replace the file.
+/// Returns the file or ancestor through which another user could replace the file.
 #[cfg(unix)]
 fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -126,7 +120,7 @@ fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
     const ONLY_OWN_NAMES: u32 = 0o1000;
     for (steps, place) in real.ancestors().enumerate() {
         let mode = std::fs::metadata(place)?.permissions().mode();
-        // Above the file's own folder, it is enough that no one else can replace the next folder.
+        // For an ancestor, the sticky bit is enough.
         let is_kept = steps > 1 && mode & ONLY_OWN_NAMES != 0;
         if mode & OTHERS_WRITE != 0 && !is_kept {
             return Ok(Some(place.to_owned()));
@@ -135,7 +129,6 @@ fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Other systems express write access differently.
 #[cfg(not(unix))]
 fn open_to_all(_: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)

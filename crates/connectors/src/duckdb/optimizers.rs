@@ -1,12 +1,11 @@
-//! Optimizers that give wrong results in some releases of DuckDB and are turned off there.
+//! DuckDB optimizers that give wrong results in some releases.
 
 use adbc_core::error::Error;
 use adbc_core::{Connection as _, Database as _, Driver as _, Statement as _};
 use adbc_driver_manager::ManagedDriver;
 use arrow_array::cast::AsArray as _;
 
-/// DuckDB 2.0 treats two nearly equal joins as one subplan: numbers come out wrong, or a statement
-/// fails.
+/// DuckDB 2.0 treats similar joins as one subplan: numbers are wrong or statements fail.
 const OF_2_0: &str = "common_subplan,compressed_materialization,statistics_propagation";
 
 pub(super) const SETTING: &str = "disabled_optimizers";

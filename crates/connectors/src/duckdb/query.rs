@@ -1,4 +1,4 @@
-//! Runs one statement on a thread of the blocking pool.
+//! Runs one statement on a blocking thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,8 +14,7 @@ use super::instance::Engine;
 use super::kind::ArrowKind;
 use crate::stop::Stop;
 
-/// Interval between two interrupts of a statement that has not ended: DuckDB ignores one that
-/// arrives before the statement has begun.
+/// Interval between interrupts: DuckDB ignores one that precedes the statement's start.
 const AGAIN: Duration = Duration::from_millis(20);
 
 pub(super) struct QueryRequest {
@@ -31,7 +30,6 @@ pub(super) enum QueryEvent {
     Row(Vec<Cell>),
 }
 
-/// Interrupts a running session from another thread.
 #[derive(Clone, Default)]
 pub(super) struct Interrupter {
     session: Arc<Mutex<Option<Box<dyn CancelHandle>>>>,
@@ -66,7 +64,6 @@ pub(super) async fn watch(stop: Stop, interrupter: Interrupter, ended: Cancellat
     }
 }
 
-/// Sends rows until the end or until the receiver is dropped.
 pub(super) fn run(
     request: &QueryRequest,
     events: &Sender<QueryEvent>,

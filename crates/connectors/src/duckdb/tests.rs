@@ -1,5 +1,4 @@
-//! Tests of settings and errors, and of the session alone with statements that have not passed the
-//! static gate.
+//! Tests of settings, errors and the session without the static gate.
 
 mod effects;
 mod library;
@@ -84,7 +83,7 @@ async fn run(connector: &DuckDb, sql: &str) -> Result<QueryResult, WarehouseErro
     run_with(connector, sql, &Caps::default()).await
 }
 
-/// Only the release with wrong optimizers turns them off, so that others keep their speed.
+/// Other releases keep these optimizers for speed.
 #[tokio::test]
 async fn optimizers_that_give_wrong_numbers_are_off() {
     let off = "common_subplan,compressed_materialization,statistics_propagation";
@@ -272,8 +271,7 @@ async fn an_endless_statement_ends_at_its_time_cap() {
     }
 }
 
-/// Waits until the instance is closed, which must happen once no operation uses it, so that other
-/// programs can write.
+/// Waits until the unused instance closes, so that other programs can write.
 async fn is_closed(connector: &DuckDb) -> bool {
     for _ in 0..1000 {
         if connector.engine.is_idle() {
@@ -345,7 +343,6 @@ async fn a_cap_closes_an_endless_cursor_and_the_file() {
         .unwrap();
     assert_eq!((result.rows.len(), result.truncated), (1000, true));
     assert!(is_closed(&connector).await);
-    // The connector sees what another program has written meanwhile.
     let path = folder.path().join("shop.duckdb");
     write(
         &library().unwrap(),
@@ -391,7 +388,6 @@ async fn too_little_memory_is_a_limit() {
     let error = run(&small, sql).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
     assert_eq!(state(folder.path()).len(), 1);
-    // The change that the hint suggests makes it work.
     for (limit, kind) in [("1kB", Some(ErrorKind::Limit)), ("8GB", None)] {
         let other = make(json!({"path": file, "library": library, "memory_limit": limit})).unwrap();
         let answer = run(&other, "SELECT count(*) FROM shop.main.orders").await;

@@ -1,4 +1,4 @@
-//! Formats values as DuckDB itself does.
+//! Formats values as DuckDB does.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::clock;
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// The greatest offset of a time with a zone, in seconds; DuckDB counts down from it.
+/// Largest time zone offset in seconds; DuckDB counts down from it.
 const GREATEST_OFFSET: i64 = 16 * 3600 - 1;
 
-/// Days since 1970; the ends of the range mean infinity.
+/// Days since 1970; the extremes mean infinity.
 pub(super) fn date(days: i32) -> String {
     match days {
         i32::MAX => "infinity".to_owned(),
@@ -44,7 +44,6 @@ pub(super) fn time(unit: TimeUnit, count: i64) -> String {
     whole + &fraction(count.rem_euclid(second), digits)
 }
 
-/// `.ffffff` without trailing zeros; empty for zero.
 fn fraction(count: i64, digits: usize) -> String {
     if count == 0 {
         return String::new();
@@ -53,7 +52,7 @@ fn fraction(count: i64, digits: usize) -> String {
     format!(".{}", text.trim_end_matches('0'))
 }
 
-/// The ends of the range mean infinity.
+/// The extremes mean infinity.
 pub(super) fn timestamp(unit: TimeUnit, count: i64) -> String {
     if count == i64::MAX {
         return "infinity".to_owned();
@@ -67,7 +66,7 @@ pub(super) fn timestamp(unit: TimeUnit, count: i64) -> String {
     format!("{} {of_day}", day(count.div_euclid(length)))
 }
 
-/// Microseconds in the upper 40 bits, the offset in the lower 24.
+/// Upper 40 bits: microseconds; lower 24: offset.
 pub(super) fn time_tz(bits: u64) -> String {
     let micros = i64::try_from(bits >> 24).unwrap_or_default();
     let coded = i64::try_from(bits & 0x00ff_ffff).unwrap_or_default();
@@ -84,7 +83,6 @@ pub(super) fn time_tz(bits: u64) -> String {
         (offset % 60, offset % 60),
     ];
     for (part, left) in rest {
-        // Writing into a String cannot fail.
         if left != 0 && write!(text, ":{part:02}").is_err() {
             break;
         }
@@ -92,7 +90,7 @@ pub(super) fn time_tz(bits: u64) -> String {
     text
 }
 
-/// `1 year 2 months -3 days 04:05:06.7`.
+/// Formats `1 year 2 months -3 days 04:05:06.7`.
 pub(super) fn interval(months: i32, days: i32, nanos: i64) -> String {
     let mut words = Vec::new();
     for (count, word) in [(months / 12, "year"), (months % 12, "month"), (days, "day")] {
@@ -124,7 +122,6 @@ pub(super) fn decimal(number: i128, scale: i8) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// `8-4-4-4-12` hexadecimal digits.
 pub(super) fn uuid(bytes: [u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (position, byte) in bytes.into_iter().enumerate() {
@@ -133,7 +130,6 @@ pub(super) fn uuid(bytes: [u8; 16]) -> String {
         } else {
             ""
         };
-        // Writing into a String cannot fail.
         if write!(text, "{dash}{byte:02x}").is_err() {
             break;
         }
@@ -141,12 +137,11 @@ pub(super) fn uuid(bytes: [u8; 16]) -> String {
     text
 }
 
-/// A bit string: the first byte is the number of unused bits in the second one.
+/// The first byte counts the unused bits of the second.
 pub(super) fn bits(bytes: &[u8]) -> Option<String> {
     let (unused, rest) = bytes.split_first()?;
     let mut text = String::with_capacity(rest.len() * 8);
     for byte in rest {
-        // Writing into a String cannot fail.
         if write!(text, "{byte:08b}").is_err() {
             break;
         }
@@ -154,12 +149,12 @@ pub(super) fn bits(bytes: &[u8]) -> Option<String> {
     Some(text.get(usize::from(*unused)..)?.to_owned())
 }
 
-/// A whole number of any length: three bytes of sign and length, then the digits to the base 256,
-/// the most significant first. All bits of a negative number are inverted.
+/// Formats a big integer: three bytes of sign and length, then big-endian base-256 digits. All bits
+/// of a negative number are inverted.
 pub(super) fn bignum(bytes: &[u8]) -> Option<String> {
     let (head, digits) = bytes.split_at_checked(3)?;
     let is_negative = head.first()? & 0x80 == 0;
-    // Nine decimal digits each, the least significant first.
+    // Nine decimal digits each, least significant first.
     let mut groups: Vec<u32> = Vec::new();
     for digit in digits {
         let mut carry = u64::from(if is_negative { !digit } else { *digit });

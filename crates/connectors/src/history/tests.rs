@@ -1,4 +1,4 @@
-//! Tests that the static gate allows every listing of past queries.
+//! The static gate allows every listing.
 
 use ktx_sql::Dialect;
 

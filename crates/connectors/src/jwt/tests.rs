@@ -15,7 +15,7 @@ const PKCS1: &str = include_str!("../../../../fixtures/connectors/keys/throwaway
 const LEGACY: &str = include_str!("../../../../fixtures/connectors/keys/throwaway-rsa-legacy.pem");
 const ELLIPTIC: &str = include_str!("../../../../fixtures/connectors/keys/throwaway-elliptic.pem");
 
-/// Output of `openssl rsa -pubout -outform DER | openssl dgst -sha256 -binary | base64`.
+/// From `openssl rsa -pubout -outform DER | openssl dgst -sha256 -binary | base64`.
 const FINGERPRINT: &str = "SHA256:Hj7ZV5qpZVgqBC5nefCylrlVn6hqMxyu0f/J8Rn4mkU=";
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! Result values of MySQL's binary protocol.
+//! Decodes MySQL's binary protocol.
 
 use ktx_warehouse::Cell;
 use mysql_async::consts::{ColumnFlags, ColumnType};
@@ -7,7 +7,6 @@ use mysql_async::{Column, Value};
 use crate::clock;
 use crate::document;
 
-/// Marks raw bytes.
 const BINARY: u16 = 63;
 
 pub(super) fn decode(column: &Column, value: Value) -> Cell {
@@ -18,7 +17,7 @@ pub(super) fn decode(column: &Column, value: Value) -> Cell {
             Ok(number) => integer(column, number),
             Err(_) => Cell::UInt(number),
         },
-        // The double with the same shortest decimal text: 0.1 stays 0.1.
+        // The double with the same shortest text: 0.1 stays 0.1.
         Value::Float(number) => {
             Cell::Float(number.to_string().parse().unwrap_or(f64::from(number)))
         }
@@ -45,7 +44,7 @@ pub(super) fn decode(column: &Column, value: Value) -> Cell {
     }
 }
 
-/// A `tinyint(1)` column holds booleans by convention; other numbers in it stay numbers.
+/// `tinyint(1)` holds booleans by convention; other numbers stay numbers.
 fn integer(column: &Column, number: i64) -> Cell {
     match (column.column_type(), column.column_length(), number) {
         (ColumnType::MYSQL_TYPE_TINY, 1, 0 | 1) => Cell::Bool(number == 1),
@@ -63,7 +62,6 @@ fn from_bytes(column: &Column, bytes: Vec<u8>) -> Cell {
             document::read(&text).map_or(Cell::Text(text), Cell::Json)
         }),
         ColumnType::MYSQL_TYPE_GEOMETRY => Cell::Bytes(bytes),
-        // ENUM and SET are sent as strings of their own character set.
         _ if column.character_set() == BINARY
             && !column
                 .flags()
@@ -75,7 +73,7 @@ fn from_bytes(column: &Column, bytes: Vec<u8>) -> Cell {
     }
 }
 
-/// The session's character set is UTF-8; invalid text stays bytes.
+/// The session uses UTF-8; invalid text stays bytes.
 fn text(bytes: Vec<u8>, make: fn(String) -> Cell) -> Cell {
     match String::from_utf8(bytes) {
         Ok(text) => make(text),

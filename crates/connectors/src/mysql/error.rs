@@ -1,4 +1,4 @@
-//! Maps the errors of MySQL and MariaDB to the kinds of ktx.
+//! Maps MySQL and MariaDB errors.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use mysql_async::{DriverError, Error, IoError, ServerError};
@@ -9,7 +9,7 @@ use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 const AUTHORITY_HINT: &str = "the certificate calls itself an authority, which the driver refuses: make one with \
      `basicConstraints=CA:FALSE`, or set `rejectUnauthorized: false` to encrypt without checking it";
 
-/// A broken network has another meaning before the login than after it.
+/// A network error means something else before login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Login,
@@ -33,8 +33,7 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
             )
             .hint(handshake_hint(&inner.to_string())),
             (None, Phase::Login) => unreachable(target, &inner.to_string()),
-            // The system's own errors have other kinds; this one comes from the decoder, which was
-            // left with part of a packet.
+            // From the decoder, after a partial packet; system errors have other kinds.
             (None, Phase::Running) if inner.kind() == std::io::ErrorKind::Other => {
                 dropped(target, "the server closed the connection")
             }
@@ -99,7 +98,6 @@ fn dropped(target: &Target, why: &str) -> WarehouseError {
     .hint("run the command again")
 }
 
-/// MySQL and MariaDB share the numbers except where noted.
 fn from_server(failure: &ServerError, target: &Target) -> WarehouseError {
     let user = &target.user;
     let make =
@@ -121,14 +119,13 @@ fn from_server(failure: &ServerError, target: &Target) -> WarehouseError {
             )
             .hint("check `database`")
         }
-        // A read-only transaction; also a server that is read-only as a whole.
         1290 | 1792 | 1836 => plain(ErrorKind::Permission).hint("sessions of ktx are read-only"),
         1044 | 1142 | 1143 | 1227 | 1345 | 1356 | 1370 | 1410 => plain(ErrorKind::Permission)
             .hint(format!("grant the right to `{user}`, or use another login")),
         3159 => {
             plain(ErrorKind::Tls).hint("the server requires an encrypted channel: set `ssl: true`")
         }
-        // MySQL's and MariaDB's own time caps, the kill order, and a lock timeout.
+        // Time caps of MySQL and MariaDB, kills, lock timeouts.
         3024 | 1969 | 1317 | 1205 => plain(ErrorKind::Timeout),
         1040 | 1203 | 1226 => {
             plain(ErrorKind::Unreachable).hint("lower `maxConnections`, or try again later")

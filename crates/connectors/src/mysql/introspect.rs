@@ -1,5 +1,4 @@
-//! The structure of MySQL and MariaDB schemas, in four queries for any number of schemas and
-//! tables.
+//! Reads MySQL and MariaDB schemas in four queries.
 
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
@@ -12,8 +11,7 @@ use mysql_async::{FromValueError, Row, Value, from_value_opt};
 use super::session::MySqlSession;
 use crate::assembly::{Assembly, ForeignKeyColumn};
 
-/// Reads everything in scope. Without schemas in the scope that is the connection's database, and
-/// without a database all schemas except the server's own.
+/// Without schemas in the scope, reads the connection's database, else all but the system's.
 pub(super) async fn read(
     session: &mut MySqlSession,
     scope: &Scope,
@@ -58,8 +56,7 @@ fn grant(schema: &str, user: &str) -> String {
     )
 }
 
-/// The server hides a schema in which the login has no rights, so "missing" and "not granted" look
-/// alike.
+/// The server hides schemas without rights, so "missing" and "not granted" look alike.
 async fn schema_names(session: &mut MySqlSession) -> Result<Vec<String>, WarehouseError> {
     let rows = session
         .rows(
@@ -88,7 +85,6 @@ async fn schemas(
     };
     let mut usable = Vec::new();
     for name in wanted {
-        // Servers on some systems treat upper and lower case in names as the same.
         let known = found
             .iter()
             .find(|known| **known == name)
@@ -131,7 +127,7 @@ async fn tables(
         }
         match kind.as_str() {
             "VIEW" | "SYSTEM VIEW" => {
-                // A view's comment is always VIEW, unless the view is broken.
+                // The comment of an intact view is VIEW.
                 if comment.contains("references invalid") {
                     assembly.warn("table_unreadable", Some(&place), comment);
                 } else {
@@ -148,7 +144,7 @@ async fn tables(
     Ok(())
 }
 
-/// Servers before MySQL 5.1 append a note of their own, `InnoDB free: 4096 kB` and more.
+/// Servers before MySQL 5.1 append a note such as `InnoDB free: 4096 kB`.
 pub(super) fn own_comment(comment: &str) -> &str {
     let Some((own, figure)) = comment.split_once("InnoDB free: ") else {
         return comment;
@@ -193,8 +189,8 @@ async fn columns(
     Ok(())
 }
 
-/// Declared keys, with the schema that a foreign key refers to. Some versions show them only to
-/// logins that can do more than read; the scan continues without them.
+/// Reads declared keys. Some versions hide them from read-only logins; the scan continues without
+/// them.
 async fn keys(
     session: &mut MySqlSession,
     list: &str,
@@ -249,7 +245,7 @@ async fn keys(
     Ok(())
 }
 
-/// Reads the whole column type, because `tinyint(1)` and `bit(1)` are booleans.
+/// `tinyint(1)` and `bit(1)` are booleans, so the whole type matters.
 pub(super) fn dimension(column_type: &str) -> DimensionType {
     let lower = column_type.to_ascii_lowercase();
     if lower.starts_with("tinyint(1)") || lower.starts_with("bit(1)") {
@@ -281,7 +277,6 @@ impl CatalogRow {
         Ok(self.maybe_text()?.unwrap_or_default())
     }
 
-    /// Catalog texts may arrive as raw bytes; names in them are UTF-8.
     fn maybe_text(&mut self) -> Result<Option<String>, WarehouseError> {
         match self.0.next().flatten() {
             None | Some(Value::NULL) => Ok(None),

@@ -1,4 +1,4 @@
-//! The sessions of one login: how they open, their limit, and which are idle.
+//! The session pool of a login.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const LOGIN_TIME: Duration = Duration::from_secs(20);
 
 const RESET_TIME: Duration = Duration::from_secs(5);
 
-/// How long the network may be silent before a keep-alive probe is sent.
+/// Idle time before a keep-alive probe.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 const GREETING_TIME: Duration = Duration::from_secs(3);
@@ -32,9 +32,9 @@ const IDLE_TIME: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub(super) struct ServerInfo {
     pub(super) dialect: Dialect,
-    /// The server's own text, such as `8.4.2` or `10.11.6-MariaDB`.
+    /// Such as `8.4.2` or `10.11.6-MariaDB`.
     pub(super) version: String,
-    /// The server's `sql_mode` without the two words that change how text is parsed.
+    /// `sql_mode` without the two words that change parsing.
     pub(super) sql_mode: String,
 }
 
@@ -60,14 +60,13 @@ impl PoolState {
     }
 }
 
-/// Connects only when the first session is needed.
 pub(super) struct MySqlPool {
     pool: Arc<PoolState>,
     named: Dialect,
     options: OnceCell<Opts>,
 }
 
-/// Written by hand, because the driver's own options would show the password.
+/// Manual, because the driver's options would show the password.
 impl std::fmt::Debug for MySqlPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions")
@@ -132,8 +131,8 @@ impl MySqlPool {
         Ok(MySqlSession::new(conn, permit, options, server, &self.pool))
     }
 
-    /// Opens the first session and keeps the options that worked. For this machine it tries TLS and
-    /// falls back to plain text if the server has none.
+    /// Opens the first session and keeps its options. For this machine, falls back from TLS to
+    /// plain text if the server has no TLS.
     async fn first(&self) -> Result<(Conn, Opts), WarehouseError> {
         let target = &self.pool.target;
         let (protected, plain) = match &target.tls {
@@ -155,7 +154,6 @@ impl MySqlPool {
     }
 
     fn remember(&self, options: Opts) -> Opts {
-        // Another session may have been first; both found the same options.
         if self.options.set(options.clone()).is_err() {
             tracing::trace!("the connection options are already known");
         }
@@ -190,8 +188,8 @@ impl MySqlPool {
     }
 }
 
-/// The static gate reads `"x"` as text and a backslash as an escape, so the session must do the
-/// same, whatever the server's default is.
+/// The static gate reads `"x"` as text and a backslash as an escape, so the session must do so,
+/// too.
 pub(super) fn readable_mode(mode: &str) -> String {
     let words: Vec<&str> = mode
         .split(',')
@@ -209,16 +207,14 @@ async fn login(options: &Opts, target: &Target) -> Result<Result<Conn, Error>, W
     }
 }
 
-/// Completes if the server at the address sends no greeting, as a server of another kind does.
-/// Checked only when a login takes long.
+/// Completes if the server sends no greeting, like a server of another kind. Used only for slow
+/// logins.
 async fn silence(target: &Target) {
     tokio::time::sleep(GREETING_TIME).await;
     let greeting = async {
-        // The login itself reports what is wrong with the address.
         if !target.is_socket()
             && let Ok(mut stream) = TcpStream::connect((target.host.as_str(), target.port)).await
         {
-            // Bytes or the end of the stream: the server is not silent.
             let mut byte = [0; 1];
             drop(stream.read(&mut byte).await);
         }
@@ -259,7 +255,6 @@ fn protection(trust: &Trust) -> Result<SslOpts, WarehouseError> {
     Ok(match trust {
         Trust::Anything => SslOpts::default().with_danger_accept_invalid_certs(true),
         Trust::Authorities(text) => {
-            // The same check as for every driver, so that the messages are the same.
             tls::client_config(trust)?;
             SslOpts::default()
                 .with_root_certs(vec![text.clone().into_bytes().into()])

@@ -1,4 +1,4 @@
-//! What the login may do.
+//! Checks the rights of the login.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::{ConnectionCheck, RoleCheck, WarehouseError};
@@ -7,7 +7,6 @@ use tokio::time::Instant;
 use super::introspect::CatalogRow;
 use super::session::MySqlSession;
 
-/// Rights that change nothing.
 const READING: [&str; 11] = [
     "USAGE",
     "SELECT",
@@ -22,7 +21,7 @@ const READING: [&str; 11] = [
     "SHOW CREATE ROUTINE",
 ];
 
-/// What MariaDB grants to every user at installation.
+/// MariaDB's default grants to all users.
 const SANDBOXES: [&str; 2] = [r" ON `test`.* TO PUBLIC", r" ON `test\_%`.* TO PUBLIC"];
 
 pub(super) async fn check(session: &mut MySqlSession) -> Result<ConnectionCheck, WarehouseError> {
@@ -47,7 +46,7 @@ pub(super) async fn check(session: &mut MySqlSession) -> Result<ConnectionCheck,
     })
 }
 
-/// Lines of `SHOW GRANTS`, such as ``GRANT SELECT, INSERT ON `shop`.* TO `u`@`%` ``.
+/// Judges lines of `SHOW GRANTS`, such as ``GRANT SELECT, INSERT ON `shop`.* TO `u`@`%` ``.
 pub(super) fn judge(grants: &[String], database: Option<&str>) -> RoleCheck {
     let mut roles = Vec::new();
     for line in grants {
@@ -82,7 +81,6 @@ pub(super) fn judge(grants: &[String], database: Option<&str>) -> RoleCheck {
     }
 }
 
-/// Splits at commas outside of column lists, and drops the column lists.
 fn split_rights(rights: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let pieces = rights.split(move |letter: char| {

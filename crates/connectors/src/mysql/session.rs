@@ -1,4 +1,4 @@
-//! One read-only transaction on one session.
+//! One read-only transaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,25 +19,22 @@ use crate::orders;
 use crate::session::{ReadIsolation, ReadOnlySession};
 use crate::settings::UTC;
 
-/// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
-/// statement is stopped on the server instead.
+/// Rows discarded to reach the end of a capped result; beyond that, the server stops the statement.
 const DRAINED_ROWS: usize = 1000;
 
 const END_TIME: Duration = Duration::from_secs(5);
 
 const KILL_TIME: Duration = Duration::from_secs(5);
 
-/// How long a killed session may take to notice.
 const NOTICE_TIME: Duration = Duration::from_secs(2);
 
-/// A session checked out for one operation.
+/// A session in use by one operation.
 ///
-/// `busy` means that the server may still work for this session. A busy session is stopped on the
-/// server and closed, even if the future that used it is dropped.
+/// While `busy`, the server can be working. Dropping a busy session stops it on the server.
 pub(crate) struct MySqlSession {
     conn: Option<Conn>,
     busy: bool,
-    /// The last statement, for the error if its answer does not arrive.
+    /// Last statement, for the error if its answer is lost.
     waiting: Option<SentStatement>,
     options: Opts,
     server: ServerInfo,
@@ -85,7 +82,6 @@ impl MySqlSession {
         self.busy = true;
     }
 
-    /// Any answer, even a refusal, means that the server has stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
         outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
@@ -100,7 +96,6 @@ impl MySqlSession {
 
 #[async_trait]
 impl ReadOnlySession for MySqlSession {
-    /// Later transactions of the session are read-only, too.
     async fn begin(
         &mut self,
         _isolation: ReadIsolation,
@@ -114,7 +109,7 @@ impl ReadOnlySession for MySqlSession {
             ),
         };
         let mode = Dialect::MySql.literal(&self.server.sql_mode);
-        // Named time zones exist only if their tables are filled; this offset always works.
+        // Named zones require filled tables; this offset always works.
         let zone = match self.pool.target.timezone.as_str() {
             UTC => "+00:00",
             other => other,
@@ -163,7 +158,7 @@ impl ReadOnlySession for MySqlSession {
                 return Err(limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(mut conn) = self.conn.take() {
-            // Rolls back and releases named locks, which outlive the transaction.
+            // Also releases named locks, which outlive the transaction.
             match tokio::time::timeout(END_TIME, conn.reset()).await {
                 Ok(Ok(true)) => self.pool.keep(conn),
                 failed => {
@@ -219,7 +214,6 @@ async fn read(
         let row = match result.next().await {
             Ok(Some(row)) => row,
             Ok(None) => return Ok(ResultEnd::Whole),
-            // The answer is complete; only the session is lost.
             Err(error) if spare.is_some() && !matches!(error, Error::Server(_)) => {
                 return Ok(ResultEnd::Stopped);
             }
@@ -244,8 +238,8 @@ async fn read(
     }
 }
 
-/// Kills the session from another one. After a mere close the server would work until its next
-/// attempt to send, and it ignores `KILL QUERY` between two messages of a statement.
+/// Kills from another session. After a close, the server works until it sends; `KILL QUERY` has no
+/// effect between two messages of a statement.
 async fn kill(conn: Conn, options: Opts) -> Conn {
     let work = async {
         let mut other = Conn::new(options).await?;

@@ -1,5 +1,4 @@
-//! Tests of values, and of the session alone, on a server, with statements that have not passed the
-//! static gate.
+//! Tests of values and of live sessions without the static gate.
 
 mod effects;
 mod reprint;
@@ -65,7 +64,7 @@ async fn run(
     Ok(result)
 }
 
-/// The session is read-only even for an administrator, and for tables without transactions.
+/// Applies to administrators and nontransactional tables, too.
 #[tokio::test]
 async fn no_statement_writes() {
     let sql = "CREATE TABLE orders (id int) ENGINE = InnoDB; INSERT INTO orders VALUES (1), (2);
@@ -95,7 +94,6 @@ async fn no_statement_writes() {
     ] {
         assert!(run(&connector, sql).await.is_err(), "{sql}");
     }
-    // The server allows these, and they must not affect the next statement.
     for sql in [
         "COMMIT",
         "ROLLBACK",
@@ -285,7 +283,6 @@ fn reads_column_types() {
     }
 }
 
-/// The comment is complete except for the note that old servers append.
 #[test]
 fn reads_comments_of_tables() {
     for (comment, expected) in [

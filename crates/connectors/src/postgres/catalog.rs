@@ -1,22 +1,19 @@
-//! PostgreSQL's catalog queries. Each reads one kind of object for all schemas at once. Names are
-//! cast to text, because the type `name` has a binary form of its own.
+//! PostgreSQL's catalog queries, one per kind of object. Names are cast to text, because type
+//! `name` has its own binary form.
 
-/// Schemas that belong to users and not to the server.
 pub(super) const USER_SCHEMAS: &str = "
 SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
 FROM pg_catalog.pg_namespace
 WHERE nspname <> 'information_schema' AND nspname !~ '^pg_'
 ORDER BY nspname";
 
-/// The users' schemas, and those of a list.
 pub(super) const SHOWN_SCHEMAS: &str = "
 SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
 FROM pg_catalog.pg_namespace
 WHERE nspname <> 'information_schema' AND nspname !~ '^pg_' OR nspname = ANY ($1)
 ORDER BY nspname";
 
-/// The users' schemas and those of a list, with the relations of each; one row for a schema without
-/// any. The relations are those of [`RELATIONS`].
+/// User schemas and those in a list, with their [`RELATIONS`]; one row for an empty schema.
 pub(super) const LISTING: &str = "
 SELECT n.nspname::text, has_schema_privilege(n.oid, 'USAGE'), c.relname::text,
   parent_schema.nspname::text, parent.relname::text,
@@ -40,9 +37,8 @@ FROM pg_catalog.pg_namespace
 WHERE nspname = ANY ($1)
 ORDER BY nspname";
 
-/// Tables, partitioned tables, views, materialized views and foreign tables, without those that an
-/// extension owns. A partitioned table has no rows of its own; its size is the sum of its leaves.
-/// Before version 14 a table that was never analyzed has 0 rows and no pages.
+/// Tables, views and foreign tables that no extension owns. A partitioned table's size is the sum
+/// of its leaves. Before version 14, a table that was never analyzed has 0 rows and no pages.
 pub(super) const RELATIONS: &str = "
 WITH RECURSIVE tree AS (
   SELECT inhparent AS root, inhrelid AS child FROM pg_catalog.pg_inherits
@@ -83,9 +79,8 @@ WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
   )
 ORDER BY n.nspname, c.relname";
 
-/// Columns with the category of their type; a domain has the category of its base type. Comments
-/// are joined and the order follows an index: a function call per column and a sort by names would
-/// double the time.
+/// Columns with type category; a domain has its base type's. Comments are joined and the order
+/// follows an index: function calls and sorting by name would double the time.
 pub(super) const COLUMNS: &str = "
 SELECT n.nspname::text, c.relname::text, a.attname::text,
   pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory::text,
@@ -106,8 +101,8 @@ WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attrelid, a.attnum";
 
-/// Primary and foreign keys, one row per column. A foreign key to a partitioned table has copies
-/// for its partitions; only the declared one counts.
+/// Primary and foreign keys, one row per column, without the copies that a foreign key to a
+/// partitioned table has for partitions.
 pub(super) const KEYS: &str = "
 SELECT n.nspname::text, c.relname::text, con.conname::text, con.contype::text, a.attname::text,
   parent_schema.nspname::text, parent.relname::text, parent_column.attname::text

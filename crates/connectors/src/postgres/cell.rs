@@ -1,4 +1,4 @@
-//! Result values from PostgreSQL's binary format.
+//! Decodes PostgreSQL's binary format.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use tokio_postgres::types::{FromSql, Kind, Type};
 
 use super::{composite, number, scalar};
 
-/// Unknown types and malformed values become their raw bytes, so nothing gets lost or guessed.
+/// Unknown types and malformed values remain raw bytes.
 pub(super) struct PgCell(pub(super) Cell);
 
 impl<'a> FromSql<'a> for PgCell {
@@ -44,7 +44,6 @@ pub(super) enum RawValue<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Reads big-endian values from the front of a byte string.
 pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
 impl<'a> ByteReader<'a> {
@@ -90,7 +89,6 @@ impl<'a> ByteReader<'a> {
         usize::try_from(self.i32()?).ok() // A negative count is a broken value.
     }
 
-    /// Reads a value with its length prefix.
     pub(super) fn value(&mut self) -> Option<RawValue<'a>> {
         match self.i32()? {
             -1 => Some(RawValue::Null),

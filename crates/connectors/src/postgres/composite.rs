@@ -1,4 +1,4 @@
-//! Arrays, ranges and rows in PostgreSQL's binary format.
+//! Decodes arrays, ranges and rows.
 
 use ktx_warehouse::Cell;
 use serde_json::{Map, Value};
@@ -6,11 +6,9 @@ use tokio_postgres::types::{Field, Kind, Type};
 
 use super::cell::{ByteReader, RawValue, decode};
 
-/// The server's own limit.
 const DIMENSIONS: usize = 6;
 
-/// A JSON list, nested for more dimensions. The index of the first element, which the server
-/// stores, is not shown.
+/// Returns a nested JSON list without the index of the first element.
 pub(super) fn array(element: &Type, raw: &[u8]) -> Option<Cell> {
     let mut bytes = ByteReader(raw);
     let dimensions = bytes.count()?;
@@ -25,8 +23,7 @@ pub(super) fn array(element: &Type, raw: &[u8]) -> Option<Cell> {
             Some(length)
         })
         .collect::<Option<_>>()?;
-    // Every element takes at least the four bytes of its length, so a broken count cannot allocate
-    // more.
+    // An element has at least four length bytes, so a bad count cannot allocate more.
     let elements = lengths
         .iter()
         .try_fold(1_usize, |product, length| product.checked_mul(*length))?;
@@ -66,7 +63,7 @@ fn present<'a>(bytes: &mut ByteReader<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// `[from,to)`; the empty range is `empty`.
+/// `[from,to)`, or `empty`.
 pub(super) fn range(element: &Type, raw: &[u8]) -> Option<String> {
     let mut bytes = ByteReader(raw);
     let flags = bytes.byte()?;
@@ -91,9 +88,8 @@ pub(super) fn range(element: &Type, raw: &[u8]) -> Option<String> {
     Some(format!("{open}{lower},{upper}{close}"))
 }
 
-/// `{[…),[…)}`.
 pub(super) fn multirange(ty: &Type, raw: &[u8]) -> Option<String> {
-    // The driver names either the range or its element here, depending on its version.
+    // The driver names the range or its element, depending on its version.
     let element = match ty.kind() {
         Kind::Range(element) => element,
         _ => ty,
@@ -106,7 +102,6 @@ pub(super) fn multirange(ty: &Type, raw: &[u8]) -> Option<String> {
     Some(format!("{{{}}}", ranges.join(",")))
 }
 
-/// A row of a named type as a JSON object.
 pub(super) fn named(fields: &[Field], raw: &[u8]) -> Option<Cell> {
     let mut bytes = ByteReader(raw);
     if bytes.count()? != fields.len() {
@@ -123,13 +118,11 @@ pub(super) fn named(fields: &[Field], raw: &[u8]) -> Option<Cell> {
     Some(Cell::Json(Value::Object(object)))
 }
 
-/// A row without a named type as a JSON list.
 pub(super) fn anonymous(raw: &[u8]) -> Option<Cell> {
     let mut bytes = ByteReader(raw);
     let count = bytes.count()?;
     let items: Vec<Value> = (0..count)
         .map(|_| {
-            // A type without a fixed number is unknown here; as BYTEA it shows its bytes.
             let ty = Type::from_oid(bytes.u32()?).unwrap_or(Type::BYTEA);
             Some(value(&ty, bytes.value()?))
         })

@@ -1,10 +1,9 @@
-//! The encrypted channel in the form that the driver requires.
+//! TLS for the driver.
 
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Encrypts connections to hosts and lets sockets pass, which have no host name and are never
-/// encrypted.
+/// Encrypts connections to hosts, never to sockets.
 #[derive(Clone)]
 pub(super) struct Encryption(MakeRustlsConnect);
 
@@ -23,7 +22,6 @@ where
     type Error = <MakeRustlsConnect as MakeTlsConnect<S>>::Error;
 
     fn make_tls_connect(&mut self, host: &str) -> Result<Self::TlsConnect, Self::Error> {
-        // The driver asks for a channel before it knows whether there will be one.
         let host = if host.is_empty() { "localhost" } else { host };
         self.0.make_tls_connect(host)
     }

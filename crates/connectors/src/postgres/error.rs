@@ -1,4 +1,4 @@
-//! Maps PostgreSQL's errors to the kinds of ktx.
+//! Maps PostgreSQL errors.
 
 use std::error::Error as _;
 

@@ -1,4 +1,4 @@
-//! What PostgreSQL's catalog says about the functions that a statement calls.
+//! Judges functions by PostgreSQL's catalog.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,11 +11,11 @@ use tokio_postgres::Row;
 
 use super::session::PostgresSession;
 
-/// A function may be replaced by one that writes.
+/// A function can be replaced by one that writes.
 const FRESH_TIME: Duration = Duration::from_mins(1);
 
-/// The functions of a name, in one schema or in the whole search path, which always contains
-/// `pg_catalog`. Servers before version 11 have another column for the kind.
+/// Functions of a name in a schema or the search path, which always contains `pg_catalog`. Before
+/// version 11, another column has the kind.
 const FUNCTIONS: &str =
     "SELECT n.nspname::text, p.oid::pg_catalog.regprocedure::text, p.provolatile::text,
     p.prosecdef, l.lanname::text,
@@ -82,7 +82,7 @@ pub(super) async fn judge(
 #[derive(Debug, Clone)]
 pub(super) struct Function {
     schema: String,
-    /// Its name and the types of its arguments, such as `tax(numeric)`.
+    /// Such as `tax(numeric)`.
     signature: String,
     volatility: String,
     security_definer: bool,
@@ -101,8 +101,7 @@ fn read(row: &Row) -> Result<Function, tokio_postgres::Error> {
     })
 }
 
-/// Accepts a name only if all its functions are read-only: which one a call means depends on the
-/// types of its arguments.
+/// All overloads must be read-only, because argument types decide which one a call means.
 fn verdict(functions: &[Function]) -> FunctionVerdict {
     if functions.is_empty() {
         return FunctionVerdict::NotFound;
@@ -113,8 +112,8 @@ fn verdict(functions: &[Function]) -> FunctionVerdict {
     }
 }
 
-/// Why a function is not known to be read-only. PostgreSQL itself keeps non-volatile functions in
-/// SQL and PL/pgSQL from writing; for other languages the label is only a promise.
+/// PostgreSQL keeps non-volatile SQL and PL/pgSQL functions from writing; for other languages the
+/// label is only a promise.
 fn objection(function: &Function) -> Option<String> {
     let name = &function.signature;
     if matches!(

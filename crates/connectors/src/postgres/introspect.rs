@@ -1,4 +1,4 @@
-//! The structure of a PostgreSQL database, in four queries for any number of schemas and tables.
+//! Reads a PostgreSQL database in four queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,6 @@ use super::listing::{self, ListedRelation, VisibleSchema};
 use super::session::PostgresSession;
 use crate::assembly::{Assembly, ForeignKeyColumn};
 
-/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     session: &PostgresSession,
     scope: &Scope,
@@ -82,8 +81,7 @@ pub(super) async fn read(
     })
 }
 
-/// ktx cannot query columns that the login may not read. A table without any readable column gets a
-/// single warning.
+/// ktx cannot query unreadable columns. A table without readable columns gets one warning.
 fn warn_unreadable_columns(
     session: &PostgresSession,
     place: &TableRef,
@@ -130,8 +128,8 @@ pub(super) async fn list(
     Ok(listing::list(shown, scope, &login(session)))
 }
 
-/// Those of the scope that exist and may be used. Named schemas that cannot be read become
-/// warnings; if the scope names none, the listing reports them.
+/// Returns the accessible schemas in scope. Unreadable named schemas become warnings; others appear
+/// in the listing.
 async fn schemas(
     session: &PostgresSession,
     scope: &Scope,
@@ -214,9 +212,7 @@ fn usage(schema: &str, session: &PostgresSession) -> String {
     )
 }
 
-/// Omits a partition if its parent is in the scope, because the parent contains its rows. An
-/// unreadable schema that the scope does not name is one line of the listing, not a warning for
-/// each of its tables.
+/// Omits a partition if its parent is in scope.
 async fn relations(
     session: &PostgresSession,
     scope: &Scope,
@@ -266,7 +262,6 @@ fn parent_of(schema: Option<&str>, name: Option<&str>) -> Option<TableRef> {
     Some(TableRef::new(None, Some(schema?), name?))
 }
 
-/// The catalog stores a row estimate as a float.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

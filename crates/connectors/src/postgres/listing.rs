@@ -1,4 +1,4 @@
-//! What a scan reads of each schema, and what it omits.
+//! Lists what a scan reads and omits per schema.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use ktx_warehouse::{ListedSchema, SchemaReading, Scope};
 
 pub(super) struct ListedRelation {
     pub(super) name: String,
-    /// The partitioned table that it belongs to.
     pub(super) parent: Option<TableRef>,
     pub(super) is_granted: bool,
 }
@@ -19,7 +18,7 @@ pub(super) struct VisibleSchema {
     pub(super) relations: Vec<ListedRelation>,
 }
 
-/// Schemas without a table only if the scope names them. `login` is quoted.
+/// Lists empty schemas only if the scope names them. `login` is quoted.
 pub(super) fn list(
     shown: BTreeMap<String, VisibleSchema>,
     scope: &Scope,
@@ -74,7 +73,7 @@ pub(super) fn list(
     listed
 }
 
-/// Whether a scan reads the parent of a partition instead of the partition.
+/// True if a scan reads the parent instead of the partition.
 pub(super) fn parent_is_read(parent: Option<&TableRef>, scope: &Scope, read: &[String]) -> bool {
     let Some(parent) = parent else {
         return false;

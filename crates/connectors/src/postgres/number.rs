@@ -1,4 +1,4 @@
-//! Numbers, booleans, dates and times in PostgreSQL's binary format.
+//! Decodes numbers, booleans, dates and times.
 
 use ktx_warehouse::Cell;
 use tokio_postgres::types::Type;
@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 use super::cell::ByteReader;
 use crate::clock;
 
-/// Days from 1970-01-01 to 2000-01-01, PostgreSQL's epoch.
+/// Days from 1970-01-01 to PostgreSQL's epoch, 2000-01-01.
 const EPOCH_DAYS: i64 = 10_957;
 
 pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
@@ -55,12 +55,11 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     bytes.is_empty().then_some(cell)
 }
 
-/// The double with the same shortest decimal text: 0.1 stays 0.1.
+/// The double with the same shortest text: 0.1 stays 0.1.
 pub(super) fn widen(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// The server stores money in hundredths for the usual two decimal places.
 fn hundredths(value: i64) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let value = value.unsigned_abs();
@@ -90,7 +89,7 @@ fn timestamp(micros: i64, zone: &str) -> String {
     }
 }
 
-/// `+HH[:MM[:SS]]` for seconds east of Greenwich.
+/// `+HH[:MM[:SS]]`, east of Greenwich.
 fn offset(seconds: i32) -> String {
     let sign = if seconds < 0 { '-' } else { '+' };
     let seconds = seconds.unsigned_abs();
@@ -102,7 +101,7 @@ fn offset(seconds: i32) -> String {
     }
 }
 
-/// Formats an interval as the server does by default, such as `1 year 2 mons -3 days +04:05:06`.
+/// Uses the server's default style, such as `1 year 2 mons -3 days +04:05:06`.
 fn interval(micros: i64, days: i32, months: i32) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut negative_before = false;
@@ -136,7 +135,6 @@ fn interval(micros: i64, days: i32, months: i32) -> String {
     parts.join(" ")
 }
 
-/// Base-10000 digits, the weight of the first, a sign and the number of decimal places.
 fn numeric(raw: &[u8]) -> Option<Cell> {
     let mut bytes = ByteReader(raw);
     let count = bytes.u16()?;

@@ -1,4 +1,4 @@
-//! The pool of sessions of one login.
+//! The session pool of a login.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +18,11 @@ use super::session::PostgresSession;
 use crate::settings::Target;
 use crate::tls::{self, Tls, Trust};
 
-/// Time limit for the network connection to each address of the host.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 const LOGIN_TIME: Duration = Duration::from_secs(20);
 
-/// How long the network may be silent before a keep-alive probe is sent; after the same time
-/// without a reply the connection is broken.
+/// Idle time before a keep-alive probe, and the wait for its reply.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
@@ -34,7 +32,6 @@ pub(super) struct SessionSettings {
     pub(super) search_path: Vec<String>,
 }
 
-/// Connects only when the first session is needed.
 pub(super) struct PostgresPool {
     place: Arc<SessionSettings>,
     opened: OnceCell<(Pool, Encryption)>,

@@ -1,6 +1,5 @@
-//! The structure of a Redshift database. Its catalog is that of PostgreSQL 8, without the functions
-//! that the queries for PostgreSQL need, and its protocol accepts no array parameters. It has its
-//! own views, and the schemas are written into the text as quoted literals.
+//! Reads a Redshift database. Its catalog is PostgreSQL 8's without the needed functions, and its
+//! protocol has no array parameters, so schemas become quoted literals.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,6 @@ use super::listing::{self, ListedRelation, VisibleSchema};
 use super::session::PostgresSession;
 use crate::assembly::{Assembly, ForeignKeyColumn};
 
-/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     session: &PostgresSession,
     scope: &Scope,
@@ -44,7 +42,7 @@ pub(super) async fn read(
     })
 }
 
-/// The catalog does not show tables that the login may not read.
+/// The catalog hides unreadable tables.
 pub(super) async fn list(
     session: &PostgresSession,
     scope: &Scope,
@@ -57,8 +55,7 @@ pub(super) async fn list(
          WHERE table_schema NOT IN ('information_schema', 'catalog_history')
            AND table_schema NOT LIKE 'pg\\_%' ORDER BY 1, 2";
     for row in session.rows(tables, &[]).await? {
-        // The local catalog does not contain a shared schema; its tables are shown to logins that
-        // may use it.
+        // The local catalog omits shared schemas, but shows their tables to logins with access.
         let schema = shown
             .entry(field(&row, 0)?)
             .or_insert_with(|| VisibleSchema {
@@ -79,8 +76,6 @@ const OWN_SCHEMAS: &str =
      WHERE nspname NOT IN ('information_schema', 'catalog_history') AND nspname NOT LIKE 'pg\\_%'
      ORDER BY 1";
 
-/// Checks the schemas of these names. Shared schemas have tables but are missing from the local
-/// catalog.
 pub(super) async fn check_schemas(
     session: &PostgresSession,
     names: &[String],
@@ -138,7 +133,7 @@ async fn schemas(
         .collect())
 }
 
-/// `svv_table_info` lists only tables with rows and requires a right that many logins lack.
+/// `svv_table_info` lists only nonempty tables and requires a right that many logins lack.
 async fn tables(
     session: &PostgresSession,
     scope: &Scope,
@@ -203,8 +198,7 @@ async fn columns(
     Ok(())
 }
 
-/// Redshift stores declared keys but does not enforce them. The scan continues without them if the
-/// login may not see them.
+/// Redshift does not enforce keys. The scan continues if the login cannot see them.
 async fn keys(
     session: &PostgresSession,
     list: &str,

@@ -1,4 +1,4 @@
-//! What the login may do.
+//! Checks the rights of the login.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::{ConnectionCheck, RoleCheck, WarehouseError};
@@ -9,8 +9,6 @@ use super::catalog;
 use super::introspect::field;
 use super::session::PostgresSession;
 
-/// Attributes of the login, then what it may create, then up to three relations that it could
-/// change.
 const RIGHTS: &str = "
 SELECT r.rolsuper, r.rolcreaterole, r.rolcreatedb,
   has_database_privilege(current_database(), 'CREATE'),
@@ -46,8 +44,7 @@ pub(super) async fn check(
     })
 }
 
-/// The first two words of the version's text: `PostgreSQL 15.3`. Redshift puts its own version at
-/// the end.
+/// The first two words, such as `PostgreSQL 15.3`; Redshift's version is at the end.
 fn server(version: &str, dialect: Dialect) -> String {
     if dialect == Dialect::Redshift {
         let own = version.split("Redshift ").nth(1).unwrap_or_default();
@@ -98,7 +95,6 @@ fn because(row: &Row) -> Result<Option<String>, WarehouseError> {
     Ok(schema.map(|schema| format!("the login may create objects in the schema {schema}")))
 }
 
-/// Those of the connection, or all that the login may use.
 async fn schemas(session: &PostgresSession) -> Result<Vec<String>, WarehouseError> {
     let named = &session.place().search_path;
     if !named.is_empty() {

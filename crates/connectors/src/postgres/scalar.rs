@@ -1,5 +1,4 @@
-//! Text, bytes, documents, addresses, shapes and the types of common extensions in PostgreSQL's
-//! binary format.
+//! Decodes text, bytes, documents, addresses, shapes and common extension types.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -47,7 +46,6 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
         | Type::POLYGON
         | Type::CIRCLE
         | Type::LINE => shape(ty, raw).map(Cell::Text),
-        // Types of extensions have no fixed number, only a name.
         _ => match ty.name() {
             "citext" => text(raw).map(Cell::Text),
             "ltree" | "lquery" | "ltxtquery" => text(versioned(raw)?).map(Cell::Text),
@@ -58,13 +56,12 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     }
 }
 
-/// A document that does not parse (too deep, or not UTF-8) stays text.
+/// Invalid, too deep or non-UTF-8 documents stay text.
 fn json(raw: &[u8]) -> Option<Cell> {
     let text = text(raw)?;
     Some(document::read(&text).map_or(Cell::Text(text), Cell::Json))
 }
 
-/// Strips the format's version, which is 1.
 fn versioned(raw: &[u8]) -> Option<&[u8]> {
     raw.strip_prefix(&[1])
 }
@@ -171,7 +168,6 @@ fn points(bytes: &mut ByteReader<'_>) -> Option<String> {
     Some(points.join(","))
 }
 
-/// `hstore`: keys with texts or nulls.
 fn pairs(raw: &[u8]) -> Option<Cell> {
     let mut bytes = ByteReader(raw);
     let count = bytes.count()?;
@@ -189,7 +185,6 @@ fn pairs(raw: &[u8]) -> Option<Cell> {
     Some(Cell::Json(Value::Object(object)))
 }
 
-/// The extension `vector`: single-precision numbers.
 fn vector(raw: &[u8]) -> Option<Cell> {
     let mut bytes = ByteReader(raw);
     let count = bytes.u16()?;

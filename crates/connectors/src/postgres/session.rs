@@ -1,4 +1,4 @@
-//! One read-only transaction on one session.
+//! One read-only transaction.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,34 +22,31 @@ use crate::limits::{self, Meter, SentStatement, Step, StopReply};
 use crate::orders;
 use crate::session::{ReadIsolation, ReadOnlySession};
 
-/// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
-/// statement is cancelled on the server instead.
+/// Rows discarded to reach the end of a capped result; beyond that, the server cancels the
+/// statement.
 const DRAINED_ROWS: usize = 1000;
 
 const END_TIME: Duration = Duration::from_secs(5);
 
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
-/// How long the server may take to obey before the request is repeated.
 const CANCEL_STEP: Duration = Duration::from_millis(200);
 
-/// Makes the server check every two seconds whether its client is still connected, because a killed
-/// program sends no cancel request. Servers before version 14 do not have the setting, and servers
-/// on Windows cannot apply it.
+/// The server checks every two seconds for a killed client, which sends no cancel request.
+/// Unavailable before version 14 and on Windows.
 const WATCH_THE_CLIENT: &str = " SELECT pg_catalog.set_config('client_connection_check_interval', '2s', true) \
      WHERE pg_catalog.current_setting('client_connection_check_interval', true) IS NOT NULL \
      AND pg_catalog.version() !~* 'windows|mingw|msvc|visual c';";
 
-/// A session checked out of the pool for one operation.
+/// A session in use by one operation.
 ///
-/// `busy` means that the server may still work for this session. A busy session is cancelled on the
-/// server and closed, even if the future that used it is dropped.
+/// While `busy`, the server can be working. Dropping a busy session cancels it on the server.
 pub(crate) struct PostgresSession {
     client: Option<Client>,
     tls: Encryption,
     place: Arc<SessionSettings>,
     busy: AtomicBool,
-    /// The last statement, for the error if its answer does not arrive.
+    /// Last statement, for the error if its answer is lost.
     waiting: Mutex<Option<SentStatement>>,
     _at_work: TaskTrackerToken,
 }
@@ -92,7 +89,7 @@ impl PostgresSession {
         Ok(value)
     }
 
-    /// An error from the server means that it has stopped; any other error leaves that open.
+    /// A server error means that it has stopped; others leave that open.
     pub(super) fn failed(&self, error: &tokio_postgres::Error) -> WarehouseError {
         if error.as_db_error().is_some() {
             self.busy.store(false, Ordering::Release);
@@ -149,7 +146,7 @@ impl ReadOnlySession for PostgresSession {
             let row = match rows.try_next().await {
                 Ok(Some(row)) => row,
                 Ok(None) => break,
-                // The answer is complete; only the session is lost, and it is still marked busy.
+                // Only the session is lost, and it is still marked busy.
                 Err(error) if spare.is_some() && error.as_db_error().is_none() => return Ok(()),
                 Err(error) => return Err(self.failed(&error)),
             };
@@ -189,7 +186,6 @@ impl ReadOnlySession for PostgresSession {
                     .map_err(|error| limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(client) = self.client.take() {
-            // Only these locks of a statement outlive the transaction.
             let end = match self.place.dialect {
                 Dialect::Redshift => "ROLLBACK",
                 _ => "ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()",
@@ -215,15 +211,13 @@ impl Drop for PostgresSession {
     }
 }
 
-/// Cancels what the session runs and closes it. The server ignores a cancel request that arrives
-/// between two messages of a statement, so the request is repeated until the session answers a
-/// query sent after the statement.
+/// Cancels and closes. The server ignores a cancel request between two messages of a statement, so
+/// it is repeated until the session answers a later query.
 async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
     let token = client.cancel_token();
     let work = async {
         let mut behind = pin!(client.simple_query(""));
         loop {
-            // A session that ends on its own needs no cancel request.
             tokio::select! {
                 biased;
                 sent = token.cancel_query(tls.clone()) => if let Err(error) = sent {
@@ -243,8 +237,7 @@ async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
     StopReply::Silent
 }
 
-/// PostgreSQL reads the sign of an offset as POSIX does, while all others and the users mean ISO
-/// 8601: `+09:00` is east of Greenwich.
+/// PostgreSQL reads offsets as POSIX; ktx uses ISO 8601: `+09:00` is east of Greenwich.
 fn zone(text: &str) -> String {
     match text.split_at_checked(1) {
         Some(("+", rest)) => format!("-{rest}"),
@@ -253,8 +246,7 @@ fn zone(text: &str) -> String {
     }
 }
 
-/// The time zone decides to which day a moment belongs. `standard_conforming_strings` fixes the
-/// meaning of backslashes that the static gate's grammar assumes.
+/// `standard_conforming_strings` gives backslashes the meaning that the static gate assumes.
 fn opening(place: &SessionSettings, isolation: ReadIsolation, limit: Duration) -> String {
     let mut text = match isolation {
         ReadIsolation::Statement => "BEGIN READ ONLY;".to_owned(),
@@ -263,7 +255,7 @@ fn opening(place: &SessionSettings, isolation: ReadIsolation, limit: Duration) -
         }
         ReadIsolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;".to_owned(),
     };
-    // Zero would mean no limit, and the server accepts at most 2^31 - 1.
+    // Zero means no limit; the server accepts at most 2^31 - 1.
     let millis = limit.as_millis().clamp(1, 2_000_000_000);
     let mut set = |name: &str, value: &str| {
         text.extend([" SET LOCAL ", name, " = ", value, ";"]);

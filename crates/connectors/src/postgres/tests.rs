@@ -1,4 +1,4 @@
-//! Tests of the session alone, on a server, with statements that have not passed the static gate.
+//! Live tests of the session without the static gate.
 
 mod effects;
 mod reprint;
@@ -85,7 +85,7 @@ async fn run(
     Ok(result)
 }
 
-/// The session is read-only even for a superuser.
+/// Applies to superusers, too.
 #[tokio::test]
 async fn no_statement_writes() {
     let sql = "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1), (2); CREATE SEQUENCE s;
@@ -123,8 +123,7 @@ async fn no_statement_writes() {
     ] {
         assert!(run(&connector, sql).await.is_err(), "{sql}");
     }
-    // The server allows these, and they must not affect the next statement. (Since version 16 it
-    // refuses large objects as well.)
+    // Since version 16 the server refuses large objects.
     if let Err(error) = run(&connector, "SELECT lo_create(7)").await {
         assert_eq!(error.kind, ErrorKind::Permission);
     }
@@ -204,7 +203,6 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     };
     let mut result = QueryResult::default();
     let cancel = CancellationToken::new();
-    // The login has a time limit of its own; an open session leaves the cap to the statement.
     run(&connector, "SELECT 1").await.unwrap();
     let error = connector
         .run("SELECT pg_sleep(600)", &caps, &mut result, &cancel)

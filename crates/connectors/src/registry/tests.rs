@@ -139,7 +139,6 @@ fn reads_the_scope_of_each_driver() {
         &[],
     );
     check_scope(Driver::MySql, json!({"url": "env:URL"}), &[], &[]);
-    // A scan asks for exactly the schemas of the scope.
     for (fields, schemas) in [
         (json!({}), vec!["default"]),
         (json!({"database": "shop"}), vec!["shop"]),

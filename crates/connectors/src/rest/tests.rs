@@ -1,4 +1,4 @@
-//! Tests of requests to a local server.
+//! Tests with a local server.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,8 +10,6 @@ use serde_json::json;
 
 use super::Rest;
 
-/// Serves connections one after the other and closes the first `breaking` ones without an answer.
-/// Relies only on the end of the head.
 fn serve(breaking: usize) -> Rest {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

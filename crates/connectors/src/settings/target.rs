@@ -1,4 +1,4 @@
-//! Where a database server is, who logs in, and how the channel is protected.
+//! Address, login and channel protection of a server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(crate) struct ServerKind {
     pub(crate) name: &'static str,
     pub(crate) schemes: &'static [&'static str],
     pub(crate) port: u16,
-    /// The default port with TLS; some servers use a separate one.
+    /// Default port with TLS, if separate.
     pub(crate) tls_port: u16,
     pub(crate) user: Option<&'static str>,
 }
@@ -24,21 +24,20 @@ pub(crate) struct ServerKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) server: ServerKind,
-    /// A host name, an IP address, or the absolute path of a socket's folder or file.
+    /// Host name, IP address, or absolute path of a socket.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) database: Option<String>,
     pub(crate) user: String,
     pub(crate) password: Option<Secret>,
     pub(crate) tls: Tls,
-    /// The time zone of the sessions, for servers that have one.
     pub(crate) timezone: String,
     pub(crate) sessions: usize,
     pub(crate) redactor: Redactor,
 }
 
 impl Target {
-    /// Reads `url` and the single fields; a field applies where the URL omits its part.
+    /// Fields fill in what the URL omits.
     pub(crate) fn read(
         settings: &Settings<'_>,
         server: ServerKind,
@@ -56,7 +55,7 @@ impl Target {
         if let Some(password) = &password {
             redactor.learn(password);
         }
-        // libpq's way to name a socket: `postgres:///database?host=/run/postgresql`.
+        // libpq's socket syntax: `postgres:///database?host=/run/postgresql`.
         let parameter = |name: &str| url.parameters.get(name).filter(|text| !text.is_empty());
         let part = |part: Option<String>, name: &str| part.or_else(|| parameter(name).cloned());
         let host = given(part(url.host, "host"), &["host"])?.ok_or_else(|| {
@@ -75,7 +74,6 @@ impl Target {
         let mut tls = protection(settings, &url.parameters, &host)?;
         match (url.scheme.as_str(), &tls) {
             ("https", Tls::WhereOffered) => tls = Tls::Required(Trust::System),
-            // The scheme asks for plain text explicitly.
             ("http", Tls::WhereOffered | Tls::Required(_)) => tls = Tls::Off,
             _ => {}
         }
@@ -187,7 +185,7 @@ fn protection(
     let own = authorities(settings, parameters)?;
     let is_easy = own.is_none() && ssl.is_none() && is_loopback(host);
     let checked = own.map_or(Trust::System, Trust::Authorities);
-    // SQL Server's own name for the same setting.
+    // SQL Server's name for the same setting.
     let trusts = parameter(&["trustservercertificate"])
         .or_else(|| settings.written(&["trustServerCertificate"]))
         .is_some_and(|text| text.eq_ignore_ascii_case("true"));
@@ -232,7 +230,7 @@ fn authorities(
         .cloned()
         .or_else(|| settings.written(&["sslrootcert", "sslRootCert"]))
         .or_else(|| in_ssl().map(str::to_owned));
-    // `system` is libpq's word for the authorities of the operating system.
+    // For libpq, `system` means the operating system's authorities.
     let Some(text) = written.filter(|text| text != "system") else {
         return Ok(None);
     };

@@ -1,6 +1,6 @@
-//! Names as Snowflake reads them: accounts, and identifiers with and without quotes.
+//! Snowflake accounts and identifiers.
 
-/// Account identifiers are often pasted with parts of a URL.
+/// Strips URL parts, which are often pasted.
 pub(super) fn plain(account: &str) -> &str {
     let account = account.trim().trim_end_matches('/');
     let account = account.split_once("://").map_or(account, |(_, rest)| rest);
@@ -15,7 +15,7 @@ pub(super) fn address(account: &str) -> String {
     format!("https://{host}.snowflakecomputing.com")
 }
 
-/// Returns the account as tokens name it: in upper case, without region and cloud.
+/// Tokens name the account in uppercase, without region and cloud.
 pub(super) fn in_tokens(account: &str) -> String {
     let account = plain(account).to_ascii_uppercase();
     let end = if account.contains(".GLOBAL") {
@@ -29,8 +29,7 @@ pub(super) fn in_tokens(account: &str) -> String {
     }
 }
 
-/// The name that SQL means by `text`: verbatim inside double quotes, in upper case if it is valid
-/// without them.
+/// Resolves SQL quoting: verbatim in double quotes, uppercase if valid without.
 pub(super) fn identifier(text: &str) -> String {
     let text = text.trim();
     if let Some(inner) = text

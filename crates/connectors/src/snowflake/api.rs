@@ -12,14 +12,13 @@ use super::login::Login;
 use crate::rest::{self, Rest};
 use crate::settings::Settings;
 
-/// Time limit of one request, enough for a large partition.
+/// Enough for a large partition.
 const REQUEST_TIME: Duration = Duration::from_mins(2);
 
 #[derive(Debug)]
 pub(super) struct Api {
     rest: Rest,
     login: Login,
-    /// The names in Snowflake's own spelling.
     pub(super) database: String,
     pub(super) warehouse: Option<String>,
     pub(super) role: Option<String>,
@@ -74,7 +73,7 @@ impl Api {
         let rows = caps.rows.saturating_add(1);
         let mut body = json!({
             "statement": sql,
-            // The same as STATEMENT_TIMEOUT_IN_SECONDS, for this statement.
+            // Same as STATEMENT_TIMEOUT_IN_SECONDS, per statement.
             "timeout": u64::try_from(seconds).unwrap_or(u64::MAX),
             "database": self.database,
             "parameters": {
@@ -121,7 +120,6 @@ impl Api {
     }
 }
 
-/// Returns a request id in the form of a UUID.
 pub(super) fn request_id() -> Result<String, WarehouseError> {
     let digits = rest::random_digits()?;
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();

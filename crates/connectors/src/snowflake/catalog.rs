@@ -1,4 +1,4 @@
-//! The structure of a Snowflake database: three queries, and two more for the keys of each schema.
+//! Reads a Snowflake database: three queries, plus two per schema for keys.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,11 @@ use super::{Snowflake, account, cell};
 use crate::assembly::{Assembly, ForeignKeyColumn};
 use crate::rows::TextCells;
 
-/// Schemas whose keys are queried concurrently.
 const AT_ONCE: usize = 4;
 
-/// Maximum rows that `SHOW` returns.
+/// `SHOW` returns at most this many rows.
 const SHOWN_ROWS: usize = 10_000;
 
-/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     connector: &Snowflake,
     scope: &Scope,
@@ -32,7 +30,6 @@ pub(super) async fn read(
     let reader = DatabaseReader {
         connector,
         cancel,
-        // The settings write names as SQL does.
         scope: Scope {
             schemas: scope
                 .schemas
@@ -103,7 +100,6 @@ impl DatabaseReader<'_> {
         TableRef::new(Some(self.database()), Some(schema), table)
     }
 
-    /// `$` in the query means the database's `INFORMATION_SCHEMA`.
     async fn rows(&self, sql: &str) -> Result<QueryResult, WarehouseError> {
         let place = format!(
             "{}.INFORMATION_SCHEMA",
@@ -205,7 +201,7 @@ impl DatabaseReader<'_> {
         .await
     }
 
-    /// No view contains keys; `SHOW` lists them per schema.
+    /// No view has keys; `SHOW` lists them per schema.
     async fn keys(
         &self,
         schemas: &[String],
@@ -252,8 +248,8 @@ impl ShowRow {
     }
 }
 
-/// The lines about keys by table, constraint and position in the key; empty with a warning if the
-/// role may not see them.
+/// Groups key lines by table, constraint and position; empty with a warning if the role cannot see
+/// them.
 fn shown(
     schema: &str,
     what: &str,
@@ -294,7 +290,7 @@ fn shown(
     Ok(lines)
 }
 
-/// The positions of the columns of a `SHOW`, whose order differs from release to release.
+/// Columns of `SHOW`, whose order differs between releases.
 pub(super) struct ColumnPositions(BTreeMap<String, usize>);
 
 impl ColumnPositions {

@@ -1,4 +1,4 @@
-//! Result values from the SQL API, whose rows are texts with a type per column.
+//! Decodes SQL API rows: texts with a type per column.
 
 use ktx_warehouse::{Cell, ColumnHeader, DimensionType};
 use serde_json::Value;
@@ -12,7 +12,6 @@ const DAY: i64 = 86_400;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowType {
     name: String,
-    /// The type in lower case, such as `fixed` or `timestamp_ntz`.
     kind: String,
     precision: Option<u64>,
     scale: Option<u64>,
@@ -49,7 +48,7 @@ impl RowType {
         }
     }
 
-    /// Values always arrive as text. A text that does not fit its type stays text.
+    /// Text that does not fit its type stays text.
     pub(super) fn decode(&self, value: Value) -> Cell {
         let text = match value {
             Value::Null => return Cell::Null,
@@ -63,12 +62,10 @@ impl RowType {
         Some(match self.kind.as_str() {
             "fixed" | "number" if self.scale.unwrap_or_default() == 0 => match text.parse() {
                 Ok(value) => Cell::Int(value),
-                // Up to 38 digits.
                 Err(_) if is_number(text) => Cell::Decimal(text.to_owned()),
                 Err(_) => return None,
             },
             "fixed" | "number" | "decfloat" => Cell::Decimal(text.to_owned()),
-            // A text that is not a number is shown as it is.
             "real" | "float" => Cell::Float(text.parse().ok()?),
             "boolean" => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" => Cell::Bool(true),
@@ -92,7 +89,7 @@ impl RowType {
                 Cell::Timestamp(moment(at, minutes, &offset(minutes))?)
             }
             "binary" => Cell::Bytes(bytes(text)?),
-            // `undefined` inside arrays is not JSON.
+            // `undefined` in arrays is not JSON.
             "variant" | "object" | "array" | "map" | "vector" => Cell::Json(document::read(text)?),
             _ => return None,
         })
@@ -104,7 +101,7 @@ fn is_number(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whole seconds, rounded down, and the remainder as `.fffffffff` without trailing zeros.
+/// Seconds, rounded down, and the fraction `.fffffffff` without trailing zeros.
 fn split(text: &str) -> Option<(i64, String)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) || fraction.len() > 9 {
@@ -123,7 +120,6 @@ fn split(text: &str) -> Option<(i64, String)> {
     Some((seconds, digits))
 }
 
-/// Formats a moment in the local time `minutes` ahead of Greenwich.
 fn moment(text: &str, minutes: i64, zone: &str) -> Option<String> {
     let (seconds, fraction) = split(text)?;
     let seconds = seconds.checked_add(minutes.checked_mul(60)?)?;
@@ -132,7 +128,6 @@ fn moment(text: &str, minutes: i64, zone: &str) -> Option<String> {
     Some(format!("{date} {time}{fraction}{zone}{suffix}"))
 }
 
-/// `+HH` or `+HH:MM`.
 fn offset(minutes: i64) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     let (hours, minutes) = (minutes.abs() / 60, minutes.abs() % 60);

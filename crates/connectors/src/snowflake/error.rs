@@ -1,4 +1,4 @@
-//! Maps Snowflake's errors to the kinds of ktx.
+//! Maps Snowflake errors.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
@@ -43,7 +43,7 @@ pub(super) fn from_answer(api: &Api, answer: &rest::JsonResponse) -> WarehouseEr
     }
 }
 
-/// Snowflake answers with an HTML page if the account does not exist.
+/// Snowflake answers with HTML if the account does not exist.
 fn without_words(api: &Api, status: u16) -> WarehouseError {
     let url = api.rest().endpoint().as_str();
     let make = |kind: ErrorKind, text: &str| api.rest().error(kind, text);
@@ -73,7 +73,7 @@ fn no_warehouse(make: &impl Fn(ErrorKind) -> WarehouseError) -> WarehouseError {
         .hint("set `warehouse` to a warehouse that the role may use (`GRANT USAGE ON WAREHOUSE`)")
 }
 
-/// "Does not exist or not authorized": Snowflake does not say which.
+/// "Does not exist or not authorized": Snowflake does not distinguish.
 fn missing(
     api: &Api,
     make: &impl Fn(ErrorKind) -> WarehouseError,

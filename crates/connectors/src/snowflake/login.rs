@@ -1,4 +1,4 @@
-//! How the user signs in: with a token signed by the user's key, or a token from another issuer.
+//! Snowflake login: a key-signed or external token.
 
 use ktx_secrets::{Redactor, Secret};
 use ktx_warehouse::{ErrorKind, WarehouseError};
@@ -8,15 +8,14 @@ use super::account;
 use crate::jwt::RsaKey;
 use crate::settings::{Clock, Settings};
 
-/// Lifetime of a signed token, in seconds; Snowflake accepts an hour at most.
+/// In seconds; Snowflake accepts at most an hour.
 const SIGNED_SECONDS: u64 = 3540;
 
 #[derive(Debug)]
 pub(super) enum Login {
-    /// Its public half is registered for the user in Snowflake.
+    /// Snowflake has the user's public key.
     KeyPair {
         key: RsaKey,
-        /// Account and user as tokens name them.
         subject: String,
         clock: Clock,
     },

@@ -1,4 +1,4 @@
-//! What the role may do.
+//! Checks the rights of the role.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::{Caps, Cell, ConnectionCheck, QueryResult, RoleCheck, WarehouseError};
@@ -10,7 +10,6 @@ use super::catalog::ColumnPositions;
 use super::{CATALOG, CHECK_TIME, Snowflake};
 use crate::rows::TextCells;
 
-/// Rights that change nothing.
 const READING: [&str; 9] = [
     "USAGE",
     "SELECT",
@@ -23,7 +22,6 @@ const READING: [&str; 9] = [
     "RESOLVE ALL",
 ];
 
-/// Roles of every account that can do everything.
 const SYSTEM: [&str; 4] = ["ACCOUNTADMIN", "ORGADMIN", "SECURITYADMIN", "SYSADMIN"];
 
 pub(super) async fn check(

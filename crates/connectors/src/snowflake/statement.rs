@@ -1,4 +1,4 @@
-//! One statement: started, polled until it ends, read partition by partition.
+//! Starts, polls and reads one statement.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,13 @@ use crate::limits::{Meter, Step};
 use crate::orders;
 use crate::rest;
 
-/// The first poll delay of a running statement; each further one is longer by half.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
-/// A statement that may be running. Dropped before its end, it is cancelled.
+/// A statement that can be running. Dropping it cancels it.
 pub(super) struct Statement {
     api: Arc<Api>,
     handle: String,
@@ -32,8 +31,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// Does not wait for the end of the statement. The request completes even if the caller is
-    /// dropped, because only its answer contains the handle for the cancel request.
+    /// The request survives its caller, because only its answer has the handle for cancellation.
     pub(super) async fn start(
         api: &Arc<Api>,
         sql: &str,
@@ -45,7 +43,7 @@ impl Statement {
         let api = Arc::clone(api);
         orders::send(async move {
             let answer = api.send(Method::POST, "", &query, Some(&body)).await;
-            // An unreceived statement is dropped and thereby cancelled.
+            // Dropping an unreceived statement cancels it.
             drop(sender.send(answer.and_then(|answer| Self::of(&api, &answer))));
         });
         let broke = |_| WarehouseError::new(ErrorKind::Other, "the request to Snowflake broke");
@@ -86,7 +84,6 @@ impl Statement {
         Ok(())
     }
 
-    /// Polls until the statement has ended; the answer contains its first rows.
     async fn wait(&mut self) -> Result<Value, WarehouseError> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -109,7 +106,7 @@ impl Statement {
         if matches!(answer.status, 200 | 202) {
             return Ok(answer);
         }
-        // An error status reports that a statement has failed and ended.
+        // An error status means that the statement has ended.
         self.runs = !matches!(answer.status, 408 | 422);
         Err(error::from_answer(&self.api, &answer))
     }
@@ -118,7 +115,7 @@ impl Statement {
         format!("/{}{ending}", self.handle)
     }
 
-    /// Some if the statement may still run; only for the first caller.
+    /// Returns a cancel request the first time, if the statement can still be running.
     fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if !std::mem::take(&mut self.runs) {
             return None;

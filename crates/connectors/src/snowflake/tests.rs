@@ -1,4 +1,4 @@
-//! Tests of what needs no server.
+//! Tests without a server.
 
 use ktx_config::Driver;
 use ktx_warehouse::{Cell, DimensionType};
@@ -228,7 +228,7 @@ fn signs_in_with_keys_and_tokens() {
     );
 }
 
-/// A password of a KTX 0.12 configuration gets an explanation of how to sign in without one.
+/// For KTX 0.12 configurations.
 #[test]
 fn explains_key_pairs_to_those_with_passwords() {
     let expected = Err(

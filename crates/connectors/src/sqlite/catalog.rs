@@ -1,5 +1,4 @@
-//! The structure of a SQLite file: four queries for any number of tables, and one cheap size
-//! estimate per table.
+//! Reads a SQLite file: four queries, plus a size estimate per table.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +11,22 @@ use super::types;
 
 const COUNTED_ROWS: u64 = 10_000;
 
-/// The smallest space of a row in a file, in bytes: its pointer, header and key.
+/// Minimum bytes of a row: pointer, header and key.
 const SMALLEST_ROW: u64 = 6;
 
-/// A relation as `table_list` reports it.
 struct CatalogRelation {
     name: String,
     kind: TableKind,
     has_rowid: bool,
 }
 
-/// The position in the primary key counts from 1; 0 if the column is not in the key.
+/// Key positions count from 1; 0: not in the key.
 struct RawColumn {
     column: Column,
     key: u32,
 }
 
-/// Tables have no schema part: a file is one flat name space.
+/// Tables have no schema: a file is one namespace.
 pub(super) fn read(session: &Connection, scope: &Scope) -> Result<SchemaSnapshot, Error> {
     let relations: Vec<CatalogRelation> = relations(session)?
         .into_iter()
@@ -109,9 +107,8 @@ const COLUMNS: &str = "SELECT m.name, x.name, x.type, x.\"notnull\", x.pk
     FROM sqlite_schema m JOIN pragma_table_xinfo(m.name) x
     WHERE m.type IN ('table', 'view') AND x.hidden <> 1";
 
-/// All columns in one query. A view over a dropped table, or a table of an unknown module, makes
-/// that query fail as a whole; then each relation is queried alone and the broken ones become
-/// warnings.
+/// A broken view or unknown module fails the query for all columns; then each relation is queried
+/// alone, and broken ones become warnings.
 fn columns(
     session: &Connection,
     relations: &[CatalogRelation],
@@ -193,8 +190,7 @@ fn collect_columns<P: rusqlite::Params>(
     Ok(())
 }
 
-/// A single key column of type INTEGER is the row number itself and never NULL, although the
-/// catalog does not say so.
+/// A single INTEGER key column is the row number and never NULL, which the catalog does not say.
 fn mark_rowid_alias(columns: &mut [RawColumn]) {
     let mut keys = columns.iter_mut().filter(|raw| raw.key > 0);
     if let (Some(only), None) = (keys.next(), keys.next())
@@ -213,8 +209,7 @@ fn statistics(session: &Connection) -> Result<BTreeMap<String, u64>, Error> {
     if !exists {
         return Ok(BTreeMap::new());
     }
-    // The first number of `stat` is the row count; a partial index counts fewer rows than its
-    // table.
+    // `stat` starts with the row count; partial indexes count fewer rows.
     let mut statement = session.prepare(
         "SELECT tbl, max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE stat IS NOT NULL GROUP BY tbl",
     )?;
@@ -237,8 +232,8 @@ fn file_bytes(session: &Connection) -> Result<u64, Error> {
     Ok(u64::try_from(pages.saturating_mul(size)).unwrap_or(0))
 }
 
-/// Counts up to [`COUNTED_ROWS`] rows. Larger tables are estimated by the span of row numbers,
-/// which is too high after deletions, limited to the rows for which the file has room.
+/// Counts up to [`COUNTED_ROWS`] rows. Estimates larger tables by the span of row numbers, too high
+/// after deletions, but at most what fits in the file.
 fn estimate(
     session: &Connection,
     name: &str,
@@ -288,9 +283,8 @@ struct Link {
     to: Option<String>,
 }
 
-/// All foreign keys in one query, grouped by their number. Names refer without regard to case; a
-/// key that names no columns means the parent's primary key. SQLite does not store constraint
-/// names.
+/// Names are case-insensitive; a key without columns means the parent's primary key. SQLite stores
+/// no constraint names.
 fn foreign_keys(
     session: &Connection,
     tables: &mut [Table],
@@ -315,7 +309,6 @@ fn foreign_keys(
         let Some(keys) = grouped.remove(&table.table.name) else {
             continue;
         };
-        // The newest constraint has number 0, so the reverse order is that of declaration.
         for (parent, links) in keys.into_values().rev() {
             let known = parents.get(&parent.to_ascii_lowercase());
             let names: &[String] = known

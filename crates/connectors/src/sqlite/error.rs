@@ -1,4 +1,4 @@
-//! Maps SQLite's errors to the kinds of ktx.
+//! Maps SQLite errors.
 
 use std::path::Path;
 
@@ -15,8 +15,7 @@ pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
             let text = message.clone().unwrap_or_else(|| failure.to_string());
             by_code(failure.code, &text, path, stop)
         }
-        // The statement's text may be long and comes from the caller, so the message alone is
-        // enough.
+        // Omits the statement, which the caller knows and can be long.
         Error::SqlInputError { error, msg, .. } => by_code(error.code, msg, path, stop),
         Error::MultipleStatement => {
             WarehouseError::new(ErrorKind::Sql, "exactly one statement is allowed")
@@ -64,8 +63,7 @@ fn by_code(code: ErrorCode, text: &str, path: &Path, stop: &Stop) -> WarehouseEr
     }
 }
 
-/// The file exists, so the missing part is the right to read it or the side files of write-ahead
-/// logging.
+/// The file exists, so read access or write-ahead log files are missing.
 fn cannot_open(path: &Path) -> WarehouseError {
     if std::fs::File::open(path).is_err() {
         return file::unreadable(path);

@@ -1,5 +1,5 @@
-//! The mathematical functions of SQLite, which its library includes only if compiled so. They
-//! behave like SQLite's own: NULL for a value that is not a number and if there is no result.
+//! SQLite's optional math functions, with the same results: NULL for non-numbers and undefined
+//! results.
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
@@ -27,7 +27,6 @@ const OF_ONE: &[(&str, Unary)] = &[
     ("tanh", f64::tanh),
 ];
 
-/// No result for zero and below.
 const LOGARITHMS: &[(&str, Unary)] = &[
     ("ln", f64::ln),
     ("log", f64::log10),
@@ -35,7 +34,7 @@ const LOGARITHMS: &[(&str, Unary)] = &[
     ("log2", f64::log2),
 ];
 
-/// These keep a whole number unchanged.
+/// Whole numbers stay unchanged.
 const ROUNDING: &[(&str, Unary)] = &[
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
@@ -50,7 +49,6 @@ const OF_TWO: &[(&str, Binary)] = &[
     ("power", f64::powf),
 ];
 
-/// Replaces those that the library already has.
 pub(super) fn add(session: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -85,7 +83,7 @@ pub(super) fn add(session: &Connection) -> Result<()> {
     session.create_scalar_function("pi", 0, flags, |_| Ok(std::f64::consts::PI))
 }
 
-/// `log(base, x)` has no result for a base up to one.
+/// `log(base, x)` is undefined for a base up to one.
 fn logarithm(context: &Context<'_>) -> Option<f64> {
     let base = positive(context, 0)?.ln();
     let value = positive(context, 1)?;
@@ -107,14 +105,13 @@ fn real(context: &Context<'_>, index: usize) -> Option<f64> {
     }
 }
 
-/// A value as SQLite reads it where it expects a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Number {
     Whole(i64),
     Real(f64),
 }
 
-/// Blobs are not numbers; a text is one if all of it is.
+/// Blobs are not numbers; text must be entirely numeric.
 fn number(value: ValueRef<'_>) -> Option<Number> {
     match value {
         ValueRef::Integer(whole) => Some(Number::Whole(whole)),

@@ -1,5 +1,4 @@
-//! Idle sessions for the next statement. Reading the schema of a file with a thousand tables takes
-//! far longer than most statements, so sessions are reused.
+//! Idle sessions. Reading the schema of a thousand tables takes far longer than most statements.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,7 +13,6 @@ use crate::stop::Stop;
 
 const IDLE: usize = 4;
 
-/// Sessions of one database file, all for user queries.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     idle: Mutex<Vec<SqliteSession>>,
@@ -32,7 +30,6 @@ impl SqliteSession {
     }
 }
 
-/// Identifies a file independently of its name.
 #[derive(Debug, PartialEq, Eq)]
 struct FileIdentity {
     device: u64,
@@ -40,7 +37,7 @@ struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// `None` if there is no file; such a session is not kept.
+    /// Returns `None` for a missing file, whose session is not kept.
     fn of(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         Some(Self {

@@ -1,4 +1,4 @@
-//! Runs one user statement on SQLite's own thread.
+//! Runs one user statement on SQLite's thread.
 
 use std::path::PathBuf;
 
@@ -79,9 +79,8 @@ fn read(
     Ok(())
 }
 
-/// Cuts a long value slightly above the cap, so that the cut is still detected. Invalid UTF-8
-/// becomes U+FFFD. SQLite stores booleans and dates as numbers and text, and they are shown as
-/// such.
+/// Cuts long values slightly above the cap, so that the caller detects the cut. Invalid UTF-8
+/// becomes U+FFFD. Booleans and dates appear as stored.
 fn cell(value: ValueRef<'_>, cap: usize) -> Cell {
     match value {
         ValueRef::Null => Cell::Null,

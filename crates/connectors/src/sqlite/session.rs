@@ -1,4 +1,4 @@
-//! A read-only session: the file's open mode, the authorizer and the clock.
+//! A read-only session: open mode, authorizer and clock.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,25 +14,22 @@ use super::{FILE, error, math};
 use crate::file;
 use crate::stop::Stop;
 
-/// Steps of SQLite's virtual machine between two checks of the clock.
+/// Virtual machine steps between checks of the clock.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
 
-/// How long a writer may keep the file locked before the statement fails.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// The largest value that SQLite reads, in bytes.
 const VALUE_BYTES: i32 = 256 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rights {
-    /// User queries: reads, and the functions and pragmas that the static gate lists.
+    /// Reads, and the functions and pragmas that the static gate allows.
     Query,
-    /// The connector's own catalog queries: the size of the file as well.
+    /// Catalog queries can also read the file's size.
     Catalog,
 }
 
-/// SQLite never creates or writes the file. Names are paths and never URIs, and no second file can
-/// be attached.
+/// Never creates or writes the file. Names are paths, not URIs; attaching is impossible.
 pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connection, WarehouseError> {
     file::inspect(path, &FILE)?;
     if stop.is_due() {
@@ -83,7 +80,7 @@ fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
             pragma_name,
             pragma_value: None,
         } if is_any(pragma_name, "data_version") => true,
-        // The table function `pragma_table_info` runs the pragma of its name.
+        // The table function `pragma_table_info` runs its pragma.
         AuthAction::Pragma { pragma_name, .. } => {
             ktx_read_only_sql::lists_function(&format!("pragma_{pragma_name}"), Dialect::Sqlite)
                 || rights == Rights::Catalog && is_any(pragma_name, "page_count page_size")
@@ -103,6 +100,5 @@ fn is_any(name: &str, listed: &str) -> bool {
         .any(|listed| name.eq_ignore_ascii_case(listed))
 }
 
-/// Functions under the names that SQLite itself gives to operators and to the checks of its own
-/// tables.
+/// SQLite's names for operators and internal checks.
 const INTERNAL: &str = "-> ->> glob like match regexp rtreecheck";

@@ -1,4 +1,4 @@
-//! Tests of the session alone, with statements that have not passed the static gate.
+//! Tests of the session without the static gate.
 
 mod effects;
 mod reprint;
@@ -96,7 +96,7 @@ async fn no_statement_writes() {
         "WITH x AS (SELECT 1) DELETE FROM orders",
     ] {
         let result = run(&path, sql).await;
-        // A second statement after the first may be refused or ignored; it must not run.
+        // A second statement can be refused or ignored; it must not run.
         if !sql.starts_with("SELECT 1;") {
             assert!(result.is_err(), "{sql}: {result:?}");
         }
@@ -220,8 +220,7 @@ async fn a_cancelled_statement_ends_early() {
     assert!(sink.1 > 0);
 }
 
-/// Idle sessions see other writers, a failed statement does not affect later ones, and a replaced
-/// file is read instead of the old one.
+/// A failed statement does not affect later ones, and a replaced file is read.
 #[tokio::test]
 #[expect(
     clippy::disallowed_methods,

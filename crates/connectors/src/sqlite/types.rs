@@ -2,9 +2,8 @@
 
 use ktx_warehouse::DimensionType;
 
-/// SQLite accepts any text as a type. The rules follow its affinities, with two exceptions:
-/// booleans and times, which SQLite does not have, are recognized by name first, and a type without
-/// a usual name is text and not a number.
+/// Follows SQLite's affinities, except: booleans and times are recognized by name, and an unusual
+/// type is text.
 pub(super) fn dimension(declared: &str) -> DimensionType {
     let name = declared.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));

@@ -1,4 +1,4 @@
-//! The structure of a SQL Server database, in seven queries for any number of schemas and tables.
+//! Reads a SQL Server database in seven queries.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,6 @@ const TABLES: &str = "SELECT s.name, o.name, RTRIM(o.type), CAST(p.value AS nvar
      WHERE o.type IN ('U', 'V', 'ET') AND o.is_ms_shipped = 0 AND s.name IN ($) \
      ORDER BY s.name, o.name";
 
-/// Row counts from the partition statistics, which not every login may see.
 const COUNTS: &str = "SELECT s.name, o.name, SUM(r.row_count) FROM sys.dm_db_partition_stats AS r \
      JOIN sys.objects AS o ON o.object_id = r.object_id \
      JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
@@ -66,7 +65,6 @@ const FOREIGN_KEYS: &str = "SELECT s.name, o.name, f.name, c.name, ts.name, t.na
        AND tc.column_id = k.referenced_column_id \
      WHERE s.name IN ($) ORDER BY s.name, o.name, f.name, k.constraint_column_id";
 
-/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     session: &mut SqlServerSession,
     scope: &Scope,
@@ -119,7 +117,7 @@ async fn schema_names(session: &mut SqlServerSession) -> Result<Vec<String>, War
         .collect())
 }
 
-/// Those in scope that exist. The server compares names by its collation, usually without regard to
+/// Returns existing schemas in scope. The server compares names by collation, usually ignoring
 /// case.
 async fn schemas(
     session: &mut SqlServerSession,
@@ -221,7 +219,6 @@ impl SchemaReader<'_> {
                 name,
                 dimension_type: cell::dimension(&base),
                 normalized_type: native_type.clone(),
-                // A user-defined type is shown with its base type.
                 native_type: if declared == base {
                     native_type
                 } else {
@@ -259,10 +256,9 @@ impl SchemaReader<'_> {
     }
 }
 
-/// A type and its numbers as the catalog has them.
 pub(super) struct ColumnType<'a> {
     pub(super) base: &'a str,
-    /// The length in bytes; -1 without a limit.
+    /// In bytes; -1: unlimited.
     pub(super) length: i64,
     pub(super) precision: String,
     pub(super) scale: String,

@@ -1,4 +1,4 @@
-//! Result values of TDS.
+//! Decodes TDS values.
 
 use ktx_warehouse::{Cell, ColumnHeader, DimensionType};
 use tiberius::time::{Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime, Time};
@@ -6,20 +6,19 @@ use tiberius::{Column, ColumnData, ColumnType, Row};
 
 use crate::clock;
 
-/// Days from 1970-01-01 back to 1900-01-01, the epoch of `datetime`.
+/// 1900-01-01, the epoch of `datetime`, in days since 1970-01-01.
 const DAYS_OF_1900: i64 = -25_567;
 
-/// Days from 1970-01-01 back to 0001-01-01, the epoch of `date`.
+/// 0001-01-01, the epoch of `date`, in days since 1970-01-01.
 const DAYS_OF_1: i64 = -719_162;
 
 const SECOND: i64 = 1_000_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const DAY: i64 = 1440 * MINUTE;
 
-/// Above this amount the client's double loses digits of a `money`.
+/// Above this amount, the client's double loses digits of a `money`.
 const EXACT_MONEY: f64 = 900_000_000_000.0;
 
-/// A nullable `smalldatetime` looks like a `datetime`.
 pub(super) fn header(column: &Column) -> ColumnHeader {
     let native_type = match column.column_type() {
         ColumnType::Null => None,
@@ -84,7 +83,6 @@ pub(super) fn decode(value: &ColumnData<'_>) -> Cell {
             value.map(|value| Cell::Decimal(decimal(value.value(), value.scale())))
         }
         ColumnData::String(value) => value.as_ref().map(|text| Cell::Text(text.to_string())),
-        // The server itself writes them in upper case.
         ColumnData::Guid(value) => value.map(|value| Cell::Text(value.to_string().to_uppercase())),
         ColumnData::Binary(value) => value.as_ref().map(|bytes| Cell::Bytes(bytes.to_vec())),
         ColumnData::Xml(value) => value
@@ -100,13 +98,13 @@ pub(super) fn decode(value: &ColumnData<'_>) -> Cell {
     found.unwrap_or(Cell::Null)
 }
 
-/// The double with the same shortest decimal text: 0.1 stays 0.1.
+/// The double with the same shortest text: 0.1 stays 0.1.
 fn widen(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// Money with its four decimal places. The client returns a double, which is exact up to 900
-/// billion; larger amounts stay doubles.
+/// Four decimal places. The client's double is exact up to 900 billion; larger amounts stay
+/// doubles.
 fn money(amount: f64) -> Cell {
     if amount.abs() < EXACT_MONEY {
         Cell::Decimal(format!("{amount:.4}"))
@@ -115,7 +113,6 @@ fn money(amount: f64) -> Cell {
     }
 }
 
-/// Formats `value` units of the last of `scale` decimal places.
 pub(super) fn decimal(value: i128, scale: u8) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let scale = usize::from(scale);
@@ -144,7 +141,7 @@ fn time(nanos: i64) -> String {
     }
 }
 
-/// Since midnight; the value counts units of `10^-scale` seconds, at most seven places.
+/// Since midnight, from units of `10^-scale` seconds, at most seven places.
 fn nanos(value: Time) -> i64 {
     let unit = 10_i64.pow(9 - u32::from(value.scale().min(9)));
     i64::try_from(value.increments())
@@ -152,7 +149,7 @@ fn nanos(value: Time) -> i64 {
         .saturating_mul(unit)
 }
 
-/// A `datetime` counts 300ths of a second; the server shows them as milliseconds.
+/// Counts 300ths of a second, shown as milliseconds.
 fn datetime(value: DateTime) -> Cell {
     let ticks = i64::from(value.seconds_fragments());
     let millis = (ticks * 10 + 1) / 3;
@@ -160,7 +157,6 @@ fn datetime(value: DateTime) -> Cell {
     Cell::Timestamp(format!("{} {}", date(day), time(millis * 1_000_000)))
 }
 
-/// A `smalldatetime` counts minutes.
 fn small_datetime(value: SmallDateTime) -> Cell {
     let day = i64::from(value.days()) + DAYS_OF_1900;
     let minutes = i64::from(value.seconds_fragments());
@@ -171,7 +167,7 @@ fn datetime2(value: DateTime2) -> String {
     format!("{} {}", date(days(value.date())), time(nanos(value.time())))
 }
 
-/// A `datetimeoffset` arrives in UTC and is shown in local time with the offset.
+/// Arrives in UTC; shown as local time with offset.
 fn offset(value: DateTimeOffset) -> String {
     let minutes = i64::from(value.offset());
     let utc = value.datetime2();

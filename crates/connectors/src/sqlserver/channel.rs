@@ -1,6 +1,5 @@
-//! The channel to the server. TDS performs the TLS handshake inside its own packets, and plain TLS
-//! follows. ktx implements this itself, so that certificates are verified as for every other
-//! driver; the TDS client on top sees a channel that needs no encryption.
+//! The channel to the server. TDS wraps the TLS handshake in packets; ktx implements it, so that
+//! all drivers verify certificates alike.
 
 use std::io;
 use std::pin::Pin;
@@ -17,17 +16,15 @@ use crate::tls::{self, Tls, Trust};
 
 pub(super) enum ChannelError {
     Network(io::Error),
-    /// The handshake, or the settings for it.
     Tls(String),
     NoTls,
-    /// The server requires encryption and the settings forbid it.
+    /// Required by the server, forbidden by the settings.
     TlsNeeded,
 }
 
-/// Open after the TDS prelogin.
 pub(super) struct Channel {
     stream: Stream,
-    /// The client on top sends the prelogin again: it is swallowed and answered with this.
+    /// Answers the prelogin that the client on top sends again.
     replay: Replay,
 }
 
@@ -37,12 +34,12 @@ enum Stream {
 }
 
 enum Replay {
-    /// Waiting for the end of the client's message; these bytes of it have arrived.
+    /// Bytes of the client's incomplete message.
     Swallowing {
         seen: Vec<u8>,
         answer: Vec<u8>,
     },
-    /// The part of the answer from `from` still has to be sent.
+    /// Still sends the answer from `from`.
     Answering {
         answer: Vec<u8>,
         from: usize,
@@ -51,7 +48,6 @@ enum Replay {
 }
 
 impl Channel {
-    /// Negotiates encryption with the server and sets it up.
     pub(super) async fn open(
         mut tcp: TcpStream,
         host: &str,

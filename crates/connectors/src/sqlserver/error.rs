@@ -1,4 +1,4 @@
-//! Maps SQL Server's errors to the kinds of ktx.
+//! Maps SQL Server errors.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
@@ -6,7 +6,7 @@ use tiberius::error::{Error, TokenError};
 
 use crate::settings::Target;
 
-/// A broken network has another meaning before the login than after it.
+/// A network error means something else before login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Login,

@@ -1,4 +1,4 @@
-//! Idle sessions for the next operation, up to the limit of the connection.
+//! Idle sessions up to the connection's limit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const CONNECT_TIME: Duration = Duration::from_secs(15);
 
 const PING_TIME: Duration = Duration::from_secs(5);
 
-/// Redirects that a login follows; Azure redirects once.
+/// Maximum redirects; Azure uses one.
 const DETOURS: usize = 2;
 
 pub(super) type Conn = Client<Compat<Channel>>;
@@ -158,7 +158,6 @@ fn config(target: &Target, host: &str) -> Config {
     config.authentication(AuthMethod::sql_server(&target.user, password));
     config.application_name("ktx");
     config.readonly(true);
-    // The channel is already encrypted if it has to be.
     config.encryption(EncryptionLevel::NotSupported);
     config.lossy_utf16_decoding(true);
     config

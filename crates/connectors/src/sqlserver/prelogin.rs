@@ -1,28 +1,26 @@
-//! The TDS prelogin, which decides whether the channel is encrypted.
+//! The TDS prelogin, which negotiates encryption.
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 pub(super) const HEADER: usize = 8;
 
-/// The largest packet before the login, in bytes.
+/// Maximum bytes of a packet before login.
 pub(super) const PACKET: usize = 4096;
 
 pub(super) const PRELOGIN: u8 = 0x12;
 
 const LAST: u8 = 1;
 
-/// Options of the message, and the end of their list.
 const VERSION: u8 = 0;
 const ENCRYPTION: u8 = 1;
 const END: u8 = 0xff;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// The server would encrypt only the login.
+    /// Encrypts only the login.
     LoginOnly,
     On,
     NotSupported,
-    /// Everything, or no connection.
     Required,
 }
 
@@ -88,12 +86,10 @@ pub(super) async fn negotiate(
     Ok(PreloginReply { raw, encryption })
 }
 
-/// Appends `payload` as one message, split into packets.
 pub(super) fn frame(out: &mut Vec<u8>, payload: &[u8]) {
     let mut pieces = payload.chunks(PACKET - HEADER).peekable();
     while let Some(piece) = pieces.next() {
         let status = if pieces.peek().is_none() { LAST } else { 0 };
-        // A piece is shorter than a packet, which is shorter than 64 KiB.
         let length = u16::try_from(piece.len() + HEADER).unwrap_or(u16::MAX);
         let [high, low] = length.to_be_bytes();
         out.extend_from_slice(&[PRELOGIN, status, high, low, 0, 0, 0, 0]);

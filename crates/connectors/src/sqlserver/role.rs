@@ -1,4 +1,4 @@
-//! What the login may do.
+//! Checks the rights of the login.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::{ConnectionCheck, ErrorKind, RoleCheck, WarehouseError};
@@ -21,7 +21,6 @@ const READING: [&str; 11] = [
     "VIEW PERFORMANCE DEFINITION",
 ];
 
-/// Prefixes of the newer, longer rights that change nothing.
 const READING_BEGIN: [&str; 2] = ["VIEW ", "UNMASK"];
 
 const RIGHTS: &str =
@@ -78,7 +77,6 @@ async fn role(session: &mut SqlServerSession) -> Result<RoleCheck, WarehouseErro
     Ok(judge(&rights, place.as_deref(), &user))
 }
 
-/// Judges the rights in the database, and a table that could be changed.
 pub(super) fn judge(rights: &[String], writable: Option<&str>, user: &str) -> RoleCheck {
     let writes = rights.iter().find(|right| {
         !READING.contains(&right.as_str())

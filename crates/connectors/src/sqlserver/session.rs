@@ -1,4 +1,4 @@
-//! One transaction on one session, always rolled back.
+//! One transaction, always rolled back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +17,15 @@ use crate::limits::{Meter, Step};
 use crate::session::{ReadIsolation, ReadOnlySession};
 use crate::settings::Target;
 
-/// Time limit for ending a transaction, and for the answer to an attention signal.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// Locks time out after ten seconds, ktx's statements are the victims of a deadlock, and long
-/// values arrive whole.
+/// Lock timeout of ten seconds, deadlock victim, untruncated values.
 const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRIORITY LOW; \
      SET TEXTSIZE 2147483647; SET XACT_ABORT OFF; SET IMPLICIT_TRANSACTIONS OFF";
 
-/// A session checked out for one operation.
+/// A session in use by one operation.
 ///
-/// `busy` means that the server may still work for this session. A busy session gets an attention
-/// signal and is closed. Dropping a session closes it, which stops the server as well.
+/// While `busy`, the server can be working, so ending the session needs an attention signal.
 pub(crate) struct SqlServerSession {
     conn: Option<Conn>,
     busy: bool,
@@ -57,7 +54,6 @@ impl SqlServerSession {
         Ok(rows.iter().map(cell::row).collect())
     }
 
-    /// Any answer, even a refusal, means that the server has stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
         outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
@@ -113,7 +109,7 @@ impl ReadOnlySession for SqlServerSession {
                 false
             }
         };
-        // After a cancelled read, the session's position in the answer is unknown.
+        // After a cancelled read, the position in the answer is unknown.
         if is_clean && result.is_ok() {
             self.pool.keep(conn);
         }
@@ -145,7 +141,7 @@ async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step,
     let mut stream = conn.query(sql, &[]).await?;
     while let Some(item) = stream.try_next().await? {
         match item {
-            // A query has one result; additional results of the server are ignored.
+            // Ignores results after the first.
             QueryItem::Metadata(metadata) if metadata.result_index() == 0 => {
                 let header: Vec<ColumnHeader> =
                     metadata.columns().iter().map(cell::header).collect();

@@ -1,4 +1,4 @@
-//! Tests of what needs no server.
+//! Tests without a server.
 
 use ktx_config::Driver;
 use ktx_warehouse::{DimensionType, RoleCheck};

@@ -1,7 +1,7 @@
-//! Sends the attacks that the static gate refuses to sessions without it and lists their effects.
+//! Sends attacks to sessions without the static gate and lists their effects.
 //!
-//! Each text is sent twice: as written, and aimed, which means that absolute paths lead into a
-//! watched folder and hosts to a watched listener.
+//! Each text is sent as written, and aimed: absolute paths lead to a watched folder, hosts to a
+//! watched listener.
 #![expect(
     clippy::disallowed_methods,
     reason = "the tests remove what an attack has written"
@@ -46,7 +46,6 @@ fn attacks(dialect: &str) -> Vec<Attack> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forms {
     Both,
-    /// The login has the right to do what the text says.
     Aimed,
 }
 
@@ -182,7 +181,6 @@ fn traces(sql: &str) -> BTreeMap<PathBuf, Trace> {
         .collect()
 }
 
-/// A server may run as another user.
 fn open_to_all(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();

@@ -1,6 +1,5 @@
-//! Sends the allowed texts of the case files to an engine, once as written and once as the gate
-//! prints them. Both must give the same rows or fail alike, and no session may refuse what the gate
-//! allows.
+//! Compares original and reprinted statements: same rows or same error. No session refuses what the
+//! gate allows.
 
 use std::time::Duration;
 
@@ -22,8 +21,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Fails if there is a difference, or if fewer than `percent` of a hundred texts gave rows: an
-    /// engine that refused everything would prove nothing.
+    /// Requires rows from at least `percent` of texts: an engine that refused everything would
+    /// prove nothing.
     pub(crate) fn expect(&self, percent: usize) {
         eprintln!("{} of {} texts gave rows", self.ran, self.sent);
         assert!(
@@ -51,7 +50,6 @@ pub(crate) async fn compare(
     };
     let mut report = Report::default();
     for (id, sql) in texts(dialect) {
-        // Other tests count what the gate refuses.
         let Ok(allowed) = ktx_read_only_sql::check(&sql, dialect) else {
             continue;
         };
@@ -77,8 +75,8 @@ pub(crate) async fn compare(
                 } else {
                     let again = send(&sql, &caps).await;
                     let printed = send(allowed.as_str(), &caps).await;
-                    // Values such as the time of day change with each run, and the order of rows with
-                    // equal keys may: a difference has to repeat.
+                    // Times change per run, and equal keys can change order, so a difference must
+                    // repeat.
                     let steady = again.is_ok_and(|again| rows(&again) == rows(first))
                         && printed.is_ok_and(|printed| rows(&printed) == rows(second));
                     steady.then(|| format!("{:?}\n    became {:?}", first.rows, second.rows))
@@ -87,7 +85,6 @@ pub(crate) async fn compare(
             (Ok(_), Err(error)) => {
                 Some(format!("only as it was written, not so: {}", error.message))
             }
-            // The engine does not support the original form but may support the printed one.
             (Err(first), _) if is_unread(first) => None,
             (Err(error), Ok(_)) => Some(format!("only as it was printed; else: {}", error.message)),
             (Err(first), Err(second)) => (comparable_error(first) != comparable_error(second))
@@ -109,7 +106,6 @@ enum RowOrder {
     Any,
 }
 
-/// Finds an `ORDER BY` outside of all brackets and quotes.
 fn order_of(printed: &str) -> RowOrder {
     let words = words(printed);
     let ordered = words.windows(2).any(
@@ -172,12 +168,10 @@ fn words(sql: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// They return another value on each call.
 const RANDOM: &str = "array_sample array_shuffle gen_random_bytes gen_random_uuid generateuuidv4 generateuuidv7 newid \
     rand rand32 rand64 randconstant randnormal random random_bytes random_normal randomblob randomfixedstring \
     randomprintableascii randomstring randuniform setseed shuffle uuid uuid_generate_v4 uuid_short uuidv4 uuidv7";
 
-/// Whether a text gives other rows on each run: it calls a random function or samples a table.
 fn is_random(sql: &str) -> bool {
     words(sql).iter().any(|word| {
         let is_function = || RANDOM.split_whitespace().any(|random| word.is(random));
@@ -202,8 +196,7 @@ fn order_and_randomness_are_read_from_the_text() {
     assert!(!is_random("SELECT 'random()', stddev_samp(a) FROM t"));
 }
 
-/// Sends a text, and again if the connection broke: a proxy of an engine may close it between two
-/// texts.
+/// Retries broken connections: an engine's proxy can close between texts.
 async fn steadily(
     send: &impl AsyncFn(&str, &Caps) -> Result<QueryResult, WarehouseError>,
     sql: &str,
@@ -227,8 +220,8 @@ fn texts(dialect: Dialect) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether the engine cannot parse the text, or misses an index that a hint names. The gate does
-/// not print hints.
+/// True if the engine cannot parse the text or misses a hinted index. The gate does not print
+/// hints.
 fn is_unread(error: &WarehouseError) -> bool {
     let message = error.message.to_lowercase();
     ["syntax", "parser error", "no such index"]
@@ -236,7 +229,6 @@ fn is_unread(error: &WarehouseError) -> bool {
         .any(|words| message.contains(words))
 }
 
-/// Returns an error without the positions and spellings that depend on how the text is written.
 fn comparable_error(error: &WarehouseError) -> (ErrorKind, String) {
     let letters = error
         .message

@@ -1,5 +1,4 @@
-//! Tests BigQuery against a fake server that checks each request and answers in the documented
-//! form.
+//! BigQuery against a fake server that checks requests.
 
 mod fake;
 mod live;
@@ -58,7 +57,6 @@ async fn plans_runs_and_reads_page_by_page() {
     );
 }
 
-/// A row past the cap proves that more exist, and reading stops there.
 #[tokio::test]
 async fn keeps_to_the_caps() {
     let server = BigQuery::start(vec![numbers("FROM x")]).await;
@@ -78,8 +76,6 @@ async fn keeps_to_the_caps() {
     );
 }
 
-/// A statement does not run unless BigQuery classifies it as a query and its bill is within the
-/// cap.
 #[tokio::test]
 async fn refuses_before_anything_is_billed() {
     let server = BigQuery::start(vec![
@@ -226,8 +222,8 @@ async fn errors_have_a_message_and_a_hint() {
     }
 }
 
-/// A job that fails after its start reports this in its state or in the answer to the request for
-/// its rows; either way it is not cancelled.
+/// The failure is in the job's state or in the answer with rows; neither case needs a cancel
+/// request.
 #[tokio::test]
 async fn reports_jobs_that_fail_later() {
     let late =

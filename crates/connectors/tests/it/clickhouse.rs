@@ -1,5 +1,4 @@
-//! Tests ClickHouse against an HTTP server that checks each request and answers in the documented
-//! form.
+//! ClickHouse against an HTTP server that checks requests.
 
 use std::sync::Arc;
 
@@ -25,7 +24,6 @@ fn connector(server: &MockServer, extra: &Value) -> Arc<dyn Connector> {
     open(Driver::ClickHouse, fields)
 }
 
-/// Answers statements that contain `part`, if the request is read-only and logs in correctly.
 async fn answer(server: &MockServer, part: &str, status: u16, body: &str) {
     Mock::given(method("POST"))
         .and(basic_auth("reader", "click-secret"))

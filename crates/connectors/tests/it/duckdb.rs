@@ -1,4 +1,4 @@
-//! Tests DuckDB with the library that `cargo xtask test` has downloaded.
+//! DuckDB with the library from `cargo xtask test`.
 #![expect(clippy::disallowed_methods, reason = "the tests make database files")]
 
 mod values;
@@ -188,8 +188,7 @@ table main.two rows=0
     );
 }
 
-/// `shop.orders` would be ambiguous in the file `shop.duckdb`; the reported name must work in a
-/// query.
+/// `shop.orders` is ambiguous in `shop.duckdb`; the reported name must work.
 #[tokio::test]
 async fn names_the_file_before_a_schema_of_the_same_name() {
     let Some(database) = Database::new(
@@ -270,7 +269,7 @@ async fn keeps_to_the_caps() {
         (1, 4, false)
     );
     assert_eq!(read(rows(3), "SELECT x FROM n LIMIT 4").await, (1, 3, true));
-    // One batch has 2048 rows: the cap is just before its end, at its end and just past it.
+    // One batch has 2048 rows: caps before, at and after its end.
     for cap in [2047, 2048, 2049] {
         assert_eq!(read(rows(cap), "SELECT x FROM n").await, (1, cap, true));
         let sql = format!("SELECT x FROM n LIMIT {cap}");
@@ -339,7 +338,6 @@ fn check_error(outcome: Result<ConnectionCheck, WarehouseError>, expected: &str)
     assert_eq!(render::error(&outcome.unwrap_err()), expected);
 }
 
-/// Each failure has its own message and hint, and no file is created.
 #[tokio::test]
 async fn names_the_file_that_is_not_a_database() {
     let Some(database) = Database::new("CREATE TABLE a (x INTEGER)") else {
@@ -549,7 +547,6 @@ async fn reports_the_error_of_a_statement() {
     );
 }
 
-/// ktx never keeps a file open between two operations, so that other programs can write.
 #[tokio::test]
 async fn lets_others_write_between_two_queries() {
     let Some(database) = Database::new("CREATE TABLE a AS SELECT 1 AS x") else {

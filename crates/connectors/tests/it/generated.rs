@@ -1,8 +1,7 @@
-//! Generated schemas on every server: the introspection must return what was created.
+//! Introspection returns the generated schemas that were created.
 //!
-//! A schema is generated independently of any server ([`draft`]), fitted to what one server
-//! supports ([`model`]) and written as its statements ([`ddl`]). The model also gives the expected
-//! result of the introspection.
+//! [`draft`] generates a schema, [`model`] fits it to a server and predicts the result, and [`ddl`]
+//! writes its statements.
 
 mod ddl;
 mod draft;
@@ -19,10 +18,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 use model::{Model, Names, Server};
 
-/// The same schemas in every run.
 const SEEDS: [u8; 4] = [1, 2, 3, 4];
 
-/// `read` creates and introspects a schema; its error is the server's message.
 fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<SchemaSnapshot, String>) {
     for seed in SEEDS {
         let config = Config {
@@ -55,7 +52,7 @@ fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<Schema
     }
 }
 
-/// The order of foreign keys is unspecified, and some servers generate their names.
+/// Foreign keys have no order, and some servers generate their names.
 fn ordered(mut snapshot: SchemaSnapshot, names: Names) -> SchemaSnapshot {
     for table in &mut snapshot.tables {
         for key in &mut table.foreign_keys {

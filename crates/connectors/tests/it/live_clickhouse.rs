@@ -1,4 +1,4 @@
-//! Tests on ClickHouse's own engine, if `cargo xtask test --heavy` has started it.
+//! ClickHouse engine tests for `cargo xtask test --heavy`.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -242,7 +242,6 @@ async fn reports_the_error_of_the_server() {
     let error = fail(&*connector, "SELECT a FROM nowhere").await;
     assert_eq!(error.kind, ErrorKind::Sql);
     assert!(error.message.contains("(UNKNOWN_TABLE)"), "{error:?}");
-    // The failure arrives after rows have been sent.
     let midway = "SELECT intDiv(1, 300000 - number) FROM numbers(1000000)";
     let caps = Caps {
         rows: 1_000_000,

@@ -1,5 +1,4 @@
-//! Tests the connectors on real databases: SQLite always, the servers if `cargo xtask test` has
-//! started them.
+//! Connector tests on SQLite and on servers from `cargo xtask test`.
 #![expect(
     clippy::expect_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Tests MySQL's driver on the MariaDB that `cargo xtask test` has started.
+//! MySQL's driver on MariaDB.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +91,6 @@ CREATE TABLE gone (x int); CREATE VIEW broken AS SELECT x FROM gone; DROP TABLE 
 CREATE SEQUENCE numbers;
 INSERT INTO customers (name) VALUES ('a'), ('b'), ('c'); ANALYZE TABLE customers;";
 
-/// Whole column types, keys across schemas and unusual names.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new("ktx_my_structure", STRUCTURE).await else {
@@ -229,7 +228,7 @@ async fn keeps_to_the_caps_and_reuses_the_session() {
         (1, 3, false)
     );
     assert_eq!(read(rows(3), "SELECT x FROM n LIMIT 4").await, (1, 3, true));
-    // With few remaining rows the statement is read to its end; with many it is stopped.
+    // Reads few remaining rows, but stops the statement for many.
     assert_eq!(
         read(rows(3), "SELECT x FROM n LIMIT 900").await,
         (1, 3, true)
@@ -259,7 +258,6 @@ async fn keeps_to_the_caps_and_reuses_the_session() {
     );
 }
 
-/// The server's default SQL mode must not change how the session reads quotes and backslashes.
 #[tokio::test]
 async fn reads_text_as_the_gate_does() {
     let Some(mut database) = Database::new("ktx_my_quotes", "").await else {
@@ -340,7 +338,6 @@ async fn reports_the_error_of_a_statement() {
                 .unwrap_err(),
         )
     };
-    // The end of the server's message depends on its version.
     let unknown = fail("SELECT ix FROM orders").await;
     assert!(
         unknown.starts_with("query_failed\nUnknown column 'ix' in '"),
@@ -356,7 +353,6 @@ async fn reports_the_error_of_a_statement() {
     );
 }
 
-/// Each failure has its own message and hint.
 #[tokio::test]
 async fn reports_why_a_connection_fails() {
     let Some(database) = Database::new("ktx_my_failures", "").await else {
@@ -392,7 +388,6 @@ async fn reports_why_a_connection_fails() {
     assert!(tls.starts_with("connection_tls\n"), "{tls}");
 }
 
-/// The server accepts the connection and sends nothing.
 #[tokio::test]
 async fn gives_a_silent_server_up() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

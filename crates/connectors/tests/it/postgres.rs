@@ -1,4 +1,4 @@
-//! Tests PostgreSQL on the server that `cargo xtask test` has started.
+//! PostgreSQL on a live server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,8 +135,6 @@ INSERT INTO shop.events SELECT g, date '2025-01-01' + g FROM generate_series(0, 
 ANALYZE customers, shop.events_1, shop.events_2a, shop.customers;
 "#;
 
-/// Kinds, partitions, composite keys across schemas, constraints with equal names, and unusual
-/// names.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new("ktx_structure", STRUCTURE).await else {
@@ -228,7 +226,6 @@ warning schema_not_found -: the schema `nowhere` does not exist"
     );
 }
 
-/// Missing grants are warnings that name the statement; the check reports the login's rights.
 #[tokio::test]
 async fn reports_what_the_login_may_not_read_and_may_write() {
     let sql = "
@@ -416,7 +413,7 @@ async fn keeps_to_the_caps_and_reuses_the_session() {
         (1, 3, false)
     );
     assert_eq!(read(rows(3), "SELECT x FROM n LIMIT 4").await, (1, 3, true));
-    // With few remaining rows the statement is read to its end; with many it is cancelled.
+    // Reads few remaining rows, but cancels the statement for many.
     assert_eq!(
         read(rows(3), "SELECT x FROM n LIMIT 900").await,
         (1, 3, true)
@@ -490,7 +487,6 @@ async fn reports_the_error_of_a_statement() {
     assert_eq!(error.unwrap_err().kind, ErrorKind::Sql);
 }
 
-/// Each failure has its own message and hint.
 #[tokio::test]
 async fn reports_why_a_connection_fails() {
     let Some(database) = Database::new("ktx_failures", "").await else {
@@ -543,7 +539,6 @@ async fn reports_why_a_connection_fails() {
     assert!(tls.starts_with(&expected), "{tls}");
 }
 
-/// The server accepts the connection and sends nothing.
 #[tokio::test]
 async fn gives_a_silent_server_up() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

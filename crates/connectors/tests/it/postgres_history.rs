@@ -1,12 +1,11 @@
-//! Tests PostgreSQL's query history on a real server.
+//! PostgreSQL's query history.
 
 use serde_json::json;
 
 use crate::postgres::Database;
 use crate::support::query;
 
-/// The extension is in both databases and both are queried: each connection reads its own queries,
-/// from statistics that are too recent to be complete.
+/// Both databases have the extension and queries; the statistics are too recent to be complete.
 #[tokio::test]
 async fn the_history_is_that_of_the_connections_database() {
     let sql =

@@ -1,5 +1,4 @@
-//! Tests Redshift on PostgreSQL, which speaks the same protocol: Redshift's catalog views are
-//! created in a PostgreSQL database, with the columns that ktx reads.
+//! Redshift's catalog views, imitated in PostgreSQL.
 
 use ktx_config::Driver;
 use ktx_sql::Dialect;

@@ -1,4 +1,4 @@
-//! Formats every field of snapshots, results and errors as text.
+//! Formats snapshots, results and errors completely.
 
 use ktx_warehouse::{ForeignKey, QueryResult, SchemaSnapshot, Table, WarehouseError};
 

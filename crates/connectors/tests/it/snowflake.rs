@@ -1,5 +1,4 @@
-//! Tests Snowflake against a fake server that checks each request and answers in the documented
-//! form.
+//! Snowflake against a fake server that checks requests.
 
 mod fake;
 mod live;
@@ -56,7 +55,6 @@ async fn starts_waits_and_reads_partition_by_partition() {
     );
 }
 
-/// A row past the cap proves that more exist, and no further partition is fetched.
 #[tokio::test]
 async fn keeps_to_the_caps() {
     let server = Snowflake::start(LoginPolicy::KeyPair, vec![numbers()]).await;
@@ -289,7 +287,6 @@ async fn reports_the_server_and_the_rights_of_the_role() {
     }
 }
 
-/// The views and lists of one database, as Snowflake fills them.
 fn catalog() -> Vec<Statement> {
     vec![
         Statement::new("\"SHOP\".INFORMATION_SCHEMA.SCHEMATA", &["S text"]).rows(json!([
@@ -427,7 +424,6 @@ warning schema_not_found -: the schema `GONE` does not exist or the role has no 
     assert_eq!(names, ["SHOP.PUBLIC.LINES"]);
 }
 
-/// A role without the right to see keys gets the structure, and a warning names the missing keys.
 #[tokio::test]
 async fn reads_what_it_may_and_names_the_rest() {
     let mut statements = catalog();

@@ -1,4 +1,4 @@
-//! Tests the SQLite connector on real files.
+//! SQLite on real files.
 #![expect(clippy::disallowed_methods, reason = "the tests make database files")]
 
 use std::path::PathBuf;
@@ -333,7 +333,6 @@ fn check_error(outcome: Result<ConnectionCheck, ktx_warehouse::WarehouseError>, 
     assert_eq!(render::error(&outcome.unwrap_err()), expected);
 }
 
-/// Each failure has its own message and hint, and no file is created.
 #[tokio::test]
 async fn names_the_file_that_is_not_a_database() {
     let database = Database::new("CREATE TABLE a (x);");

@@ -1,4 +1,4 @@
-//! Tests SQL Server against a fake that speaks TDS and checks each request.
+//! SQL Server against a TDS fake that checks requests.
 
 mod fake;
 mod structure;
@@ -51,7 +51,6 @@ async fn runs_in_a_transaction_that_is_rolled_back() {
     assert!(!format!("{connector:?}").contains("tds-secret"));
 }
 
-/// Long statements and long answers.
 #[tokio::test]
 async fn reads_and_writes_more_than_one_packet() {
     let rows: Vec<Value> = (0..2000).map(|n| json!([n, "x".repeat(50)])).collect();
@@ -68,7 +67,7 @@ async fn reads_and_writes_more_than_one_packet() {
     assert_eq!(result.rows.len(), 2000);
 }
 
-/// A row past the cap proves that more exist; the server is stopped, and the session is kept.
+/// The server is stopped; the session is kept.
 #[tokio::test]
 async fn keeps_to_the_caps() {
     let server = SqlServer::start(Offer::Tls, vec![numbers().endless(|| {})]);

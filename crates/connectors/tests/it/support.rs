@@ -1,4 +1,4 @@
-//! Shared parts of the tests: opening connections and running statements.
+//! Opens connections and runs statements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,5 @@
-//! Tests the encrypted channel against servers that perform and check the first steps of each
-//! protocol. They answer an encrypted login with "unknown database" and a plain text login with
-//! "wrong password", so the error shows how the login was sent.
+//! TLS with servers that imitate the start of each protocol. An encrypted login gets "unknown
+//! database", a plain text login "wrong password".
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -21,11 +20,10 @@ const AUTHORITY: &str = include_str!("../../../../fixtures/connectors/tls/author
 const CERTIFICATE: &str = include_str!("../../../../fixtures/connectors/tls/server.pem");
 const KEY: &str = include_str!("../../../../fixtures/connectors/tls/server.key");
 
-/// Self-signed and marked as an authority, as `openssl req -x509` makes it.
+/// Marked as an authority, as by `openssl req -x509`.
 const SELF_SIGNED: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.pem");
 const SELF_SIGNED_KEY: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.key");
 
-/// The certificate is for `localhost`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offer {
     Tls,
@@ -35,13 +33,11 @@ enum Offer {
 
 type Talk = fn(TcpStream, Offer) -> std::io::Result<()>;
 
-/// Serves every connection on its own thread and returns the port.
 fn serve(offer: Offer, talk: Talk) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            // A client that does not trust the certificate disconnects midway.
             std::thread::spawn(move || talk(stream.unwrap(), offer));
         }
     });
@@ -242,7 +238,6 @@ async fn on_this_machine_the_server_decides() {
     .await;
 }
 
-/// ClickHouse's HTTP interface over TLS.
 fn clickhouse(stream: TcpStream, offer: Offer) -> std::io::Result<()> {
     let mut stream = encrypted(stream, offer);
     exactly(&mut stream, 4)?;
@@ -277,7 +272,6 @@ async fn https_checks_the_certificate_too() {
     }
 }
 
-/// The certificate is accepted only for its host, and no other certificate is.
 #[tokio::test]
 async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
     let error = |host: &str, given: &str| {
@@ -308,7 +302,7 @@ async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
     assert_eq!(error.kind, ENCRYPTED);
 }
 
-/// MySQL's driver does not let ktx verify certificates, so the error must say what to do.
+/// MySQL's driver does not let ktx verify certificates.
 #[tokio::test]
 async fn an_untrusted_certificate_of_mysql_is_reported_with_a_hint() {
     let port = serve(Offer::SelfSigned, mysql);

@@ -1,5 +1,4 @@
-//! Tests the session alone, on ClickHouse's own engine, with statements that have not passed the
-//! static gate.
+//! Live tests of the session without the static gate.
 
 mod reprint;
 
@@ -90,7 +89,6 @@ const SHOP: [&str; 3] = [
     "CREATE TABLE customers (id Int32) ENGINE = Memory",
 ];
 
-/// Rows, relations with their definitions and modification times, functions and access rights.
 fn state(admin: &Admin) -> String {
     let rows = admin.run("SELECT groupArray(a) FROM (SELECT a FROM t ORDER BY a)");
     let tables = admin.run(

@@ -1,4 +1,4 @@
-//! Sends every attack on DuckDB to sessions without the static gate.
+//! Sends attacks to DuckDB without the static gate.
 
 use super::{database, run_with, state};
 use crate::tests::effects::{Forms, fire};

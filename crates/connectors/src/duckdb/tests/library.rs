@@ -1,4 +1,4 @@
-//! Tests which libraries are loaded: code must never come from a cloned repository.
+//! Tests that libraries never come from a cloned repository.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -20,7 +20,7 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // The temporary folder itself may be a symbolic link.
+        // The temporary folder can be a symbolic link.
         let root = folder.path().canonicalize().unwrap();
         let machine = Self {
             _folder: folder,
@@ -138,7 +138,6 @@ fn nothing_is_loaded_that_moves_or_that_every_user_may_replace() {
     let machine = Machine::new();
     let locate = |path: &Path| machine.locate("clone/project", json!({"library": path}), None);
     let moving = Err(refusal("names a `library` below `/proc` or `/dev`"));
-    // The tests run in the folder of their package.
     assert_eq!(locate(Path::new("/proc/self/cwd/Cargo.toml")), moving);
     assert_eq!(locate(Path::new("/dev/null")), moving);
     let replaced = |place: &Path| {
@@ -148,7 +147,6 @@ fn nothing_is_loaded_that_moves_or_that_every_user_may_replace() {
         )))
     };
     let shared = machine.library("shared/d.so");
-    // A folder like the one for temporary files.
     mode(&machine.path("shared"), 0o1777);
     assert_eq!(locate(&shared), replaced(&machine.path("shared")));
     mode(&machine.path("shared"), 0o755);

@@ -1,4 +1,4 @@
-//! Sends the texts of the case files to DuckDB, as written and as the gate prints them.
+//! Compares original and reprinted statements on DuckDB.
 
 use ktx_sql::Dialect;
 
@@ -12,7 +12,6 @@ async fn printed_texts_give_the_same_rows() {
     let Some((_folder, connector)) = database(TABLES) else {
         return;
     };
-    // Keeps the file open instead of opening it for each text.
     let _instance = connector.engine.instance().unwrap();
     compare(Dialect::DuckDb, async |sql, caps| {
         run_with(&connector, sql, caps).await

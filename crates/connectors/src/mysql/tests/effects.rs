@@ -1,4 +1,4 @@
-//! Sends every attack on MariaDB to sessions without the static gate.
+//! Sends attacks to MariaDB without the static gate.
 
 use ktx_warehouse::QueryResult;
 use mysql_async::Conn;
@@ -18,7 +18,6 @@ const SHOP: &str = "CREATE TABLE customers (id int, name text) ENGINE = InnoDB;
     CREATE FUNCTION my_udf(x int) RETURNS int MODIFIES SQL DATA
       BEGIN INSERT INTO t VALUES (9); RETURN 1; END";
 
-/// Rows, relations, routines, plugins, settings and named locks, each as one text.
 const STATE: [&str; 8] = [
     "SELECT group_concat(id, name ORDER BY id) FROM customers",
     "SELECT group_concat(a ORDER BY a) FROM t",
@@ -56,8 +55,8 @@ async fn effects(admin: Conn, connector: &SessionConnector<MySql>) -> Vec<String
     .await
 }
 
-/// Nothing changes in the database, next to it, or on the network. An administrator can write files
-/// on the server and change its settings in any transaction, and only the gate prevents that.
+/// An administrator can write files and change settings in any transaction; only the gate prevents
+/// that.
 #[tokio::test]
 async fn no_attack_of_a_reader_has_an_effect() {
     let Some((mut admin, _)) = server("ktx_unit_effects", SHOP).await else {

@@ -1,4 +1,4 @@
-//! Sends the texts of the case files to MariaDB, as written and as the gate prints them.
+//! Compares original and reprinted statements on MariaDB.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::QueryResult;
@@ -27,7 +27,7 @@ async fn printed_texts_give_the_same_rows() {
     }
 }
 
-/// MariaDB does not parse all of MySQL's syntax; what it parses must give the same rows.
+/// MariaDB parses only part of MySQL's syntax.
 #[tokio::test]
 async fn printed_texts_of_mysql_give_the_same_rows() {
     if let Some(report) = reprinted(Dialect::MySql, "ktx_unit_reprint_mysql").await {

@@ -12,7 +12,6 @@ fn check(ty: &Type, raw: &[u8], expected: &Cell) {
     assert_eq!(decode(ty, raw), *expected);
 }
 
-/// Base-10000 digits.
 fn numeric(digits: &[u16], weight: i16, sign: u16, scale: u16) -> Cell {
     let mut raw = u16::try_from(digits.len()).unwrap().to_be_bytes().to_vec();
     raw.extend(weight.to_be_bytes());
@@ -150,7 +149,7 @@ proptest! {
         raw in prop::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255), any::<u8>()], 0..80),
     ) {
         if let Some(ty) = TYPES.get(index) {
-            // Decoding must terminate, and its result must serialize.
+            // Decoding must terminate, and the result must serialize.
             let json = decode(ty, &raw).to_json().to_string();
             prop_assert!(!json.is_empty());
         }

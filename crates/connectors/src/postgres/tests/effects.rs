@@ -1,4 +1,4 @@
-//! Sends every attack on PostgreSQL to sessions without the static gate.
+//! Sends attacks to PostgreSQL without the static gate.
 
 use ktx_warehouse::QueryResult;
 use serde_json::json;
@@ -17,8 +17,6 @@ const SHOP: &str = "CREATE TABLE customers (id int, name text);
       'INSERT INTO t VALUES (9) RETURNING a';
     CREATE PROCEDURE p() LANGUAGE sql AS 'DELETE FROM t';";
 
-/// Rows, relations, functions, rights, sequences, large objects, replication, settings, statistics
-/// and advisory locks, as one text.
 const STATE: &str = "SELECT coalesce(string_agg(line, E'\\n' ORDER BY line), '') FROM (
       SELECT 'customers ' || c::text FROM customers c
       UNION ALL SELECT 't ' || t::text FROM t
@@ -60,7 +58,6 @@ async fn effects(
     .await
 }
 
-/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_of_a_reader_has_an_effect() {
     let Some((admin, _)) = server("ktx_unit_effects", SHOP).await else {
@@ -78,8 +75,8 @@ async fn no_attack_of_a_reader_has_an_effect() {
     );
 }
 
-/// A superuser can make the server write files and reset statistics even in a read-only
-/// transaction, and only the gate prevents that. `connection test` warns about such logins.
+/// A superuser can write files and reset statistics in a read-only transaction; only the gate
+/// prevents that.
 #[tokio::test]
 async fn a_superuser_can_do_little_without_the_gate() {
     let Some((admin, connector)) = server("ktx_unit_effects_super", SHOP).await else {

@@ -1,4 +1,4 @@
-//! Sends the texts of the case files to PostgreSQL, as written and as the gate prints them.
+//! Compares original and reprinted statements on PostgreSQL.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::QueryResult;

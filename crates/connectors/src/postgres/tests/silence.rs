@@ -1,4 +1,4 @@
-//! Reads a catalog over a connection that stays open but goes silent.
+//! Reads a catalog over a connection that goes silent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ struct StallingProxy {
 }
 
 impl StallingProxy {
-    /// Copies to the end; after the bytes `mark`, nothing passes in either direction.
+    /// After `mark`, nothing passes in either direction.
     async fn copy(
         self,
         mut from: impl AsyncRead + Unpin,
@@ -78,7 +78,6 @@ async fn a_catalog_read_over_a_silent_connection_ends_with_the_statement_that_wa
             .await
     });
     has_stopped.recv().await.unwrap();
-    // The minutes that a catalog may take pass at once.
     tokio::time::pause();
     let error = reading.await.unwrap().unwrap_err();
     let shown = lines(&error).replace(&port.to_string(), "[PORT]");

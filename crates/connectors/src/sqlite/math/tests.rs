@@ -1,4 +1,4 @@
-//! Tests of the mathematical functions against the results of SQLite's own.
+//! Compares the functions with SQLite's own.
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -48,7 +48,6 @@ fn no_function_depends_on_how_the_library_was_compiled() {
     ] {
         let (name, arguments) = call.split_once(' ').unwrap();
         let arguments: i64 = arguments.parse().unwrap();
-        // The library's own function stays listed after the one that replaces it.
         let ours: bool = session
             .query_row(
                 "SELECT count(*) > 0 FROM pragma_function_list

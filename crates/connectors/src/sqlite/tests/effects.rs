@@ -1,4 +1,4 @@
-//! Sends every attack on SQLite to sessions without the static gate.
+//! Sends attacks to SQLite without the static gate.
 
 use ktx_warehouse::QueryResult;
 use rusqlite::Connection;

@@ -1,4 +1,4 @@
-//! Sends the texts of the case files to SQLite, as written and as the gate prints them.
+//! Compares original and reprinted statements on SQLite.
 
 use ktx_sql::Dialect;
 use ktx_warehouse::QueryResult;

@@ -1,5 +1,4 @@
-//! A BigQuery in memory: it checks tokens, their signatures, labels, caps and job ids, and answers
-//! the registered statements.
+//! An in-memory BigQuery that checks tokens, labels, caps and job ids.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -48,7 +47,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A query whose text contains `part`. Columns are written as `name TYPE`.
+    /// Matches queries that contain `part`. Columns are `name TYPE`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let fields: Vec<Value> = columns
             .iter()
@@ -103,25 +102,21 @@ impl Statement {
         self
     }
 
-    /// Every request for the statement gets this error.
     pub(crate) fn fails(mut self, status: u16, reason: &str, said: &str) -> Self {
         self.failure = Some((status, refusal(status, reason, said)));
         self
     }
 
-    /// The statement starts and ends with this error.
     pub(crate) fn fails_later(mut self, reason: &str, said: &str) -> Self {
         self.late = Some(json!({"reason": reason, "message": said}));
         self
     }
 
-    /// `asked` is called when the rows are requested.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
     }
 
-    /// The first `times` requests get "too many requests".
     pub(crate) fn busy(mut self, times: usize) -> Self {
         self.busy = times;
         self
@@ -145,7 +140,7 @@ struct State {
     log: Vec<String>,
     tokens: usize,
     busy: usize,
-    /// The statement of each job by its id, and the number of requests for its rows.
+    /// Job id to statement and number of row requests.
     jobs: BTreeMap<String, (usize, usize)>,
     held: Value,
 }
@@ -199,7 +194,6 @@ impl Respond for Answers {
                 .insert_header("retry-after", "0")
                 .set_body_json(body),
             Ok((status, body)) => ResponseTemplate::new(status).set_body_json(body),
-            // The connector's error contains the message, and the test fails there.
             Err(wrong) => ResponseTemplate::new(400).set_body_json(refusal(
                 400,
                 "invalid",
@@ -368,7 +362,7 @@ impl Shared {
         Ok((200, json!({"jobReference": place, "status": status})))
     }
 
-    /// The first request for rows gets "still running".
+    /// The first row request gets "still running".
     fn page(&self, id: &str, parameters: &BTreeMap<String, String>, state: &mut State) -> Answer {
         let (number, asked) = state.jobs.get_mut(id).ok_or("there is no such job")?;
         *asked += 1;

@@ -1,5 +1,4 @@
-//! Tests on an emulator of BigQuery that runs statements, if `cargo xtask test --heavy` has started
-//! it.
+//! BigQuery emulator tests for `cargo xtask test --heavy`.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ async fn dataset(name: &str, statements: &[&str]) -> Option<Arc<dyn Connector>> 
     let Service::Available(url) = service(ServiceName::BigQuery) else {
         return None;
     };
-    // Another test of this process may have been first.
+    // Another test can have installed it.
     rustls::crypto::ring::default_provider()
         .install_default()
         .unwrap_or_default();
@@ -58,7 +57,7 @@ async fn reads_values_by_their_type() {
         return;
     };
     let result = query(&*connector, "SELECT * FROM live_values.orders ORDER BY id").await;
-    // The emulator keeps three decimal places of a NUMERIC, while BigQuery keeps all.
+    // The emulator keeps three decimals of a NUMERIC, BigQuery all.
     assert_eq!(
         render::columns(&result),
         "id INT64: Int(1) | Int(2)
@@ -101,7 +100,7 @@ async fn reads_page_by_page_up_to_the_caps() {
     assert_eq!(error.kind, ErrorKind::Sql);
 }
 
-/// The emulator has no row counts, no column comments and no keys.
+/// The emulator has no row counts, column comments or keys.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let view = "CREATE VIEW $.big AS SELECT id FROM $.orders";

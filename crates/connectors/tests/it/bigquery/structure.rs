@@ -1,4 +1,4 @@
-//! Tests the structure of BigQuery datasets.
+//! The structure of BigQuery datasets.
 
 use ktx_warehouse::Scope;
 use serde_json::json;
@@ -57,7 +57,6 @@ fn tables_and_columns() -> Vec<Statement> {
     ]
 }
 
-/// The comments of columns and the keys of the same dataset.
 fn comments_and_keys() -> Vec<Statement> {
     vec![
         Statement::new(
@@ -173,8 +172,6 @@ warning foreign_key_unresolved shop-1.shop.orders: the columns that the foreign 
     );
 }
 
-/// A login without the right to see keys and comments gets the structure, and warnings name what is
-/// missing.
 #[tokio::test]
 async fn reads_what_it_may_and_names_the_rest() {
     let mut statements = catalog();

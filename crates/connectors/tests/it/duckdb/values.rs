@@ -1,4 +1,4 @@
-//! Tests values of every type, against literal expectations and against DuckDB's own texts.
+//! Values of every type, against literals and DuckDB's texts.
 
 use ktx_warehouse::{Caps, Cell};
 use serde_json::json;
@@ -86,7 +86,7 @@ nouni UNION(num INTEGER, word VARCHAR): Null
 nul INTEGER: Null
 nolist VARCHAR[]: Null"#;
 
-/// All types except those that a cell shows differently.
+/// Types that a cell shows as DuckDB does.
 const OWN_TEXTS: [&str; 27] = [
     "tinyint",
     "smallint",
@@ -117,7 +117,6 @@ const OWN_TEXTS: [&str; 27] = [
     "small_enum",
 ];
 
-/// Covers NULL, too, against DuckDB's own conversion to text.
 #[tokio::test]
 async fn writes_the_ends_of_every_type_as_duckdb_does() {
     let Some(database) = Database::new(
@@ -157,7 +156,6 @@ async fn says_which_type_cannot_be_read() {
     );
 }
 
-/// The rows fill more than one batch and have text that needs quoting elsewhere.
 #[tokio::test]
 async fn reads_many_rows_in_their_order() {
     let Some(database) = Database::new(
@@ -189,7 +187,6 @@ async fn reads_many_rows_in_their_order() {
     assert_eq!(result.rows, expected);
 }
 
-/// The connection's time zone, not the machine's, decides to which day a moment belongs.
 #[tokio::test]
 async fn cuts_moments_in_the_time_zone_of_the_connection() {
     let moment = "CREATE TABLE m AS SELECT TIMESTAMPTZ '2024-01-31 20:30:00+00' AS moment";

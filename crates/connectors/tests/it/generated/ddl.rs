@@ -1,4 +1,4 @@
-//! The statements that create a generated schema.
+//! DDL of generated schemas.
 
 use ktx_vocabulary::TableRef;
 

@@ -15,11 +15,10 @@ const RESERVED: [&str; 12] = [
 #[derive(Debug, Clone)]
 pub(super) enum Word {
     Short(String),
-    /// Padded to the longest name that the server accepts.
+    /// Padded to the server's longest name.
     Long(String),
 }
 
-/// A plain table if the server does not have the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Table,
@@ -44,11 +43,11 @@ pub(super) struct Draft {
     pub(super) form: Form,
     pub(super) columns: Vec<DraftColumn>,
     pub(super) comment: Option<String>,
-    /// The number of columns in the primary key, and whether it lists them in reverse.
+    /// Number of key columns, and whether they are reversed.
     pub(super) key: (usize, bool),
-    /// The first column of a unique constraint, and the number of its columns.
+    /// First column and number of columns.
     pub(super) unique: Option<(Index, usize)>,
-    /// Parents among this table and earlier ones, by primary key or by unique constraint.
+    /// Parents up to this table, by primary key or unique constraint.
     pub(super) links: Vec<(Index, Word)>,
     pub(super) base: Index,
     pub(super) rows: u64,
@@ -62,7 +61,6 @@ fn word() -> impl Strategy<Value = Word> {
     ]
 }
 
-/// None, some text, or blanks.
 fn comment() -> impl Strategy<Value = Option<String>> {
     let text = prop_oneof![9 => LETTERS.prop_map_into(), 1 => Just("  ".to_owned())];
     option::of(text)

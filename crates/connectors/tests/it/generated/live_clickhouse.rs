@@ -1,4 +1,4 @@
-//! Generated schemas on ClickHouse: its primary keys are sort orders, not unique, and not reported.
+//! Generated schemas on ClickHouse, without keys.
 
 use ktx_warehouse::{Column, DimensionType, Scope};
 use serde_json::json;
@@ -58,12 +58,12 @@ impl Server for ClickHouse {
         constraints: Constraints::Types,
     };
 
-    /// Tables are folders, in whose names every special character takes three bytes.
+    /// Tables are folders; a special character takes three bytes.
     fn fits(name: &str) -> bool {
         name.len() <= 60
     }
 
-    /// The test's proxy of the engine treats a quoted semicolon as the end of a statement.
+    /// The engine's proxy ends a statement at a quoted semicolon.
     fn clean(name: &str) -> String {
         name.replace(';', ",")
     }
@@ -113,7 +113,7 @@ impl Server for ClickHouse {
         }
     }
 
-    /// The type alone decides whether a column is nullable.
+    /// Only the type makes a column nullable.
     fn view_column(base: &Column) -> Column {
         Column {
             comment: None,

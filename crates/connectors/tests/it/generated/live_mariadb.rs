@@ -1,5 +1,4 @@
-//! Generated schemas on MariaDB, which distinguishes upper and lower case in table names but not in
-//! column names.
+//! Generated schemas on MariaDB; only table names are case-sensitive.
 
 use ktx_warehouse::{Column, DimensionType, Scope};
 use mysql_async::prelude::Queryable as _;
@@ -63,8 +62,8 @@ impl Server for MariaDb {
         name.chars().count() <= 64
     }
 
-    /// Replaces characters outside of the basic plane and trailing blanks; as columns of a view,
-    /// names also have no leading blanks.
+    /// Replaces characters outside the basic plane and trailing blanks; view columns cannot have
+    /// leading blanks.
     fn clean(name: &str) -> String {
         let name = name.replace('🦀', "漢");
         let bare = name.trim_matches(' ');
@@ -127,7 +126,6 @@ impl Server for MariaDb {
         vec![format!("ANALYZE TABLE {place}")]
     }
 
-    /// Views inherit the declarations of a column.
     fn view_column(base: &Column) -> Column {
         Column {
             primary_key: false,

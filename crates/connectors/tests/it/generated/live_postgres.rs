@@ -1,5 +1,4 @@
-//! Generated schemas on PostgreSQL: foreign keys across schemas, partitions, materialized views,
-//! user-defined types.
+//! Generated schemas on PostgreSQL.
 
 use ktx_warehouse::{DimensionType, Scope};
 use serde_json::json;
@@ -15,7 +14,6 @@ use crate::postgres::Database;
 
 struct Postgres;
 
-/// The catalog spells the type differently.
 const fn spelled(
     declared: &'static str,
     native: &'static str,
@@ -153,12 +151,12 @@ impl Server for Postgres {
     }
 
     fn adjust(relation: &mut Relation) {
-        // A table that was never analyzed has no estimate.
+        // Without analysis there is no estimate.
         relation.table.estimated_rows = (relation.rows > 0).then_some(relation.rows);
     }
 }
 
-/// A default partition, which is itself partitioned again.
+/// A default partition with its own partitions.
 fn partitions(relation: &Relation) -> Vec<String> {
     let (Some(schema), Some(first), [outer, inner]) = (
         relation.table.table.db.as_deref(),

@@ -1,4 +1,4 @@
-//! Generated tables fitted to a server, with the expected result of its introspection.
+//! Generated tables fitted to a server, with the expected introspection.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,6 @@ pub(super) struct Type {
     pub(super) default: Option<&'static str>,
 }
 
-/// The catalog spells the type as declared.
 pub(super) const fn plain(
     native: &'static str,
     dimension: DimensionType,
@@ -31,27 +30,24 @@ pub(super) const fn plain(
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// The test; unique within a table.
+    /// By the test, unique within a table.
     OwnInTable,
-    /// The test; unique within a schema.
+    /// By the test, unique within a schema.
     OwnInSchema,
-    /// The server drops them or generates its own.
     Theirs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameEquality {
     Exact,
-    /// Names are equal without regard to case and accents.
+    /// Case-insensitive and accent-insensitive.
     Folded,
 }
 
-/// The constraints that a definition may declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constraints {
-    /// `NOT NULL` and `UNIQUE`.
     All,
-    /// Only the constraints that the types imply.
+    /// Only those that types imply.
     Types,
 }
 
@@ -63,7 +59,7 @@ pub(super) enum LinkScope {
 }
 
 pub(super) struct Rules {
-    /// Empty for one flat name space.
+    /// Empty: one flat namespace.
     pub(super) schemas: &'static [&'static str],
     pub(super) forms: &'static [Form],
     pub(super) types: &'static [Type],
@@ -72,12 +68,10 @@ pub(super) struct Rules {
     pub(super) names: Names,
     pub(super) tables: NameEquality,
     pub(super) columns: NameEquality,
-    /// Partitioned tables may have foreign keys and be referenced by them.
     pub(super) partitions_link: bool,
     pub(super) constraints: Constraints,
 }
 
-/// How a server's statements are written and what its catalog returns.
 pub(super) trait Server {
     const RULES: Rules;
 
@@ -101,12 +95,10 @@ pub(super) trait Server {
 
     fn prepare() -> Vec<String>;
 
-    /// Returns the text after the type of a column.
     fn column_tail(_column: &Column) -> String {
         String::new()
     }
 
-    /// Returns the text after the columns of a table.
     fn table_tail(_relation: &Relation) -> String {
         String::new()
     }
@@ -124,7 +116,6 @@ pub(super) trait Server {
         }
     }
 
-    /// Adjusts the expectation if the server reports something other than declared.
     fn adjust(_relation: &mut Relation) {}
 }
 
@@ -132,7 +123,7 @@ pub(super) trait Server {
 pub(super) struct Relation {
     pub(super) form: Form,
     pub(super) table: Table,
-    /// The declared type of each column, whether NOT NULL is written, and the default.
+    /// Type, explicit NOT NULL, and default of each column.
     pub(super) declared: Vec<(&'static str, bool, Option<&'static str>)>,
     pub(super) unique: Vec<String>,
     pub(super) base: Option<(TableRef, Vec<String>)>,
@@ -263,7 +254,7 @@ fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut UsedNames
     relation
 }
 
-/// Returns a comment as the introspection reports it, which drops blank comments.
+/// The introspection drops blank comments.
 fn reported_comment<S: Server>(comment: Option<&String>) -> Option<String> {
     let comment = comment.filter(|text| !text.trim().is_empty());
     comment.map(|text| S::remark(text))
@@ -284,7 +275,7 @@ fn fill<S: Server>(draft: &Draft, relation: &mut Relation, used: &mut UsedNames)
     };
     for (position, column) in draft.columns.iter().enumerate() {
         let is_key = position < keys;
-        // A partitioned table is partitioned by its first column.
+        // The first column is the partition key.
         let is_keyed = is_key || unique.contains(&position) || position == 0;
         let kinds = if is_keyed {
             rules.key_types
@@ -302,7 +293,7 @@ fn fill<S: Server>(draft: &Draft, relation: &mut Relation, used: &mut UsedNames)
     }
     let name = |position: &usize| relation.table.columns[*position].name.clone();
     let mut key: Vec<String> = (0..keys).map(|position| name(&position)).collect();
-    // Some servers merge two constraints on the same columns.
+    // Some servers merge constraints on the same columns.
     let unique = if unique.iter().copied().eq(0..keys) {
         Vec::new()
     } else {

@@ -1,4 +1,4 @@
-//! Generated schemas on SQLite: one flat name space, no comments, no constraint names.
+//! Generated schemas on SQLite: no schemas, comments or constraint names.
 
 use ktx_warehouse::{DimensionType, Scope};
 use tokio_util::sync::CancellationToken;
@@ -57,7 +57,7 @@ impl Server for Sqlite {
         let is_rowid = table.primary_key.len() == 1;
         for (column, (_, required, _)) in table.columns.iter_mut().zip(&relation.declared) {
             column.comment = None;
-            // Only the row number is never NULL because it is the key.
+            // Only the row number is never NULL because of its key.
             let is_rowid = is_rowid && column.primary_key && column.native_type == "INTEGER";
             column.nullable = !(*required || is_rowid);
         }

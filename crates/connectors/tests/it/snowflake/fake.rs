@@ -1,5 +1,4 @@
-//! A Snowflake in memory: it checks the signed tokens, the headers and the caps of each statement,
-//! and answers the registered statements.
+//! An in-memory Snowflake that checks tokens, headers and caps.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +14,7 @@ use crate::support::UNIX_NOW;
 
 pub(crate) const KEY: &str =
     include_str!("../../../../../fixtures/connectors/keys/throwaway-rsa.pem");
-/// The digest of the key's public half, computed by `openssl`.
+/// Computed by `openssl`.
 pub(crate) const FINGERPRINT: &str = "SHA256:Hj7ZV5qpZVgqBC5nefCylrlVn6hqMxyu0f/J8Rn4mkU=";
 
 pub(crate) struct Statement {
@@ -27,8 +26,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A statement whose text contains `part`. Columns are written as `NAME type` or `NAME fixed 10
-    /// 2`.
+    /// Matches statements that contain `part`. Columns are `NAME type` or `NAME fixed 10 2`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let row_type: Vec<Value> = columns
             .iter()
@@ -67,11 +65,10 @@ impl Statement {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoginPolicy {
     KeyPair,
-    /// The holder of the word `token-word`, as this kind of token.
+    /// Holder of `token-word`, as this kind of token.
     Token(&'static str),
-    /// No one: every request gets this status and an HTML page.
+    /// Every request gets this status and an HTML page.
     Page(u16),
-    /// No one: every token is refused.
     Closed,
 }
 
@@ -128,7 +125,6 @@ impl Respond for Answers {
             Ok((status, body)) => ResponseTemplate::new(status)
                 .insert_header("retry-after", "0")
                 .set_body_json(body),
-            // The connector's error contains the message, and the test fails there.
             Err(wrong) => {
                 ResponseTemplate::new(400).set_body_json(said("", &format!("bad request: {wrong}")))
             }

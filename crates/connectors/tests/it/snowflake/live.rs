@@ -1,5 +1,5 @@
-//! Tests Snowflake's SQL API on an emulator, if `cargo xtask test --heavy` has started it. Its data
-//! is in `fixtures/services/snowflake.sql`.
+//! Snowflake emulator tests for `cargo xtask test --heavy`. Data:
+//! `fixtures/services/snowflake.sql`.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ async fn reads_all_partitions_up_to_the_caps() {
     assert_eq!(error.kind, ErrorKind::Sql);
 }
 
-/// The emulator lists no views among its tables, and its foreign keys are wrong.
+/// The emulator omits views, and its foreign keys are wrong.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(connector) = connector() else {

@@ -1,5 +1,4 @@
-//! A SQL Server in memory: it performs the TLS handshake inside TDS, checks the login and the
-//! transaction of each statement, and answers the registered statements.
+//! An in-memory SQL Server that checks TLS, login and transactions.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -20,7 +19,6 @@ const KEY: &str = include_str!("../../../../../fixtures/connectors/tls/server.ke
 
 const DESCRIPTOR: u64 = 0x0102_0304_0506_0708;
 
-/// The certificate is for `localhost`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offer {
     Tls,
@@ -35,8 +33,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A statement whose text contains `part`. Columns are written as `name` for texts, `name#` for
-    /// whole numbers and `name?` for bits.
+    /// Matches statements that contain `part`. Columns: `name` text, `name#` integer, `name?` bit.
     pub(crate) fn new(part: &'static str, columns: &[&'static str], rows: &Value) -> Self {
         let kinds: Vec<(Vec<u8>, &str)> = columns
             .iter()
@@ -67,7 +64,7 @@ impl Statement {
         Self::raw(part, tokens)
     }
 
-    /// Like [`Self::new`], with an answer that is already in wire format.
+    /// With an answer in wire format.
     pub(crate) fn raw(part: &'static str, tokens: Vec<u8>) -> Self {
         Self {
             part,
@@ -77,13 +74,12 @@ impl Statement {
         }
     }
 
-    /// Ends the answer with this error.
     pub(crate) fn fails(mut self, number: u32, message: &str) -> Self {
         self.failure = Some(wire::error(number, message));
         self
     }
 
-    /// The rows arrive, but never the end; `asked` is called when the statement runs.
+    /// The rows never end; calls `asked` when the statement runs.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
@@ -134,13 +130,12 @@ impl Shared {
         self.log.lock().unwrap().push(line.into());
     }
 
-    /// A client that disconnects midway only ends the thread.
     fn serve(&self, mut tcp: TcpStream) -> io::Result<()> {
         let (kind, payload) = wire::read_message(&mut tcp)?;
         assert_eq!(kind, wire::PRELOGIN);
         let wanted = encryption(&payload);
         let offered: u8 = if self.offer == Offer::Tls { 1 } else { 2 };
-        // Version, encryption, end of the list; six bytes and one.
+        // Version, encryption, end of list; six bytes and one.
         let list = [0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xff];
         let answer = [list.as_slice(), &[16, 0, 0x10, 0x32, 0, 0, offered]].concat();
         wire::write_answer(&mut tcp, &answer, End::Last)?;
@@ -254,7 +249,7 @@ fn server_config() -> ServerConfig {
         .map(Result::unwrap)
         .collect();
     let key = PrivateKeyDer::from_pem_slice(KEY.as_bytes()).unwrap();
-    // Inside TDS, servers use TLS 1.2 for the handshake.
+    // Servers use TLS 1.2 inside TDS.
     ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS12])
         .unwrap()
@@ -317,7 +312,6 @@ fn procedure_text(body: &[u8]) -> String {
     wire::utf16(&rest[..length])
 }
 
-/// TLS inside TDS packets, until the handshake is over.
 struct Wrapped {
     tcp: TcpStream,
     is_wrapping: bool,

@@ -1,4 +1,4 @@
-//! Tests the structure of a SQL Server database.
+//! The structure of a SQL Server database.
 
 use ktx_warehouse::Scope;
 use serde_json::json;
@@ -8,7 +8,6 @@ use super::connector;
 use super::fake::{Offer, SqlServer, Statement};
 use crate::render;
 
-/// The catalog of one database, as SQL Server fills it.
 fn catalog() -> Vec<Statement> {
     let columns = json!([
         ["dbo", "big", "n", "int", "int", 4, 10, 0, true, null],
@@ -131,7 +130,6 @@ async fn reads_the_whole_structure() {
     assert_eq!(render::snapshot(&snapshot), STRUCTURE);
 }
 
-/// The catalog gives the row counts if the login may not see the statistics.
 #[tokio::test]
 async fn counts_rows_without_the_right_to_see_statistics() {
     let mut statements = catalog();

@@ -1,4 +1,4 @@
-//! The server's side of TDS: packets, messages, tokens, types.
+//! Server side of TDS.
 
 use std::io::{self, Read, Write};
 
@@ -45,7 +45,7 @@ pub(super) fn packet(kind: u8, status: u8, payload: &[u8]) -> Vec<u8> {
     [&[kind, status, high, low, 0, 0, 1, 0], payload].concat()
 }
 
-/// Encodes text after one byte with its length in UTF-16 units.
+/// A one-byte length in UTF-16 units precedes the text.
 fn short_text(text: &str) -> Vec<u8> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let mut bytes = vec![u8::try_from(units.len()).unwrap()];
@@ -53,7 +53,7 @@ fn short_text(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Encodes text after two bytes with its length in UTF-16 units.
+/// A two-byte length in UTF-16 units precedes the text.
 fn long_text(text: &str) -> Vec<u8> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let mut bytes = u16::try_from(units.len()).unwrap().to_le_bytes().to_vec();
@@ -68,7 +68,7 @@ pub(super) fn utf16(bytes: &[u8]) -> String {
     char::decode_utf16(units).map(Result::unwrap).collect()
 }
 
-/// `DONE` with a status: 0 is success, 2 an error, 0x20 the answer to an attention.
+/// `DONE` status: 0 success, 2 error, 0x20 attention.
 pub(super) fn done(status: u16) -> Vec<u8> {
     [[0xfd].as_slice(), &status.to_le_bytes(), &[0; 10]].concat()
 }
@@ -105,7 +105,7 @@ pub(super) fn login_accepted() -> Vec<u8> {
     [&[0xad], length.as_slice(), &body, &done(0)].concat()
 }
 
-/// The environment change when a transaction begins (8) or is rolled back (10).
+/// 8: begin, 10: rollback.
 pub(super) fn transaction(kind: u8, descriptor: u64) -> Vec<u8> {
     let descriptor = descriptor.to_le_bytes();
     let body = match kind {
@@ -127,7 +127,6 @@ pub(super) fn metadata(columns: &[(Vec<u8>, &str)]) -> Vec<u8> {
     bytes
 }
 
-/// Encodes a row of values that are already in wire format.
 pub(super) fn row(values: &[Vec<u8>]) -> Vec<u8> {
     [[0xd1].as_slice(), &values.concat()].concat()
 }
@@ -145,7 +144,6 @@ pub(super) fn text(value: Option<&str>) -> Vec<u8> {
     [length.as_slice(), &bytes].concat()
 }
 
-/// The nullable types `bigint` and `bit`.
 pub(super) fn bigint() -> Vec<u8> {
     vec![0x26, 8]
 }
@@ -154,12 +152,11 @@ pub(super) fn bit() -> Vec<u8> {
     vec![0x68, 1]
 }
 
-/// Encodes a value after one byte with its length.
+/// A one-byte length precedes the value.
 pub(super) fn sized(bytes: &[u8]) -> Vec<u8> {
     [&[u8::try_from(bytes.len()).unwrap()], bytes].concat()
 }
 
-/// A value of `xml` in one chunk.
 pub(super) fn chunked(value: &str) -> Vec<u8> {
     let bytes: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let length = u32::try_from(bytes.len()).unwrap();

@@ -1,5 +1,4 @@
-//! Sends the texts of the case files to ClickHouse's engine, as written and as the gate prints
-//! them.
+//! Compares original and reprinted statements on ClickHouse.
 
 use ktx_sql::Dialect;
 
