@@ -1,4 +1,4 @@
-//! The scripts of `fixtures/acceptance`: each shows one promise of the built program with real servers.
+//! Runs the scripts of `fixtures/acceptance`, each of which shows one promise with real servers.
 #![expect(
     clippy::disallowed_methods,
     reason = "the logs of the scripts are in the target folder"
@@ -14,17 +14,15 @@ use crate::{Verdict, environment, process, terminal};
 
 const FOLDER: &str = "fixtures/acceptance";
 
-/// How many times a script repeats the operations that it repeats by itself.
 const ROUNDS: &str = "5";
 
-/// Whether the task must build the programs that the scripts run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Programs {
     Build,
     Built,
 }
 
-/// Runs every script, or the one called `name`. A failing script does not stop the others.
+/// Runs every script, or the one called `name`; a failure does not stop the others.
 pub(crate) fn run(
     repository: &Repository,
     programs: Programs,
@@ -86,13 +84,12 @@ pub(crate) fn run(
     Ok(verdict)
 }
 
-/// The scripts to run; the other files of the folder are included by them.
+/// The folder's other files are included by the scripts.
 fn scripts(repository: &Repository) -> Result<Vec<PathBuf>> {
     let files = read_folder(&repository.root().join(FOLDER))?;
     Ok(files.into_iter().filter(|file| is_script(file)).collect())
 }
 
-/// Whether the file begins with a line that names an interpreter.
 fn is_script(file: &Path) -> bool {
     std::fs::read(file).is_ok_and(|bytes| bytes.starts_with(b"#!"))
 }

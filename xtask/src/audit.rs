@@ -1,5 +1,4 @@
-//! The repository's rules as pure functions over texts and manifests, and the task that applies
-//! them.
+//! Applies the repository's rules, which are pure functions over texts and manifests.
 
 mod backends;
 mod call_sites;
@@ -30,7 +29,6 @@ use manifests::Package;
 use source::Source;
 pub(crate) use words::registry_host;
 
-/// Applies every rule to the work tree and prints one line per finding.
 pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
     let files = repository.text_files()?;
     let mut findings = check_texts(&files);
@@ -90,7 +88,6 @@ fn check_texts(files: &[TextFile]) -> Vec<Finding> {
     findings
 }
 
-/// Applies the rules that need cargo's view of the packages.
 fn check_packages(repository: &Repository, files: &[TextFile]) -> Result<Vec<Finding>> {
     let ours = Package::all(&repository.own_packages()?, repository.root())?;
     let mut findings = manifests::check_packages(&ours);

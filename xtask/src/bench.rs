@@ -1,5 +1,5 @@
-//! Measures the release binary as ratios to a unit that runs in the same minute, because bare times
-//! mean nothing on noisy machines.
+//! Measures the release binary as ratios to a unit in the same minute, because bare times mean
+//! nothing on noisy machines.
 
 mod cases;
 mod claude;
@@ -93,25 +93,22 @@ const BENCHMARKS: [Benchmark; 15] = [
 struct Bench<'tree> {
     repository: &'tree Repository,
     ktx: PathBuf,
-    /// A program that does nothing, to measure the cost of starting a process.
+    /// A program that does nothing, to measure process start.
     nothing: PathBuf,
     folder: &'tree Path,
     scale: Scale,
 }
 
-/// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
-    /// What the bounds are about.
     Whole,
-    /// Enough to see that a benchmark works.
     Small,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
     name: String,
-    /// The unit of both figures: `ms`, `KiB` or the counted noun.
+    /// `ms`, `KiB` or a counted noun.
     unit: &'static str,
     measured: f64,
     yardstick: f64,
@@ -141,13 +138,13 @@ impl Outcome {
     }
 }
 
-/// Builds the release binary and runs every benchmark, or the one called `name`.
+/// Builds the release binary; `name` selects one benchmark.
 pub(crate) fn run(repository: &Repository, name: Option<&str>) -> Result<Verdict> {
     let chosen = chosen(name)?;
     measured(repository, &chosen, Scale::Whole)
 }
 
-/// Runs a benchmark over less data with the debug binary. Its ratios say little and break no bound.
+/// Uses less data and the debug binary, without bounds.
 pub(crate) fn try_out(repository: &Repository, name: &str) -> Result<Verdict> {
     let chosen = chosen(Some(name))?;
     measured(repository, &chosen, Scale::Small)

@@ -1,4 +1,4 @@
-//! Runs every check that a change must pass, in order, and times each step.
+//! Runs and times all checks in order.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,6 @@ const STEPS: [Step; 6] = [
     },
 ];
 
-/// Runs the steps up to the first failure and prints a table of times.
 pub(crate) fn run(repository: &Repository) -> Verdict {
     let mut rows: Vec<(&str, &str, Duration)> = Vec::new();
     let mut verdict = Verdict::Pass;

@@ -1,12 +1,11 @@
-//! Generates pages: the generators are tests of the crates that own them, and this task runs them
-//! in write mode.
+//! Runs the page generators, which are tests, in write mode.
 
 use anyhow::Result;
 
 use crate::repository::Repository;
 use crate::{Mode, Verdict, process, terminal};
 
-/// Runs every test named `generated` of the `ktx` package, comparing or rewriting the pages.
+/// Runs the tests named `generated` of the `ktx` package.
 pub(crate) fn run(repository: &Repository, mode: Mode) -> Result<Verdict> {
     let arguments = ["test", "--locked", "-p", "ktx", "--test", "it", "generated"];
     let mut command = process::cargo(repository, &arguments);

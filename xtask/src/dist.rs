@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the release artifacts for this machine, and a rehearsal of installing each one.
+//! `cargo xtask dist`: builds release artifacts for this machine and rehearses their installation.
 #![expect(
     clippy::disallowed_methods,
     reason = "the artifacts are in the target folder"
@@ -26,23 +26,20 @@ use self::program::Platform;
 use crate::repository::{Repository, file_name};
 use crate::{Verdict, process, terminal};
 
-/// The values that all artifacts of one run share.
 struct Release<'a> {
     repository: &'a Repository,
     version: String,
     platform: Platform,
     binary: PathBuf,
-    /// The folder of the artifacts; each run recreates it.
+    /// Recreated by each run.
     folder: PathBuf,
 }
 
-/// One way to install ktx: builds the files, and installs them into an empty folder like a user.
 struct Package {
     name: &'static str,
-    /// Whether the platform has this kind of package.
     exists_on: fn(&Platform) -> bool,
     build: fn(&Release<'_>) -> Result<Vec<PathBuf>>,
-    /// Installs the built files into a folder and returns the program there.
+    /// Returns the installed program.
     install: fn(&Release<'_>, &[PathBuf], &Path) -> Result<PathBuf>,
 }
 
@@ -79,7 +76,7 @@ const PACKAGES: [Package; 5] = [
     },
 ];
 
-/// Builds every artifact, then installs each into an empty folder and runs the demo with it.
+/// Installs each artifact into an empty folder and runs the demo.
 pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
     let release = Release::build(repository)?;
     let mut artifacts = vec![release.write("sbom.cdx.json", &sbom::document(&release)?)?];
@@ -132,7 +129,7 @@ impl<'a> Release<'a> {
         })
     }
 
-    /// The beginning of every artifact's name.
+    /// Common prefix of artifacts.
     fn stem(&self) -> String {
         format!("ktx-{}-{}", self.version, self.platform.triple)
     }
@@ -156,7 +153,7 @@ fn version(repository: &Repository) -> Result<String> {
         .context("`cargo metadata` names no package `ktx`")
 }
 
-/// Writes `<file>.sha256` in the format of `sha256sum --check`.
+/// In the format of `sha256sum --check`.
 fn write_checksum(artifact: &Path) -> Result<()> {
     let bytes = std::fs::read(artifact)
         .with_context(|| format!("`{}` cannot be read", artifact.display()))?;
@@ -168,7 +165,6 @@ fn write_checksum(artifact: &Path) -> Result<()> {
     )
 }
 
-/// Displays bytes as lowercase hexadecimal digits.
 struct Hex<'a>(&'a [u8]);
 
 impl fmt::Display for Hex<'_> {
@@ -179,7 +175,7 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// Lists file names with sizes in megabytes (10⁶ bytes).
+/// Megabytes of 10⁶ bytes.
 fn sizes(files: &[PathBuf]) -> Result<String> {
     let mut words = Vec::new();
     for file in files {
@@ -210,7 +206,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("`{}` cannot be written", path.display()))
 }
 
-/// Keeps the permissions.
+/// Keeps permissions.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         create_folder(folder)?;

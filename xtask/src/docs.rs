@@ -1,4 +1,4 @@
-//! Checks the manual and the root pages: complete summary, valid links, fences with a language.
+//! Checks manual and root pages: summary, links, fence languages.
 
 mod book;
 mod markdown;
@@ -12,7 +12,6 @@ use anyhow::Result;
 use crate::repository::{Repository, TextFile};
 use crate::{Mode, Verdict, environment, process, terminal};
 
-/// Pages in the root of every clone.
 const ROOT_PAGES: [&str; 6] = [
     "README.md",
     "ARCHITECTURE.md",
@@ -24,7 +23,7 @@ const ROOT_PAGES: [&str; 6] = [
 
 const BOOK: &str = "docs-site/src/";
 
-/// Checks every page and, in write mode, builds the book if mdBook is installed.
+/// In write mode, builds the book if mdBook is installed.
 pub(crate) fn run(repository: &Repository, mode: Mode) -> Result<Verdict> {
     let files = repository.text_files()?;
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -56,7 +55,7 @@ fn is_page(file: &TextFile) -> bool {
         || (file.path.starts_with(BOOK) && file.has_extension("md"))
 }
 
-/// Checks all pages against each other; `exists` says whether a path outside of the pages exists.
+/// `exists` covers paths outside the pages.
 fn check(files: &[TextFile], exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let pages: Vec<book::Page> = files
         .iter()

@@ -1,4 +1,4 @@
-//! The process environment of xtask: arguments, variables, the working folder.
+//! Arguments, variables and working folder of xtask.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one owner of xtask's environment"
@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-/// The arguments after the program's name.
 pub(crate) fn arguments() -> Vec<String> {
     std::env::args().skip(1).collect()
 }
 
-/// Returns a variable's value; `None` if it is unset, empty or not UTF-8.
+/// Returns `None` if unset, empty or not UTF-8.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -23,13 +22,12 @@ pub(crate) fn working_folder() -> Result<PathBuf> {
     std::env::current_dir().context("the current folder cannot be read")
 }
 
-/// Whether an unattended machine runs this.
 pub(crate) fn is_ci() -> bool {
     variable("CI").is_some_and(|value| value != "false" && value != "0")
 }
 
-/// Variables that `cargo run` sets for xtask and that a nested cargo must not see: otherwise build
-/// scripts that watch them (such as `ring`'s) run again on every call.
+/// Variables of `cargo run` to hide from nested cargo; otherwise build scripts such as `ring`'s run
+/// every time.
 pub(crate) fn set_by_cargo() -> Vec<OsString> {
     std::env::vars_os()
         .map(|(name, _)| name)
@@ -49,7 +47,6 @@ fn is_set_by_cargo(name: &str) -> bool {
         || ["CARGO_PRIMARY_PACKAGE", "OUT_DIR"].contains(&name)
 }
 
-/// Returns the first executable file called `program` in `folders`, then in `PATH`.
 pub(crate) fn find_program(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     folders

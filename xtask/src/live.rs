@@ -1,4 +1,4 @@
-//! Tests against real providers, which run only if a file with a key exists.
+//! Tests with real providers, if a key file exists.
 
 use std::path::Path;
 
@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result, bail};
 use crate::repository::Repository;
 use crate::{Verdict, process};
 
-/// Sends a few small requests to one provider, with the variables of its file.
 pub(crate) fn run(repository: &Repository, provider: &str) -> Result<Verdict> {
     let variables = read(repository.root(), provider)?;
     let arguments = [
@@ -30,7 +29,7 @@ pub(crate) fn run(repository: &Repository, provider: &str) -> Result<Verdict> {
     })
 }
 
-/// The variables of `.env.live.<provider>`.
+/// Reads `.env.live.<provider>`.
 fn read(root: &Path, provider: &str) -> Result<Vec<(String, String)>> {
     let plain = |letter: char| letter.is_ascii_lowercase() || letter == '-';
     if provider.is_empty() || !provider.chars().all(plain) {
@@ -47,7 +46,7 @@ fn read(root: &Path, provider: &str) -> Result<Vec<(String, String)>> {
     }
 }
 
-/// Parses one `NAME=value` per line. `#` starts a comment line; quotes around a value are removed.
+/// Parses `NAME=value` lines with `#` comment lines and optional quotes.
 fn variables(text: &str) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

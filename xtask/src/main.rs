@@ -1,5 +1,5 @@
-//! Repository chores: `cargo xtask audit | style | test | acceptance | docs | codegen | bench | mutants | dist | ci`.
-//! Depends on no product crate.
+//! Repository chores: `cargo xtask audit | style | test | acceptance | docs | codegen | bench |
+//! mutants | dist | ci`. Depends on no product crate.
 
 mod acceptance;
 mod audit;
@@ -51,7 +51,6 @@ usage: cargo xtask <task>
   ci                     everything a change must pass, in order, with times
 ";
 
-/// Whether a task writes to the work tree or only compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Write,

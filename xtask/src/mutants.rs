@@ -1,5 +1,4 @@
-//! Changes the code in one place at a time and counts the changes that a test notices, with
-//! `cargo-mutants`.
+//! Runs `cargo-mutants` and scores noticed changes.
 #![expect(
     clippy::disallowed_methods,
     reason = "the list of changed lines is a temporary file of xtask"
@@ -13,13 +12,11 @@ use anyhow::{Context as _, Result, bail};
 use crate::repository::Repository;
 use crate::{Verdict, environment, process, terminal};
 
-/// The version with the known options and files.
 const VERSION: &str = "27.1.0";
 
-/// The minimum share of noticed changes in each crate, in percent.
+/// Minimum percentage of noticed changes per crate.
 const BAR: usize = 85;
 
-/// The crates whose own tests must notice a change.
 const CRATES: [&str; 6] = [
     "config",
     "llm-runtime",
@@ -29,18 +26,17 @@ const CRATES: [&str; 6] = [
     "wiki",
 ];
 
-/// A test run that takes longer, in seconds, counts as noticed.
+/// Seconds until a test run counts as noticed.
 const TIMEOUT: &str = "120";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Extent<'a> {
     Whole,
-    /// Only in lines that differ from this commit.
+    /// Only lines changed since this commit.
     Since(&'a str),
 }
 
-/// Tries the changes in these crates, by default in all of [`CRATES`], and prints the score of
-/// each.
+/// Defaults to all of [`CRATES`].
 pub(crate) fn run(repository: &Repository, extent: Extent<'_>, crates: &[&str]) -> Result<Verdict> {
     let crates = chosen(crates)?;
     let program = program(repository)?;
@@ -66,7 +62,7 @@ pub(crate) fn run(repository: &Repository, extent: Extent<'_>, crates: &[&str]) 
     }
     let ended_well = process::succeeds(&mut command)?;
     let outcomes = Outcomes::read(&folder.path().join("mutants.out"))?;
-    // It also fails if a change is missed; without any outcome, it never tried one.
+    // It also fails for a missed change; without outcomes, it tried none.
     if !ended_well && outcomes == Outcomes::default() {
         bail!("{} tried nothing", process::shown(&command));
     }
@@ -106,7 +102,6 @@ fn program(repository: &Repository) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The tried changes, one line each: `<file>:<line>:<column>: <what was changed>`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcomes {
     noticed: Vec<String>,
@@ -114,8 +109,7 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Parses the lists that cargo-mutants writes; it writes none if there is nothing to change. A
-    /// test that no longer ends has noticed the change.
+    /// Without changes, cargo-mutants writes no lists. A hanging test has noticed the change.
     fn read(folder: &Path) -> Result<Self> {
         let list = |name: &str| -> Result<Vec<String>> {
             let file = folder.join(name);
@@ -161,7 +155,7 @@ impl Score {
         self.noticed + self.missed
     }
 
-    /// A crate without a score had nothing to change.
+    /// Without a score, nothing could change.
     const fn reaches_the_bar(&self) -> bool {
         self.noticed * 100 >= self.tried() * BAR
     }

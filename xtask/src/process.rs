@@ -20,7 +20,7 @@ pub(crate) fn command(repository: &Repository, program: impl AsRef<OsStr>) -> Co
     command
 }
 
-/// Returns a cargo command with the environment of the user's shell.
+/// Uses the environment of the user's shell.
 pub(crate) fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
     let program = environment::variable("CARGO").unwrap_or_else(|| "cargo".to_owned());
     let mut command = command(repository, program);
@@ -31,8 +31,7 @@ pub(crate) fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command to its end, attached to the terminal; returns false for an exit code other than
-/// 0.
+/// Attached to the terminal; false for a nonzero exit code.
 pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     let status = command
         .stdin(Stdio::null())
@@ -41,8 +40,7 @@ pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs a command to its end and writes both streams to the file `log`; an error names the log and
-/// its last lines.
+/// Writes both streams to `log`; errors include its last lines.
 pub(crate) fn logged(command: &mut Command, log: &Path) -> Result<()> {
     let file = File::options()
         .create(true)
@@ -62,7 +60,6 @@ pub(crate) fn logged(command: &mut Command, log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command to its end and returns standard output; an error includes standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let result = command
         .stdin(Stdio::null())
@@ -81,7 +78,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("{} printed text that is not UTF-8", shown(command)))
 }
 
-/// Formats the command line as one would type it.
+/// Formats a command as typed.
 pub(crate) fn shown(command: &Command) -> String {
     let words: Vec<_> = std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -90,7 +87,6 @@ pub(crate) fn shown(command: &Command) -> String {
     format!("`{}`", words.join(" "))
 }
 
-/// Returns the last lines of a log, indented, to append to an error text.
 pub(crate) fn last_words(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();

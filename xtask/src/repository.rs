@@ -1,4 +1,4 @@
-//! The work tree: its root, its files, and cargo's view of its packages.
+//! The work tree: root, files, and cargo's packages.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{environment, process};
 
-/// Folders of the root with our own files; from the root itself only files are read.
+/// Of the root itself, only files are read.
 const FOLDERS: [&str; 9] = [
     ".cargo",
     ".ci",
@@ -20,13 +20,12 @@ const FOLDERS: [&str; 9] = [
     "xtask",
 ];
 
-/// Files in the root that tools write; `.git` is a file in a second work tree.
+/// Written by tools; `.git` is a file in a second work tree.
 const NOT_OURS: [&str; 2] = [".git", "Cargo.lock"];
 
-/// Folders of generated files, by the end of their path.
 const GENERATED: [&str; 3] = ["target", "node_modules", "docs-site/book"];
 
-/// Larger files are data, and no rule reads them.
+/// Larger files are data.
 const LARGEST_TEXT: u64 = 2 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
@@ -34,7 +33,7 @@ pub(crate) struct Repository {
     root: PathBuf,
 }
 
-/// One text file; its path is relative to the root, with `/` as separator.
+/// Relative to the root, with `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextFile {
     pub(crate) path: String,
@@ -50,7 +49,7 @@ impl TextFile {
 }
 
 impl Repository {
-    /// Finds the root: the nearest parent folder whose `Cargo.toml` has a `[workspace]`.
+    /// The nearest ancestor with `[workspace]` in `Cargo.toml`.
     pub(crate) fn locate() -> Result<Self> {
         let start = environment::working_folder()?;
         for folder in start.ancestors() {
@@ -76,7 +75,6 @@ impl Repository {
             .map_or_else(|| self.root.join("target"), |set| self.root.join(set))
     }
 
-    /// Every text file of the work tree, sorted by path.
     pub(crate) fn text_files(&self) -> Result<Vec<TextFile>> {
         let mut paths = Vec::new();
         for entry in read_folder(&self.root)? {
@@ -105,15 +103,14 @@ impl Repository {
         Ok(files)
     }
 
-    /// Returns `cargo metadata` as JSON for our packages only, offline if possible.
+    /// Own packages, offline if possible.
     pub(crate) fn own_packages(&self) -> Result<Value> {
         let ours = ["metadata", "--format-version", "1", "--no-deps"];
         self.metadata(&[&ours[..], &["--offline"]].concat())
             .or_else(|_| self.metadata(&ours))
     }
 
-    /// Returns `cargo metadata` as JSON with every dependency of every platform; offline, only
-    /// those of this platform.
+    /// All dependencies of all platforms; offline, only this platform's.
     pub(crate) fn all_packages(&self) -> Result<Value> {
         let all = ["metadata", "--format-version", "1", "--locked"];
         self.metadata(&all).or_else(|_| {

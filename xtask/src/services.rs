@@ -1,6 +1,4 @@
-//! External programs for tests: database servers on loopback, fakes of cloud services, DuckDB's
-//! library, an MCP client, a Python with DuckDB, releases of `claude`, a browser. Tests find them only through
-//! environment variables. Heavy services, which take long to install or need much memory, start
+//! External programs for tests, which find them through environment variables. Heavy services start
 //! only on request.
 
 mod account;
@@ -28,7 +26,7 @@ use crate::{environment, process, terminal};
 use account::Account;
 use server::Server;
 
-/// A service that a test may request, in the order of every report.
+/// In report order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Service {
     Postgres,
@@ -57,7 +55,6 @@ pub(crate) enum Load {
 }
 
 impl Service {
-    /// The name in `KTX_TEST_MISSING`; `test-support` uses the same names.
     fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -103,14 +100,11 @@ impl Service {
     }
 }
 
-/// The address or path of a service, or why it is absent.
 type State = std::result::Result<String, Absence>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Absence {
-    /// It could not be started, for this reason.
     Failed(String),
-    /// It is heavy, and the run did not request it.
     NotAsked,
 }
 
@@ -120,18 +114,16 @@ impl From<anyhow::Error> for Absence {
     }
 }
 
-/// The installed programs; the servers are not running yet.
+/// Servers are not running yet.
 #[derive(Debug)]
 pub(crate) struct Installation {
     states: BTreeMap<Service, State>,
-    /// The Python of each heavy service.
     engines: [(Service, Start, State); 3],
 }
 
-/// Starts a heavy service in a folder, with its Python.
 type Start = fn(&Repository, &Path, &str) -> Result<Server>;
 
-/// Installs missing programs, where possible, into caches that the next run reuses.
+/// Installs missing programs into reused caches.
 pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installation> {
     let cache = environment::variable("KTX_TEST_CACHE")
         .map_or_else(|| repository.target().join("ktx-test-cache"), PathBuf::from);
@@ -144,8 +136,7 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installatio
         .write(true)
         .open(&lock)
         .with_context(|| format!("`{}` cannot be opened", lock.display()))?;
-    // Two simultaneous runs would install into the same folders; dropping the handle releases the
-    // lock.
+    // Concurrent runs share these folders; dropping the handle unlocks.
     lock.lock().context("the cache cannot be locked")?;
     packages::install_missing(repository, &cache.join("apt.log"));
     let mut states = BTreeMap::new();
@@ -179,13 +170,11 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installatio
 }
 
 impl Installation {
-    /// Returns the path of an installed program; `None` if it could not be installed.
     pub(crate) fn place(&self, service: Service) -> Option<&str> {
         self.states.get(&service)?.as_deref().ok()
     }
 }
 
-/// The running services, which end when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Services {
     states: BTreeMap<Service, State>,
@@ -194,8 +183,7 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// Starts the servers. Must be called on the main thread: a server receives a signal when the
-    /// thread that started it ends.
+    /// Call on the main thread: servers receive a signal when the starting thread ends.
     pub(crate) fn start(repository: &Repository, prepared: Installation) -> Result<Self> {
         server::remove_leftovers()?;
         let folder = server::folder()?;
@@ -237,12 +225,10 @@ impl Services {
         self.states.insert(service, state);
     }
 
-    /// The environment variables for the tests.
     pub(crate) fn variables(&self) -> BTreeMap<&'static str, String> {
         variables(&self.states)
     }
 
-    /// The services that could not be started, with the reason, in a fixed order.
     pub(crate) fn missing(&self) -> Vec<(&'static str, String)> {
         let reason = |state: &State| match state {
             Err(Absence::Failed(reason)) => Some(reason.clone()),
@@ -254,12 +240,10 @@ impl Services {
             .collect()
     }
 
-    /// The heavy services that this run did not ask for.
     pub(crate) fn not_asked(&self) -> Vec<&'static str> {
         names(&self.states, &|absence| *absence == Absence::NotAsked)
     }
 
-    /// Shuts the servers down and removes their data.
     pub(crate) fn stop(self) -> Result<()> {
         for server in self.servers {
             server.stop()?;
@@ -270,16 +254,16 @@ impl Services {
     }
 }
 
-/// A separate PostgreSQL for measurements, which ends when this value is dropped.
+/// A server for measurements, which ends on drop.
 #[derive(Debug)]
 pub(crate) struct Postgres {
-    // Declared before the folder, so that the server ends first.
+    // Drops before the folder.
     server: Server,
     _folder: TempDir,
 }
 
 impl Postgres {
-    /// Starts a server like the one of the tests. Must be called on the main thread.
+    /// Call on the main thread.
     pub(crate) fn start(repository: &Repository) -> Result<Self> {
         server::remove_leftovers()?;
         let folder = server::folder()?;
@@ -291,12 +275,11 @@ impl Postgres {
         })
     }
 
-    /// An administrator's URL of the empty database `postgres`.
+    /// Administrator's URL of the empty database `postgres`.
     pub(crate) fn url(&self) -> &str {
         &self.server.url
     }
 
-    /// The server's own client.
     pub(crate) fn client(&self, repository: &Repository) -> Result<Command> {
         let programs = postgres::programs().context("`psql` is not installed")?;
         let mut command = process::command(repository, programs.join("psql"));
@@ -323,7 +306,6 @@ fn variables(states: &BTreeMap<Service, State>) -> BTreeMap<&'static str, String
     variables
 }
 
-/// Returns the names of the services that are absent for this reason.
 fn names(
     states: &BTreeMap<Service, State>,
     is_such: &dyn Fn(&Absence) -> bool,
@@ -335,7 +317,7 @@ fn names(
         .collect()
 }
 
-/// Whether this process may install packages and change to other accounts.
+/// Root can install packages and change accounts.
 fn is_root(repository: &Repository) -> bool {
     process::output(process::command(repository, "id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }

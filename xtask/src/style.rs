@@ -1,5 +1,4 @@
-//! `cargo xtask style`: figures of code style, next to those of the best large Rust projects. The
-//! audit enforces rules; these figures only show places to look at.
+//! Measures code style next to large Rust projects (`cargo xtask style`); the audit enforces rules.
 
 mod code;
 mod graph;
@@ -13,10 +12,9 @@ use crate::{Verdict, terminal};
 
 use code::Code;
 
-/// Phrases that make a text read like a translation: a regular expression, a tab, an alternative.
+/// A regular expression, a tab, an alternative.
 const PHRASES: &str = "fixtures/style/avoid.txt";
 
-/// The number of examples per figure.
 const EXAMPLES: usize = 12;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +25,6 @@ struct Figure {
     ours: String,
 }
 
-/// Measures the work tree and prints the table; `details` adds the places that the figures count.
 pub(crate) fn run(repository: &Repository, details: Details) -> Result<Verdict> {
     let files = repository.text_files()?;
     let code = Code::read(&files);
@@ -92,7 +89,7 @@ fn table(figures: &[Figure]) -> String {
         .join("\n")
 }
 
-/// Returns the value that is larger than this percentage of the sorted values.
+/// Value at this percentile.
 fn percentile(sorted: &[usize], percent: usize) -> usize {
     let last = sorted.len().saturating_sub(1);
     sorted
@@ -101,7 +98,6 @@ fn percentile(sorted: &[usize], percent: usize) -> usize {
         .unwrap_or_default()
 }
 
-/// Formats `part` as a percentage of `whole`, with two digits.
 fn percent(part: usize, whole: usize) -> String {
     let hundredths = (part * 10_000 + whole / 2)
         .checked_div(whole)
@@ -109,7 +105,6 @@ fn percent(part: usize, whole: usize) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-/// The Rust files that count for the figures over code.
 fn product(files: &[TextFile]) -> Vec<Source> {
     files
         .iter()

@@ -1,4 +1,4 @@
-//! The test command: starts the services, builds the fakes, runs the tests, stops the services.
+//! The test command: services, fakes, tests.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,8 +9,7 @@ use crate::repository::Repository;
 use crate::services::{self, Load, Services};
 use crate::{Verdict, environment, process, terminal};
 
-/// Runs the tests that `filters` select, with the services of `load`; passes words after `--` to
-/// the runner unchanged.
+/// Passes words after `--` to the runner.
 pub(crate) fn run(repository: &Repository, load: Load, filters: &[&str]) -> Result<Verdict> {
     let runner = Runner::find(repository)?;
     let started = Instant::now();
@@ -58,9 +57,8 @@ pub(crate) fn run(repository: &Repository, load: Load, filters: &[&str]) -> Resu
     })
 }
 
-/// Builds the fake programs and the test binaries first, so that no service waits for a compiler.
-/// One build of the workspace includes the fakes; a separate command would compile their
-/// dependencies again with other features.
+/// Builds first, so that services do not wait. Building fakes separately would recompile
+/// dependencies with other features.
 fn build(repository: &Repository, runner: Runner, filters: &[&str]) -> Result<bool> {
     let fakes = ["build", "--locked", "-p", "ktx-test-support", "--bins"];
     if chooses_packages(filters) && !process::succeeds(&mut process::cargo(repository, &fakes))? {
@@ -69,14 +67,13 @@ fn build(repository: &Repository, runner: Runner, filters: &[&str]) -> Result<bo
     process::succeeds(&mut process::cargo(repository, &runner.build(filters)))
 }
 
-/// The program that runs the test binaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runner {
     Nextest(Profile),
     Cargo,
 }
 
-/// The profile of `.config/nextest.toml`.
+/// From `.config/nextest.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Profile {
     Local,
@@ -105,7 +102,6 @@ impl Runner {
         }))
     }
 
-    /// The arguments to run the tests that `filters` select.
     fn arguments<'words>(self, filters: &[&'words str]) -> Vec<&'words str> {
         let mut words = match self {
             Self::Nextest(Profile::Local) => vec!["nextest", "run", "--locked"],
@@ -121,8 +117,7 @@ impl Runner {
         words
     }
 
-    /// The arguments to build the same test binaries. Uses only the packages of the filters,
-    /// because the runner refuses options of a run in a build.
+    /// Takes only packages, because a build refuses options of a run.
     fn build<'words>(self, filters: &[&'words str]) -> Vec<&'words str> {
         let packages = if chooses_packages(filters) {
             packages(filters)
@@ -134,7 +129,7 @@ impl Runner {
         words
     }
 
-    /// Whether ktx may choose the number of threads.
+    /// True if ktx can choose the number of threads.
     fn takes_threads(self, filters: &[&str]) -> bool {
         let chosen = ["-j", "--test-threads", "--no-capture", "--nocapture"];
         let is_chosen = |word: &&str| {
@@ -144,12 +139,11 @@ impl Runner {
     }
 }
 
-/// Two tests per processor: a test mostly waits for children, servers and fakes.
+/// Two per processor: tests mostly wait.
 fn test_threads() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| 2 * processors.get())
 }
 
-/// Returns the options that choose packages, with their values.
 fn packages<'words>(filters: &[&'words str]) -> Vec<&'words str> {
     let mut words = Vec::new();
     let mut rest = filters.iter().copied();
@@ -164,7 +158,6 @@ fn packages<'words>(filters: &[&'words str]) -> Vec<&'words str> {
     words
 }
 
-/// Whether the words select the packages to test.
 fn chooses_packages(filters: &[&str]) -> bool {
     filters
         .iter()

@@ -1,8 +1,7 @@
-//! The scripts and what the folder says about them.
+//! The scripts and their page.
 
 use super::*;
 
-/// Each script is in the table of the folder's page, and each row of the table is a script.
 #[test]
 fn the_page_lists_every_script() {
     let repository = Repository::locate().unwrap();

@@ -1,5 +1,4 @@
-//! The LLM port is the only way to a model: no other code names a provider, program, model or
-//! backend.
+//! Only the LLM port reaches models: no other code names a provider, program, model or backend.
 
 use std::sync::LazyLock;
 
@@ -12,7 +11,6 @@ use crate::repository::TextFile;
 struct Name {
     rule: &'static str,
     pattern: &'static str,
-    /// Packages, files and folders that may contain the name.
     homes: &'static [&'static str],
     cure: &'static str,
 }
@@ -32,7 +30,6 @@ const BACKEND_HOMES: [&str; 7] = [
 ];
 const BACKEND_CURE: &str = "ask `LlmRuntime::describe`; only `compose.rs` knows which backend runs";
 
-/// Where the backends and their spellings are listed.
 const BACKENDS: &str = "crates/vocabulary/src/provider.rs";
 
 const NAMES: [Name; 5] = [
@@ -86,7 +83,7 @@ const NAMES: [Name; 5] = [
     },
 ];
 
-// The iterator drops a pattern that is not a regular expression; a test counts them.
+// Drops invalid patterns; a test counts them.
 static PATTERNS: LazyLock<Vec<(&'static Name, Regex)>> = LazyLock::new(|| {
     NAMES
         .iter()
@@ -99,7 +96,6 @@ pub(crate) fn patterns() -> usize {
     PATTERNS.len()
 }
 
-/// The rules with their patterns and homes.
 #[cfg(test)]
 pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str, &'static [&'static str])>
 {
@@ -108,11 +104,10 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str, &'sta
         .map(|name| (name.rule, name.pattern, name.homes))
 }
 
-/// Permission bypasses that not even the adapter may name.
+/// Forbidden even in the adapter.
 const FORBIDDEN_IN_ADAPTER: [&str; 2] = ["bypasspermissions", "dangerously"];
 
-/// The spellings of all backends in `ktx.yaml`, from the table in `vocabulary`, except `none`,
-/// which is also an ordinary word.
+/// Spellings in `ktx.yaml`, from the table in `vocabulary`, except the ordinary word `none`.
 pub(crate) fn spellings(files: &[TextFile]) -> Vec<&str> {
     let text = files.iter().find(|file| file.path == BACKENDS);
     text.map_or("", |file| &*file.text)
@@ -129,7 +124,7 @@ pub(crate) fn spellings(files: &[TextFile]) -> Vec<&str> {
         .collect()
 }
 
-/// Checks the product code and literals of every file; in the adapter's folder also comments.
+/// Checks product code and literals; in the adapter also comments.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let spellings = spellings(files);
     sources
@@ -161,7 +156,7 @@ fn check_names(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Literals that are exactly the spelling of a backend.
+/// Only whole literals count.
 fn check_spellings(source: &Source, spellings: &[&str]) -> Vec<Finding> {
     if source.is_in(&BACKEND_HOMES) {
         return Vec::new();
@@ -179,7 +174,6 @@ fn check_spellings(source: &Source, spellings: &[&str]) -> Vec<Finding> {
     findings
 }
 
-/// Finds permission bypasses in code, literals and comments of the adapter.
 fn check_bypasses(source: &Source) -> Vec<Finding> {
     if !source.path.starts_with("crates/claude-code-adapter/src/") {
         return Vec::new();

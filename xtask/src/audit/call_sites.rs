@@ -1,4 +1,4 @@
-//! Where the LLM port is used, and for which role.
+//! Where the LLM port is called, and for which role.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -9,17 +9,15 @@ use super::finding::Finding;
 use super::source::{Line, Purpose, Source};
 use crate::repository::TextFile;
 
-/// The runtime itself and its implementations.
 const BEHIND_THE_PORT: [&str; 3] = ["llm-runtime", "provider-adapters", "claude-code-adapter"];
 
-/// Maximum distance in lines between a call and the name of its role.
+/// Maximum lines between a call and its role.
 const NEARBY: usize = 25;
 
 static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?:(?:\.|::)\s*(generate_text|generate_object|run_agent_loop|start_run|probe|describe)",
         r"|\b(generate_typed))(?:::<[^()]*>)?\(",
-        // A method named by its path, so that other code can call it.
         r"|\bLlmRuntime>?::(\w+)"
     ))
     .ok()
@@ -27,11 +25,11 @@ static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ROLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\bModelRole::([A-Z]\w*)").ok());
 
-/// A role that the user sets, such as `role: self.settings.role`, in the first lines of the request.
+/// A user-set role, such as `role: self.settings.role`.
 static SETTING: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*role: [\w.]*\bsettings\.role,").ok());
 
-/// Maximum distance in lines between a call and a role that the user sets.
+/// Maximum lines between a call and a user-set role.
 const IN_THE_REQUEST: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,15 +43,13 @@ pub(crate) struct CallSite {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Role {
     Named(String),
-    /// A wrapping runtime passes on the role of its own caller.
+    /// Passes on its caller's role.
     HandedOn,
-    /// The probe uses the model of the default role.
+    /// Uses the default role's model.
     Probe,
-    /// The user chooses the role in the settings.
     Set,
-    /// A description calls no model.
+    /// Calls no model.
     NoModel,
-    /// No role is named near the call.
     NotNearby,
 }
 
@@ -71,7 +67,7 @@ impl fmt::Display for Role {
 }
 
 impl CallSite {
-    /// Its line in the list, which does not change when lines above it do.
+    /// Independent of line numbers.
     fn entry(&self) -> String {
         let Self {
             path,
@@ -95,11 +91,11 @@ impl fmt::Display for CallSite {
     }
 }
 
-/// The known calls, one per line: path, operation and role.
+/// Known calls: path, operation and role.
 const LIST: &str = "fixtures/audit/call-sites.txt";
 
-/// Compares the calls with the list, so that a review sees every new one, and reports calls far
-/// from their role.
+/// Compares calls with the list, so that reviews see new ones, and reports calls far from their
+/// role.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     const RULE: &str = "call site";
     let sites = all(files, sources);

@@ -1,4 +1,4 @@
-//! Which crate may depend on which foreign package: a crate cannot do what it cannot link.
+//! Which crate can depend on which foreign package.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::finding::Finding;
 use super::manifests::shipped_dependencies;
 use crate::repository::TextFile;
 
-/// One foreign package per line: its name, a colon, and the crates that may ship with it, or `*`.
+/// Lines of a package, a colon, and its crates or `*`.
 const LIST: &str = "fixtures/audit/dependencies.txt";
 const RULE: &str = "dependency list";
 
-/// Compares the manifests of the product crates with the list, in both directions.
+/// Compares manifests and list in both directions.
 pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
     let Some(list) = files.iter().find(|file| file.path == LIST) else {
         return Vec::new();
@@ -38,12 +38,11 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Finding> {
     findings
 }
 
-/// The crates that may ship with a package.
 enum Permission<'list> {
     Everyone {
         is_used: bool,
     },
-    /// These crates; true for the ones that do.
+    /// True for crates that use it.
     Crates(BTreeMap<&'list str, bool>),
     Unlisted,
 }
@@ -75,7 +74,6 @@ impl Permission<'_> {
         Some(Finding::file(path, RULE, what, &cure))
     }
 
-    /// Reports permissions that no manifest uses.
     fn unused(&self, name: &str) -> Vec<Finding> {
         let finding = |what: String| Finding::file(LIST, RULE, what, "take it off the list");
         match self {
@@ -108,7 +106,6 @@ fn entry(line: &str) -> Option<(&str, Permission<'_>)> {
     Some((name.trim(), allowed))
 }
 
-/// The folder of a product crate, from the path of its manifest.
 fn member(path: &str) -> Option<&str> {
     let folder = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
     (folder != "test-support").then_some(folder)

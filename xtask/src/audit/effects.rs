@@ -1,8 +1,8 @@
-//! Which crate may touch the world: child processes, environment, files, sockets, HTTP, the clock.
-//! Product code must not panic.
+//! Which crate can use processes, environment, files, sockets, HTTP and the clock. Product code
+//! must not panic.
 //!
-//! Code can call a function by its path, import it, or import it under another name. The rules find
-//! the first two by name, and forbid the third for every name that they watch.
+//! Code can use a name by path, import or renamed import. The rules find the first two and forbid
+//! renaming watched names.
 
 use std::sync::LazyLock;
 
@@ -12,18 +12,16 @@ use super::finding::Finding;
 use super::imports::{self, Import};
 use super::source::{Purpose, Source};
 
-/// One kind of effect, and the packages and files that own it.
 struct Effect {
     rule: &'static str,
     pattern: &'static str,
-    /// Functions and types whose import counts as a use; a trailing `*` matches the rest of a name.
+    /// Imports that count as uses; a trailing `*` matches any rest.
     imports: &'static [&'static str],
     owners: &'static [&'static str],
     chores: Chores,
     cure: &'static str,
 }
 
-/// Whether the rule applies to xtask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chores {
     Free,
@@ -145,7 +143,7 @@ const EFFECTS: [Effect; 8] = [
     },
 ];
 
-/// Modules and types that the rules watch by name, so imports must not rename them.
+/// Imports must not rename these.
 const WATCHED: [&str; 20] = [
     "std",
     "std::env",
@@ -169,7 +167,7 @@ const WATCHED: [&str; 20] = [
     "reqwest",
 ];
 
-// The iterator drops a pattern that is not a regular expression; a test counts them.
+// Drops invalid patterns; a test counts them.
 static PATTERNS: LazyLock<Vec<(&'static Effect, Regex)>> = LazyLock::new(|| {
     EFFECTS
         .iter()
@@ -213,8 +211,7 @@ impl Effect {
         self.imports
             .iter()
             .any(|watched| match watched.strip_suffix('*') {
-                // The watched name is a whole module: only its glob counts, because some of its
-                // items are harmless.
+                // Of a module, only the glob counts, because some items are harmless.
                 Some(stem) if stem.ends_with("::") => import.path == *watched,
                 Some(stem) => import.path.starts_with(stem),
                 None => import.path == *watched,
@@ -222,7 +219,6 @@ impl Effect {
     }
 }
 
-/// Finds watched names that are imported under another name.
 fn renamed(source: &Source, imports: &[Import]) -> Vec<Finding> {
     if source.purpose() == Purpose::Chore {
         return Vec::new();

@@ -2,11 +2,10 @@
 
 use super::finding::Finding;
 
-/// Lifts one rule for one file or folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exception {
     pub(crate) rule: &'static str,
-    /// A file, or a folder that ends with a slash.
+    /// A file, or a folder with a trailing slash.
     pub(crate) place: &'static str,
     pub(crate) reason: &'static str,
 }
@@ -79,8 +78,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// Removes the findings that an exception covers. An exception that covers none is itself a
-/// finding.
+/// Removes covered findings; an unused exception is a finding.
 pub(crate) fn apply(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<Finding> {
     let stale = exceptions
         .iter()

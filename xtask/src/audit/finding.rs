@@ -8,7 +8,7 @@ pub(crate) enum Level {
     Warning,
 }
 
-/// One broken rule at one place; printed as `path[:line]: rule: what; cure`.
+/// Printed as `path[:line]: rule: what; cure`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) level: Level,
@@ -20,7 +20,6 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A failure of a whole file.
     pub(crate) fn file(path: &str, rule: &'static str, what: String, cure: &str) -> Self {
         Self {
             level: Level::Failure,

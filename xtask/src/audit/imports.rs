@@ -1,4 +1,4 @@
-//! Reads the imports of a file: every path in its `use` declarations, with its local name.
+//! Reads the `use` paths of a file with their local names.
 
 use super::source::Source;
 
@@ -6,13 +6,11 @@ use super::source::Source;
 pub(crate) struct Import {
     /// `std::fs::write`, or `std::fs::*`.
     pub(crate) path: String,
-    /// The local name, if it differs from the last part of the path.
+    /// Set if it differs from the last part.
     pub(crate) alias: Option<String>,
-    /// The first line of the declaration, counted from 1.
     pub(crate) line: usize,
 }
 
-/// Returns every path that the product code of one file imports, in order.
 pub(crate) fn of(source: &Source) -> Vec<Import> {
     let mut imports = Vec::new();
     let mut open: Option<(usize, String)> = None;
@@ -33,7 +31,6 @@ pub(crate) fn of(source: &Source) -> Vec<Import> {
     imports
 }
 
-/// Returns the text after `use` on a line that declares an import.
 fn tree_of(line: &str) -> Option<&str> {
     let at = line.find("use ")?;
     let before = line.get(..at)?.trim_end();
@@ -44,7 +41,6 @@ fn tree_of(line: &str) -> Option<&str> {
     opens.then(|| line.get(at + 4..)).flatten()
 }
 
-/// Adds the paths of one tree below `prefix`.
 fn flatten(prefix: &str, tree: &str, line: usize, into: &mut Vec<Import>) {
     let tree = tree.trim();
     if let Some((head, rest)) = tree.split_once('{') {
@@ -70,7 +66,7 @@ fn flatten(prefix: &str, tree: &str, line: usize, into: &mut Vec<Import>) {
     into.push(Import { path, alias, line });
 }
 
-/// The members of a group, split at the commas of its own level.
+/// Splits a group at its own commas.
 fn parts(inside: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let mut from = 0;

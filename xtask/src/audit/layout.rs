@@ -53,7 +53,7 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Checks that every file is declared as a module: an undeclared file is never compiled.
+/// An undeclared file is never compiled.
 pub(crate) fn check_modules(sources: &[Source]) -> Vec<Finding> {
     let paths: BTreeSet<&str> = sources.iter().map(|source| source.path.as_str()).collect();
     let mut findings = Vec::new();
@@ -85,7 +85,7 @@ pub(crate) fn check_modules(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The files that may declare `path`, and the name they must use; `None` for a crate root.
+/// Files that can declare `path`, and its name; `None` for a crate root.
 fn parents(path: &str) -> Option<(Vec<String>, String)> {
     let (folder, file) = path.rsplit_once('/')?;
     let module = file.strip_suffix(".rs")?.to_owned();

@@ -1,4 +1,4 @@
-//! Checks the licenses of all linked packages against the list in `deny.toml`.
+//! Checks licenses of linked packages against `deny.toml`.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub(crate) fn check(metadata: &Value, allowed: &BTreeSet<String>) -> Vec<Finding
         .collect()
 }
 
-/// Whether allowed licenses alone satisfy an SPDX expression. A slash is an old `OR`.
+/// Evaluates an SPDX expression; a slash is an old `OR`.
 pub(crate) fn permits(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let spaced = expression
         .replace('(', " ( ")

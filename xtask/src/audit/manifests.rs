@@ -10,7 +10,7 @@ use toml::Table;
 use super::finding::Finding;
 use crate::repository::TextFile;
 
-/// Fields that every package inherits from `[workspace.package]`.
+/// Inherited from `[workspace.package]`.
 const INHERITED: [&str; 6] = [
     "version",
     "edition",
@@ -20,18 +20,16 @@ const INHERITED: [&str; 6] = [
     "publish",
 ];
 
-/// Which crates may depend on a crate that exists only for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Product,
     TestOnly,
 }
 
-/// One package of the workspace, as cargo reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Package {
     pub(crate) name: String,
-    /// Relative to the root, with `/` as separator.
+    /// Relative to the root, with `/`.
     pub(crate) manifest: String,
     pub(crate) floor: Option<u64>,
     pub(crate) reach: Reach,
@@ -52,7 +50,6 @@ pub(crate) enum Kind {
 }
 
 impl Package {
-    /// Reads the packages of `cargo metadata --no-deps`.
     pub(crate) fn all(metadata: &Value, root: &Path) -> Result<Vec<Self>> {
         let packages = metadata.get("packages").and_then(Value::as_array);
         let packages = packages.context("`cargo metadata` lists no packages")?;
@@ -109,7 +106,6 @@ impl Dependency {
     }
 }
 
-/// Checks names, floors and edges of all packages together.
 pub(crate) fn check_packages(packages: &[Package]) -> Vec<Finding> {
     let known: BTreeMap<&str, &Package> = packages
         .iter()
@@ -183,7 +179,6 @@ fn check_edge(from: &Package, edge: &Dependency, to: &Package) -> Option<Finding
     finding(what, "move the shared part down")
 }
 
-/// Checks one `Cargo.toml` by its text.
 pub(crate) fn check_text(file: &TextFile) -> Vec<Finding> {
     let manifest: Table = match file.text.parse() {
         Ok(manifest) => manifest,
@@ -230,7 +225,7 @@ pub(crate) fn check_text(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// Warns about entries of `[workspace.dependencies]` that no member uses.
+/// Warns about unused `[workspace.dependencies]`.
 pub(crate) fn check_unused(files: &[TextFile]) -> Vec<Finding> {
     let mut manifests: Vec<(&str, Table)> = Vec::new();
     for file in files
@@ -260,12 +255,11 @@ pub(crate) fn check_unused(files: &[TextFile]) -> Vec<Finding> {
 
 const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// Every dependency of a member, including platform-specific ones.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &toml::Value)> {
     tables(manifest, &TABLES)
 }
 
-/// The names of the dependencies that a member ships with, without those of its tests.
+/// Excludes test dependencies.
 pub(crate) fn shipped_dependencies(manifest: &Table) -> impl Iterator<Item = &str> {
     tables(manifest, &["dependencies", "build-dependencies"]).map(|(name, _)| name)
 }
@@ -293,7 +287,7 @@ fn is_inherited(value: Option<&toml::Value>) -> bool {
         == Some(true)
 }
 
-/// Tests may enable more features of a dependency than the product does.
+/// Tests can enable more features than the product.
 fn is_for_tests(manifest: &Table, name: &str, value: &toml::Value) -> bool {
     let tests = manifest
         .get("dev-dependencies")

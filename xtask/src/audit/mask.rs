@@ -1,11 +1,10 @@
-//! Blanks out the parts of Rust text that a rule must ignore, and keeps every byte offset.
+//! Blanks out ignored parts of Rust text without moving byte offsets.
 
-/// Two views of one text, with the same length in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaskedText {
-    /// The text with blank comments and blank literals.
+    /// Without comments and literals.
     pub(crate) code: String,
-    /// The text with blank comments.
+    /// Without comments.
     pub(crate) with_literals: String,
 }
 
@@ -16,7 +15,7 @@ enum Kind {
     Comment,
 }
 
-/// Splits `text` into its views. Both keep the line ends.
+/// Keeps line ends.
 pub(crate) fn mask(text: &str) -> MaskedText {
     let bytes = text.as_bytes();
     let mut code = Vec::with_capacity(bytes.len());
@@ -39,12 +38,12 @@ pub(crate) fn mask(text: &str) -> MaskedText {
     }
 }
 
-/// The views blank whole characters, so the remaining bytes are valid UTF-8.
+/// Only whole characters are blanked, so this is valid UTF-8.
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns the lengths of the pieces that begin at `at`; the quotes of a literal count as code.
+/// Lengths of the pieces at `at`; quotes count as code.
 fn pieces(bytes: &[u8], at: usize) -> Vec<(Kind, usize)> {
     let rest = bytes.get(at..).unwrap_or_default();
     if rest.starts_with(b"//") {
@@ -79,8 +78,7 @@ fn pieces(bytes: &[u8], at: usize) -> Vec<(Kind, usize)> {
     }
 }
 
-/// Returns the number of letters before a string literal (`r`, `b`, `c`, `br`, `cr`); 0 if no
-/// string follows.
+/// Letters before a string literal (`r`, `b`, `c`, `br`, `cr`); 0 without a string.
 fn literal_prefix(rest: &[u8]) -> usize {
     for letters in ["br", "cr", "r", "b", "c"] {
         let Some(after) = rest.strip_prefix(letters.as_bytes()) else {
@@ -128,7 +126,7 @@ fn raw_string(quoted: &[u8], prefix: usize) -> Vec<(Kind, usize)> {
     ]
 }
 
-/// Returns the length between the quotes of a character literal; `None` for a lifetime.
+/// Length inside a character literal; `None` for a lifetime.
 fn character(rest: &[u8]) -> Option<usize> {
     let body = rest.strip_prefix(b"'")?;
     if body.first() == Some(&b'\\') {

@@ -1,5 +1,4 @@
-//! Rules for the modules inside a crate, declared in its manifest: an order in which no module
-//! imports a later one, and folders whose modules do not use each other.
+//! Module order and independence inside a crate, from its manifest.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,8 +14,8 @@ use crate::repository::TextFile;
 const RULE: &str = "module order";
 const INDEPENDENT: &str = "independent modules";
 
-/// Checks every crate against `[package.metadata.ktx]`: `order` lists its modules from the lowest
-/// to the highest, and each may use only earlier ones; `independent` lists folders.
+/// Checks `[package.metadata.ktx]`: modules in `order` can use only earlier ones; modules in
+/// `independent` folders cannot use each other.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let ordered = files
         .iter()
@@ -34,7 +33,6 @@ pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     ordered.chain(independent).collect()
 }
 
-/// A list of names under `[package.metadata.ktx]` of a manifest.
 fn names(file: &TextFile, key: &str) -> Option<Vec<String>> {
     if !file.path.ends_with("/Cargo.toml") {
         return None;
@@ -96,16 +94,14 @@ fn check_crate(manifest: &str, order: &[String], sources: &[Source]) -> Vec<Find
     findings
 }
 
-/// Returns the root module that a file belongs to; `None` for crate roots, which may use
-/// everything.
+/// Returns a file's root module; `None` for crate roots, which can use everything.
 fn module(inside: &str) -> Option<&str> {
     let first = inside.split('/').next()?;
     let name = first.strip_suffix(".rs").unwrap_or(first);
     (!["lib", "main", "bin", "tests"].contains(&name)).then_some(name)
 }
 
-/// A module of the same crate that a file uses, by its first two names from the root, such as
-/// `commands::sl`.
+/// A used module by its first two names, such as `commands::sl`.
 #[derive(Debug, PartialEq, Eq)]
 struct Used {
     line: usize,
@@ -113,7 +109,6 @@ struct Used {
     below: Option<String>,
 }
 
-/// Returns the modules of its own crate that a file uses, by import and by path.
 fn used(source: &Source, inside: &str) -> Vec<Used> {
     static PATH: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"\b(crate::|(?:super::)+)(\w+)(?:::(\w+))?").ok());
@@ -149,7 +144,6 @@ fn used(source: &Source, inside: &str) -> Vec<Used> {
     found
 }
 
-/// Checks that no module of an `independent` folder uses another one.
 fn check_independent(manifest: &str, folder: &str, sources: &[Source]) -> Vec<Finding> {
     let root = format!(
         "{}src/",

@@ -1,4 +1,4 @@
-//! The listed requirements and the tests that name them.
+//! Listed requirements and the tests that name them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use crate::repository::TextFile;
 const LIST: &str = "fixtures/audit/requirements.txt";
 const RULE: &str = "requirements";
 
-/// The rules themselves must contain ids that do not exist.
+/// The rules contain invalid ids.
 const RULES: &str = "xtask/src/audit/";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,8 @@ enum Stage {
     Open,
 }
 
-/// Compares the list with the ids that tests name. A requirement without a test, an open
-/// requirement that has a test, and an unlisted id are failures. The list has one id per line,
-/// followed by `open` if work on it has not begun; `#` starts a comment.
+/// Reports requirements without a test, `open` ones with a test, and unlisted ids. The list has one
+/// id per line, optionally with `open`; `#` starts a comment.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let Some(list) = files.iter().find(|file| file.path == LIST) else {
         return Vec::new();
@@ -53,7 +52,6 @@ pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// Returns ids of a listed family that a file names and the list does not contain.
 fn unlisted(
     sources: &[Source],
     listed: &BTreeMap<&str, Stage>,

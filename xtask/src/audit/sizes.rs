@@ -3,10 +3,10 @@
 use super::finding::Finding;
 use super::source::{Purpose, Source};
 
-/// Files with more lines, without tests, get a warning.
+/// Lines without tests before a warning.
 const FILE_WARNING: usize = 500;
 const FILE_LIMIT: usize = 800;
-/// The hard limit: clippy warns at 100 lines, and an exception may lift that only up to here.
+/// An exception can lift clippy's limit of 100 lines only to here.
 const FUNCTION_LIMIT: usize = 150;
 
 pub(crate) fn check(source: &Source) -> Vec<Finding> {

@@ -1,38 +1,33 @@
-//! A Rust file as the rules see it: its place in the workspace, its masked views, its test parts.
+//! A Rust file for the rules: place, masked views, test parts.
 
 use std::ops::Range;
 
 use super::mask::{MaskedText, mask};
 
-/// What a file is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Ships to users.
     Product,
-    /// Test builds only: `tests/`, `tests.rs`, `examples/`, `test-support`.
+    /// Test builds: `tests/`, `tests.rs`, `examples/`, `test-support`.
     Test,
-    /// Repository chores.
     Chore,
 }
 
-/// A Rust file, parsed as far as the rules need.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: String,
     masked: MaskedText,
-    /// Byte ranges of items under `#[cfg(test)]`.
+    /// Byte ranges under `#[cfg(test)]`.
     test_parts: Vec<Range<usize>>,
 }
 
-/// A line of one view, outside of tests, numbered from 1.
+/// Numbered from 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'text> {
     pub(crate) number: usize,
     pub(crate) text: &'text str,
 }
 
-/// A function with a body; lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -52,7 +47,7 @@ impl Source {
         }
     }
 
-    /// Returns the folder below `crates/`, or `xtask`; empty for a file outside of packages.
+    /// Folder below `crates/`, or `xtask`; empty outside packages.
     pub(crate) fn package(&self) -> &str {
         let mut parts = self.path.split('/');
         match parts.next() {
@@ -75,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Returns whether the file belongs to one of `places`: a package, a path, or a folder.
+    /// `places` are packages, paths or folders.
     pub(crate) fn is_in(&self, places: &[&str]) -> bool {
         places.iter().any(|place| {
             self.package() == *place
@@ -84,22 +79,21 @@ impl Source {
         })
     }
 
-    /// The code outside of tests, with comments and literals blank. Empty for a test file.
+    /// Code outside tests, without comments and literals.
     pub(crate) fn product_code(&self) -> impl Iterator<Item = Line<'_>> {
         self.product(&self.masked.code)
     }
 
-    /// The code and literals outside of tests, with comments blank. Empty for a test file.
+    /// Code and literals outside tests, without comments.
     pub(crate) fn product_literals(&self) -> impl Iterator<Item = Line<'_>> {
         self.product(&self.masked.with_literals)
     }
 
-    /// All code including tests, with comments and literals blank.
+    /// All code, without comments and literals.
     pub(crate) fn all_code(&self) -> impl Iterator<Item = Line<'_>> {
         lines(&self.masked.code).map(|(_, line)| line)
     }
 
-    /// Returns whether a test part of the text contains `word`.
     pub(crate) fn tests_mention(&self, word: &str) -> bool {
         self.text.match_indices(word).any(|(at, _)| {
             let next = self
@@ -111,14 +105,14 @@ impl Source {
         })
     }
 
-    /// The number of lines outside of `#[cfg(test)]`.
+    /// Lines outside `#[cfg(test)]`.
     pub(crate) fn shipped_lines(&self) -> usize {
         lines(&self.text)
             .filter(|(at, _)| !self.in_test_part(*at))
             .count()
     }
 
-    /// Returns every function with a body, including tests, in order.
+    /// Includes tests, in order.
     pub(crate) fn functions(&self) -> Vec<Function> {
         functions(&self.masked.code)
     }
@@ -135,7 +129,6 @@ impl Source {
     }
 }
 
-/// Returns the lines with their offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
     let mut at = 0;
     text.split_inclusive('\n')
@@ -165,7 +158,7 @@ fn test_parts(code: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// Returns the end of the item that begins after `from`: its closing brace or its semicolon.
+/// Ends at the item's closing brace or semicolon.
 fn item_end(code: &str, from: usize) -> usize {
     let rest = code.get(from..).unwrap_or_default();
     let mut round = 0_i32;
@@ -181,7 +174,7 @@ fn item_end(code: &str, from: usize) -> usize {
     code.len()
 }
 
-/// Returns the offset after the brace that closes the one at `open`.
+/// Offset after the matching brace.
 fn closing_brace(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate().skip(open) {

@@ -1,4 +1,4 @@
-//! Every rule, with a text that breaks it and one that satisfies it.
+//! Tests each rule with a violation and a valid text.
 
 use super::*;
 
@@ -8,7 +8,6 @@ mod masking;
 mod source_rules;
 mod walls;
 
-/// Applies all text rules to a work tree of one file; returns one finding per line.
 fn audit(path: &str, text: &str) -> String {
     audit_all(&[(path, text)])
 }

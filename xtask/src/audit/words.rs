@@ -1,4 +1,4 @@
-//! Text that the repository must not contain: paths of one machine, hosts of registries.
+//! Forbidden text: machine-specific paths, registry hosts.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,9 @@ use regex::Regex;
 use super::finding::Finding;
 use crate::repository::TextFile;
 
-/// The rules themselves must contain what they forbid.
+/// The rules contain what they forbid.
 const RULES: &str = "xtask/src/audit/";
 
-/// Home folders that examples may use.
 const EXAMPLE_HOMES: [&str; 6] = ["you", "user", "me", "ada", "dev", "runner"];
 
 static MACHINE_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -30,7 +29,6 @@ const REGISTRY_HOSTS: [&str; 9] = [
     "archive.ubuntu.com",
 ];
 
-/// Checks every line of one text file.
 pub(crate) fn check(file: &TextFile) -> Vec<Finding> {
     if file.path.starts_with(RULES) {
         return Vec::new();
@@ -51,7 +49,6 @@ pub(crate) fn check(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// Returns the first registry host in `line`.
 pub(crate) fn registry_host(line: &str) -> Option<&'static str> {
     REGISTRY_HOSTS.into_iter().find(|host| line.contains(host))
 }

@@ -1,4 +1,4 @@
-//! Measures the runner of agent tests against bare requests to the same model, and the comparison of rows.
+//! Measures the agent test runner against bare requests, and row comparison.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -23,20 +23,19 @@ const CASES: usize = 200;
 const AT_ONCE: usize = 8;
 const RUNS: usize = 5;
 
-/// How long the model takes for an answer.
 const THINKS: Duration = Duration::from_millis(50);
 
-/// A run of 200 cases against 200 bare requests, eight at a time each.
+/// 200 cases against 200 requests, eight at a time.
 const RUNNER_BOUND: f64 = 1.2;
 
-/// The most milliseconds of processor time that a case costs, the agent's own work included.
+/// Maximum processor milliseconds per case, including the agent's work.
 const CASE_MS: f64 = 3.0;
 
-/// The most milliseconds that the comparison of 10,000 rows of 20 columns takes: equal ones, and others.
+/// Maximum milliseconds for 10,000 rows of 20 columns, equal and different.
 const EQUAL_MS: f64 = 100.0;
 const UNEQUAL_MS: f64 = 1000.0;
 
-/// The most milliseconds until a search for columns gives up: 100 columns with the same values.
+/// Maximum milliseconds until a column search gives up: 100 columns with equal values.
 const TANGLED_MS: f64 = 5000.0;
 
 const ROWS: [&str; 8] = [
@@ -59,14 +58,12 @@ pub(super) const EVENTS: [&str; 6] = [
     r#"{"type":"message_stop"}"#,
 ];
 
-/// All figures of agent tests.
 pub(crate) fn figures(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let mut outcomes = runner(bench)?;
     outcomes.extend(rows(bench)?);
     Ok(outcomes)
 }
 
-/// Runs the same cases through the runner and as bare requests, in turns.
 fn runner(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let address = serve()?;
     let project = project(bench, "cases")?;
@@ -142,13 +139,11 @@ pub(super) fn write_project(project: &Path, address: &str) -> Result<()> {
     Ok(())
 }
 
-/// Starts a model that takes its time for every answer, for as long as this program runs.
 pub(super) fn serve() -> Result<String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port on loopback")?;
     let address = listener.local_addr()?.to_string();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A connection that breaks is its client's concern.
             thread::spawn(move || drop(answer_all(&stream)));
         }
     });
@@ -171,7 +166,6 @@ fn answer_all(stream: &TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads one message with its body; `None` at the end of the connection.
 pub(super) fn read_message(reader: &mut impl std::io::BufRead) -> std::io::Result<Option<Vec<u8>>> {
     let mut length = 0;
     let mut line = String::new();
@@ -193,7 +187,7 @@ pub(super) fn read_message(reader: &mut impl std::io::BufRead) -> std::io::Resul
     Ok(Some(body))
 }
 
-/// Asks the model as often as there are cases, over eight kept connections. Returns milliseconds.
+/// Sends one request per case over eight connections; returns milliseconds.
 fn bare(address: &str) -> Result<f64> {
     let started = Instant::now();
     let clients: Vec<_> = (0..AT_ONCE)
@@ -225,7 +219,7 @@ fn bare(address: &str) -> Result<f64> {
     Ok(started.elapsed().as_secs_f64() * 1000.0)
 }
 
-/// Returns the processor time of all ended children in milliseconds.
+/// Processor time of all ended children.
 pub(super) fn children_ms() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").context("no processor time is known")?;
     let fields = stat.rsplit(')').next().unwrap_or_default();
@@ -238,11 +232,10 @@ pub(super) fn children_ms() -> Result<f64> {
     let [user, system] = numbers.as_slice() else {
         bail!("the processor time cannot be read");
     };
-    // A tick is a hundredth of a second on Linux.
+    // Linux ticks are hundredths of a second.
     Ok((user + system) * 10.0)
 }
 
-/// Compares rows in the library.
 fn rows(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let printed = process::output(&mut process::cargo(bench.repository, &ROWS))?;
     let figures: Value = serde_json::from_str(&printed).context("the measurements are not JSON")?;

@@ -1,5 +1,5 @@
-//! Measures the driver of `claude` against a fake that answers at once: what remains after calls,
-//! the cost compared with the bare program, and the cost compared with the official Node package.
+//! Measures the `claude` driver against an instant fake, the bare program and the official Node
+//! package.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -19,23 +19,23 @@ use crate::{environment, process, terminal};
 const PACKAGE: &str = "@anthropic-ai/claude-agent-sdk@0.3.142";
 const RUNS: usize = 21;
 
-/// Maximum growth of memory over the last four fifths of the calls.
+/// Maximum memory growth over the last four fifths of calls.
 const MEMORY_BOUND: f64 = 1.2;
-/// A call that starts its own child, in a program that has made calls before.
+/// A call that starts a child, after earlier calls.
 const WARM_BOUND: f64 = 1.5;
-/// A call with a waiting child. The driver also starts the next child and looks for leftovers,
-/// which takes a few milliseconds; the documentation promises a hundred.
+/// A call with a waiting child. The driver also starts the next child and cleans up, in a few
+/// milliseconds; the documentation promises a hundred.
 const SPARE_BOUND: f64 = 5.0;
-/// Maximum milliseconds of a call of the real program with a waiting child.
+/// Maximum milliseconds of the real program with a waiting child.
 const PROMISED_MS: f64 = 100.0;
-/// The same call compared with the bare program after the same wait.
+/// The same call compared with the bare program.
 const REAL_BOUND: f64 = 1.2;
 /// A whole program with one call.
 const COLD_BOUND: f64 = 0.1;
 
 const SCENARIO: &str = r#"{ "lenient": true, "echo": {} }"#;
 
-/// One text call with the official package, as isolated as it allows.
+/// One text call with the official package, isolated where possible.
 const NODE_CALL: &str = r#"
 import { query } from "@anthropic-ai/claude-agent-sdk";
 const options = {
@@ -104,8 +104,7 @@ pub(crate) fn driver(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Measures a call of the real programs with a waiting child, in milliseconds against the promised
-/// limit. Empty if no program can be installed.
+/// Milliseconds of real programs with a waiting child; empty if none can be installed.
 fn real_programs(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let prepared = services::prepare(bench.repository, Load::Usual)?;
     let mut outcomes = Vec::new();
@@ -171,7 +170,7 @@ fn number(figures: &Value, name: &str) -> Result<f64> {
         .with_context(|| format!("there is no figure `{name}`"))
 }
 
-/// Measures a program with a single call. `None` without Node or the package.
+/// Measures one call; `None` without Node or the package.
 fn against_node(bench: &Bench<'_>) -> Result<Option<Outcome>> {
     let (Some(node), Some(npm)) = (
         environment::find_program("node", &[]),

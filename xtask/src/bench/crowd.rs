@@ -1,4 +1,4 @@
-//! Measures searches of many agents at once over a large project, beside a server that only echoes.
+//! Measures concurrent searches over a large project against an echo server.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -19,7 +19,6 @@ use super::start::{ktx, project};
 use super::{Bench, Outcome, Scale};
 use crate::process;
 
-/// Pages and sources, and the same for a trial.
 const WHOLE: Size = Size {
     pages: 10_000,
     sources: 1_000,
@@ -34,7 +33,6 @@ const SMALL: Size = Size {
 struct Size {
     pages: usize,
     sources: usize,
-    /// The first of the crowds.
     crowds: usize,
 }
 
@@ -47,18 +45,16 @@ impl Size {
     }
 }
 
-/// Calls of each client.
 const CALLS: usize = 20;
 
-/// Sessions whose memory is measured.
 const SESSIONS: usize = 512;
 
-/// Maximum memory of a session, in KiB.
+/// In KiB.
 const SESSION_MEMORY: f64 = 64.0;
 
-/// Clients at once, with the share of calls that the bound holds for, and the bound as a multiple of
-/// an exchange with the echo server in the same crowd. Alone, that takes about 25 microseconds and the
-/// promise is 3 milliseconds; with 64 clients about 1.5 and 100 milliseconds.
+/// Clients, share of calls under the bound, and the bound as a multiple of an echo exchange in the
+/// same crowd. Alone, an exchange takes about 25 microseconds and the promise is 3 milliseconds;
+/// with 64 clients, 1.5 and 100 milliseconds.
 const CROWDS: [(usize, f64, f64); 4] = [
     (1, 0.5, 120.0),
     (8, 0.95, 66.0),
@@ -66,7 +62,7 @@ const CROWDS: [(usize, f64, f64); 4] = [
     (256, 0.95, 66.0),
 ];
 
-/// Echoes what each connection sends; prints its port first.
+/// Prints its port first.
 const ECHO: &str = r#"
 use std::io::{Read, Write};
 fn main() {
@@ -87,7 +83,6 @@ fn main() {
 }
 "#;
 
-/// Compares the searches of many clients with exchanges of the same number of bytes.
 pub(crate) fn crowds(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "mcp-crowd")?;
     fill(&project, &Size::of(bench))?;
@@ -139,7 +134,7 @@ fn measured(bench: &Bench<'_>, project: &Path) -> Result<Vec<Outcome>> {
     } = Size::of(bench);
     let place = Place::of(bench, project)?;
     let mut first = session(&place)?;
-    // The first search makes the index.
+    // The first search builds the index.
     let answer = first.exchange(&call(1))?;
     if !answer.contains("rule-") {
         bail!("`wiki_search` answered `{}`", answer.trim());
@@ -175,7 +170,6 @@ fn session(place: &Place) -> Result<Client> {
     Ok(client)
 }
 
-/// The times of the calls of one client.
 fn timed(mut call: impl FnMut(usize) -> Result<()>) -> Result<Vec<f64>> {
     let times = (0..CALLS).map(|at| {
         let started = Instant::now();
@@ -185,7 +179,7 @@ fn timed(mut call: impl FnMut(usize) -> Result<()>) -> Result<Vec<f64>> {
     times.collect()
 }
 
-/// The times of all calls of clients that run at once. One that fails, fails the measurement.
+/// Times of concurrent clients; fails if one fails.
 fn crowd(clients: usize, client: impl Fn(usize) -> Result<Vec<f64>> + Sync) -> Result<Vec<f64>> {
     let client = &client;
     let results: Vec<Result<Vec<f64>>> = thread::scope(|scope| {
@@ -217,7 +211,7 @@ fn quantile(mut figures: Vec<f64>, share: f64) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// The memory of each of many sessions; none where the system does not say.
+/// Memory per session; `None` where the system does not report it.
 fn memory(place: &Place) -> Result<Option<Outcome>> {
     let path = format!("/proc/{}/status", place.process);
     let peak = || {
@@ -269,7 +263,7 @@ impl Echo {
         })
     }
 
-    /// Exchanges this number of bytes, half of them in each direction.
+    /// Half of `bytes` in each direction.
     fn exchanges(&self, bytes: usize) -> Result<Vec<f64>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_nodelay(true)?;

@@ -1,5 +1,5 @@
-//! Measures the decoders of model streams in processor time: ten times the bytes should take about
-//! ten times as long, and a call little more than its HTTP exchange.
+//! Measures stream decoders: ten times the bytes should take ten times as long, and a call little
+//! more than its HTTP exchange.
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::{Bench, Outcome};
 use crate::{process, terminal};
 
-/// Ten times the bytes: a factor of ten, plus cache misses. Quadratic decoding would take a hundred
-/// times as long.
+/// A factor of ten plus cache misses; quadratic decoding would give a hundred.
 const SIZE_BOUND: f64 = 13.0;
-/// Microseconds that a call may add to its HTTP exchange.
+/// Microseconds beyond the HTTP exchange.
 const OVERHEAD: f64 = 1000.0;
 
 const MEASURE: [&str; 8] = [
@@ -24,7 +23,6 @@ const MEASURE: [&str; 8] = [
     "decoders",
 ];
 
-/// Measures the streams of all protocols, and one call.
 pub(crate) fn streams(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let printed = process::output(&mut process::cargo(bench.repository, &MEASURE))?;
     for line in printed.lines() {
@@ -33,7 +31,6 @@ pub(crate) fn streams(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     outcomes(&printed)
 }
 
-/// Parses the output of the measuring program: JSON lines.
 pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
     let lines: Vec<Value> = printed
         .lines()

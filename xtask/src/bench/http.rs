@@ -1,4 +1,4 @@
-//! Measures how long an agent waits for a tool of `ktx mcp start` on an open connection.
+//! Measures calls of `ktx mcp start` tools on an open connection.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -15,11 +15,11 @@ use crate::process;
 
 const CALLS: usize = 301;
 
-/// Maximum cost of a call, as a multiple of a bare exchange of the same number of bytes. That
-/// exchange takes about 25 microseconds on loopback, and the promise is a millisecond.
+/// Maximum multiple of a bare exchange of the same size, which takes about 25 microseconds on
+/// loopback; the promise is a millisecond.
 const BOUND: f64 = 40.0;
 
-/// Echoes its input on one connection; prints its port first.
+/// Prints its port first.
 const ECHO: &str = r#"
 use std::io::{Read, Write};
 fn main() {
@@ -44,8 +44,7 @@ const CALL: &str = concat!(
     r#""params":{"name":"connection_list","arguments":{}}}"#,
 );
 
-/// Compares the median of many calls of `connection_list` with a bare exchange of the same number
-/// of bytes.
+/// Compares median `connection_list` calls with bare exchanges of the same size.
 pub(crate) fn kept_connection(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "mcp-http")?;
     process::output(&mut ktx(bench, &project, &["mcp", "start", "--port", "0"]))?;
@@ -64,7 +63,6 @@ pub(crate) fn kept_connection(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     }])
 }
 
-/// The times of the calls, and the total bytes of a request and its answer.
 struct Calls {
     milliseconds: Vec<f64>,
     bytes: usize,
@@ -91,7 +89,7 @@ fn calls(bench: &Bench<'_>, project: &Path) -> Result<Calls> {
     })
 }
 
-/// Measures bare exchanges of this number of bytes, half of them in each direction.
+/// Half of `bytes` in each direction.
 fn exchanges(bench: &Bench<'_>, bytes: usize) -> Result<Vec<f64>> {
     let echo = program(bench.repository, bench.folder, ("echo-server", ECHO))?;
     let mut server = Server(
@@ -122,7 +120,6 @@ fn exchanges(bench: &Bench<'_>, bytes: usize) -> Result<Vec<f64>> {
     Ok(milliseconds)
 }
 
-/// How clients reach a server that runs.
 pub(super) struct Place {
     address: String,
     token: String,
@@ -157,13 +154,12 @@ pub(super) struct Server(pub(super) Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The child may have ended by itself.
+        // The child can have ended.
         self.0.kill().ok();
         self.0.wait().ok();
     }
 }
 
-/// A client with one session on one connection.
 pub(super) struct Client {
     stream: BufReader<TcpStream>,
     address: String,
@@ -183,12 +179,11 @@ impl Client {
         })
     }
 
-    /// Lets the next message begin another session.
+    /// The next message starts a session.
     pub(super) fn forget_session(&mut self) {
         self.session = None;
     }
 
-    /// Sends one message and returns the body of the answer.
     pub(super) fn exchange(&mut self, body: &str) -> Result<String> {
         let session = self
             .session
@@ -255,7 +250,6 @@ impl Client {
     }
 }
 
-/// How a body ends.
 enum Length {
     Bytes(usize),
     Chunks,

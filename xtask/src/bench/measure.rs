@@ -1,4 +1,4 @@
-//! Runs programs repeatedly and measures them.
+//! Runs and measures programs.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -13,7 +13,6 @@ use anyhow::{Context as _, Result, bail};
 use crate::repository::Repository;
 use crate::{environment, process};
 
-/// Compiles a program that does nothing, the unit of the measurements.
 pub(crate) fn program_that_does_nothing(repository: &Repository, folder: &Path) -> Result<PathBuf> {
     program(repository, folder, ("nothing", "fn main() {}\n"))
 }
@@ -34,8 +33,7 @@ pub(crate) fn program(
     Ok(program)
 }
 
-/// Runs a command to its end and returns its time in milliseconds. An error includes standard
-/// error.
+/// Errors include standard error.
 pub(crate) fn milliseconds(command: &mut Command) -> Result<f64> {
     let started = Instant::now();
     let result = command
@@ -55,19 +53,18 @@ pub(crate) fn milliseconds(command: &mut Command) -> Result<f64> {
     Ok(took)
 }
 
-/// Returns the median, so that one disturbed run has little effect.
+/// A median is robust against disturbed runs.
 pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Returns the peak resident memory of one run in KiB, from GNU `time`; `None` if that is not
-/// installed.
+/// KiB, from GNU `time`; `None` without it.
 pub(crate) fn peak_memory(repository: &Repository, command: &Command) -> Result<Option<f64>> {
     timed(repository, command, "%M")
 }
 
-/// Returns the processor time of one run in seconds, from GNU `time`; `None` if that is not installed.
+/// From GNU `time`; `None` without it.
 pub(crate) fn processor_seconds(repository: &Repository, command: &Command) -> Result<Option<f64>> {
     let user = timed(repository, command, "%U")?;
     let system = timed(repository, command, "%S")?;
@@ -100,7 +97,7 @@ fn timed(repository: &Repository, command: &Command, figure: &str) -> Result<Opt
         .transpose()
 }
 
-/// Returns the peak memory in KiB of a running process, from the text of its status file.
+/// KiB, from a process's status file.
 pub(crate) fn high_water_mark(status: &str) -> Option<f64> {
     let line = status
         .lines()

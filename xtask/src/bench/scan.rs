@@ -1,5 +1,5 @@
-//! Compares scans with the least work that any scan must do: the structure of a thousand tables,
-//! the profile of a large table, the joins of four hundred tables.
+//! Compares scans with the minimum work: structure of a thousand tables, profile of a large table,
+//! joins of four hundred tables.
 
 mod postgres;
 
@@ -14,24 +14,23 @@ use super::{Bench, Outcome};
 use crate::process;
 
 const RUNS: usize = 5;
-/// A structure scan, compared with reading the catalog and committing one file per table.
+/// Compared with reading the catalog and committing a file per table.
 const STRUCTURE_BOUND: f64 = 3.0;
-/// A structure scan that writes nothing, compared with the bare catalog queries.
+/// Without writes, compared with bare catalog queries.
 const CATALOG_BOUND: f64 = 2.0;
-/// A profile, compared with counting every column over the whole table.
+/// Compared with counting every column of the table.
 const PROFILE_BOUND: f64 = 0.2;
 /// Memory for ten times the rows.
 const MEMORY_BOUND: f64 = 1.3;
-/// Maximum cost of a scan of unchanged tables, relative to the bare catalog queries.
+/// Scan of unchanged tables, compared with bare catalog queries.
 const UNCHANGED_BOUND: f64 = 10.0;
-/// Maximum memory of a scan of five thousand unchanged tables, in KiB.
+/// KiB for five thousand unchanged tables.
 const UNCHANGED_MEMORY: f64 = 250.0 * 1024.0;
-/// Maximum processor time of a scan of five thousand unchanged tables, in seconds.
+/// Processor seconds for five thousand unchanged tables.
 const UNCHANGED_SECONDS: f64 = 3.0;
-/// Maximum processor time of join discovery over four hundred tables, in seconds.
+/// Processor seconds of join discovery over four hundred tables.
 const DISCOVERY_SECONDS: f64 = 10.0;
 
-/// Creates a table with twelve columns and the given number of rows.
 const FILL: &str = r#"
 import sqlite3, sys
 rows = int(sys.argv[2])
@@ -43,7 +42,6 @@ with sqlite3.connect(sys.argv[1]) as db:
     db.executemany("INSERT INTO facts VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", map(line, range(1, rows + 1)))
 "#;
 
-/// Counts every column over the whole table, one statement each.
 const COUNT: &str = r#"
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -51,8 +49,7 @@ for (_, name, *_) in db.execute("PRAGMA table_info('facts')").fetchall():
     db.execute(f"SELECT COUNT({name}), COUNT(DISTINCT {name}), MIN({name}), MAX({name}) FROM facts").fetchall()
 "#;
 
-/// Creates the warehouse: the given number of tables of 12 columns, each with a foreign key to the
-/// previous table.
+/// Tables of 12 columns, each with a foreign key to the previous one.
 const MAKE: &str = r#"
 import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as db:
@@ -62,7 +59,6 @@ with sqlite3.connect(sys.argv[1]) as db:
         db.execute(f"CREATE TABLE t{n:04} (id INTEGER PRIMARY KEY, parent_id INTEGER {parent}, {columns})")
 "#;
 
-/// Reads columns and keys of every table and writes one file for each.
 const READ: &str = r#"
 import json, pathlib, sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -74,7 +70,6 @@ for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' O
     (out / f"{name}.json").write_text(json.dumps([columns, keys]))
 "#;
 
-/// Reads columns and keys of every table in two queries, and stores nothing.
 const LOOK: &str = r#"
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -82,8 +77,7 @@ for read in ("table_xinfo", "foreign_key_list"):
     db.execute(f"SELECT m.name, r.* FROM sqlite_schema m JOIN pragma_{read}(m.name) r WHERE m.type = 'table'").fetchall()
 "#;
 
-/// Measures the structure of a thousand tables: read only, and scanned into a new project each
-/// time.
+/// Reads only, then scans into a new project each time.
 pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let made = bench.folder.join("made.sqlite");
     process::output(python(bench, MAKE).arg(&made).arg("1000"))?;
@@ -130,7 +124,6 @@ pub(crate) fn structure(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Compares samples of a large table with counting it, and the memory for ten times the rows.
 pub(crate) fn profile(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let (small, large) = (150_000, 1_500_000);
     let mut peaks = Vec::new();
@@ -169,8 +162,6 @@ pub(crate) fn profile(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Measures a scan of five thousand tables of which an earlier scan has read all and none has
-/// changed.
 pub(crate) fn unchanged(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let made = bench.folder.join("many.sqlite");
     process::output(python(bench, MAKE).arg(&made).arg("5000"))?;
@@ -214,7 +205,6 @@ pub(crate) fn unchanged(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Measures join discovery over four hundred tables, in seconds of processor time.
 pub(crate) fn discovery(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let run = [
         "run",
@@ -242,7 +232,6 @@ pub(crate) fn discovery(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     }])
 }
 
-/// Creates a project, with its own repository, on a copy of a database.
 fn filled(bench: &Bench<'_>, name: &str, made: &Path) -> Result<PathBuf> {
     let folder = project(bench, name)?;
     std::fs::copy(made, folder.join("warehouse.sqlite"))

@@ -1,18 +1,17 @@
-//! Compares search over ten thousand pages with the least work that any index takes.
+//! Compares search over ten thousand pages with minimal indexing.
 
 use anyhow::{Context as _, Result};
 
 use super::{Bench, Outcome};
 use crate::process;
 
-/// A first index, compared with a bare full-text insert of the same files.
+/// Compared with a bare full-text insert.
 const INDEX_BOUND: f64 = 1.3;
-/// Maximum processor time of a query while nothing changes, in milliseconds.
+/// Processor milliseconds of a query without changes.
 const QUERY_MILLISECONDS: f64 = 20.0;
 /// Ten times the pages, compared with ten times the cost.
 const LINEAR_BOUND: f64 = 1.5;
 
-/// Measures the index and its queries, and how both grow with the pages.
 pub(crate) fn pages(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let few = figures(bench, 1_000)?;
     let many = figures(bench, 10_000)?;

@@ -1,5 +1,4 @@
-//! Measures how the semantic layer scales with the number of sources: small folders are the unit
-//! for large ones, measured by the same program in the same minute.
+//! Measures how the semantic layer scales; small folders are the unit.
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -7,17 +6,14 @@ use serde_json::Value;
 use super::{Bench, Outcome};
 use crate::process;
 
-/// A query about a few sources, among a hundred times as many sources.
+/// A hundred times as many sources around the query.
 const COMPILE_BOUND: f64 = 2.0;
-/// Loading ten times as many sources: a factor of ten, plus the logarithms of maps.
+/// Ten times as many sources: ten, plus logarithms of maps.
 const LOAD_BOUND: f64 = 14.0;
-/// Validating ten times as many sources, which needs random access: the larger folder exceeds the
-/// processor's caches. Comparing every source with every other one would cost a factor of a
-/// hundred.
+/// Ten times as many sources with cache misses; comparing all pairs would give a hundred.
 const VALIDATE_BOUND: f64 = 20.0;
 
-/// Validating ten times as many measures of one source; comparing each with every other one would
-/// cost a factor of a hundred.
+/// Ten times as many measures of one source; comparing all pairs would give a hundred.
 const MEASURES_BOUND: f64 = 20.0;
 
 const MEASURE: [&str; 8] = [
@@ -36,7 +32,6 @@ pub(crate) fn scale(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     outcomes(&printed)
 }
 
-/// Parses the output of the measuring program: one JSON line per folder.
 pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
     let sizes: Vec<Value> = printed
         .lines()
@@ -71,7 +66,7 @@ pub(crate) fn outcomes(printed: &str) -> Result<Vec<Outcome>> {
     let queries = large.get("compile").and_then(Value::as_object);
     for (name, measured) in queries.context("no query was compiled")? {
         let yardstick = small.get("compile").and_then(|all| all.get(name));
-        // A refusal compares the wrong name with every other one.
+        // A refusal compares the wrong name with all others.
         if name != "refused" {
             outcomes.push(Outcome {
                 name: format!("compile over 10000 sources against 100: {name}"),

@@ -1,4 +1,4 @@
-//! Measures sessions of agents: events through one, its resume, many of them, and what a command pays for one.
+//! Measures agent sessions: events, resume, scale and cost per command.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -23,40 +23,38 @@ use crate::process;
 
 const RUNS: usize = 7;
 
-/// Sessions of a project whose list is shown.
 const LISTED: &str = "10000";
 
-/// The most microseconds of an event, and those of the processor.
+/// Maximum microseconds of an event, and of processor time.
 const EVENT_US: f64 = 10.0;
 const PROCESSOR_US: f64 = 5.0;
 
-/// An event against a bare loop that writes the same bytes.
+/// Compared with a bare loop that writes the same bytes.
 const EVENT_BOUND: f64 = 2.0;
 
-/// The resume of 10,000 events against reading and checking the same bytes.
+/// 10,000 events, compared with reading and checking the same bytes.
 const RESUME_BOUND: f64 = 3.0;
 
-/// A durable record of 16 logs at once against one of a single log.
+/// 16 concurrent logs, compared with one.
 const DURABLE_BOUND: f64 = 0.25;
 
-/// What 1,000 waiting agents may cost: KiB each, and milliseconds to open all.
+/// 1,000 waiting agents: KiB each, and milliseconds to open all.
 const IDLE_KIB: f64 = 16.0;
 const IDLE_MS: f64 = 2_000.0;
 
-/// The most milliseconds of a list, and of one that builds its index again.
+/// Maximum milliseconds with an index, and with an index rebuild.
 const LIST_MS: f64 = 150.0;
 const FIRST_LIST_MS: f64 = 3_000.0;
 
-/// The most milliseconds between the first text on the socket and on standard output.
+/// Maximum milliseconds from socket to standard output.
 const FIRST_TEXT_MS: f64 = 5.0;
 
-/// A run with a session against one without.
+/// Compared with a run without a session.
 const SESSION_BOUND: f64 = 1.15;
 
-/// Runs whose processor time is compared: a tick is ten milliseconds.
+/// Enough for ticks of ten milliseconds.
 const COMPARED: usize = 20;
 
-/// How long the model stays silent after its first text.
 const SILENCE: Duration = Duration::from_millis(300);
 
 const EXAMPLE: [&str; 8] = [
@@ -78,7 +76,6 @@ pub(crate) fn figures(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// A figure against the most that it may be.
 fn at_most(name: &str, unit: &'static str, measured: f64, most: f64) -> Outcome {
     Outcome {
         name: format!("{name}, against {most} {unit}"),
@@ -94,7 +91,6 @@ fn in_process(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     outcomes_of(&printed)
 }
 
-/// What the example has printed, as outcomes.
 pub(super) fn outcomes_of(printed: &str) -> Result<Vec<Outcome>> {
     let figures: Value = serde_json::from_str(printed).context("the measurements are not JSON")?;
     let number = |group: &str, name: &str| {
@@ -146,7 +142,6 @@ pub(super) fn outcomes_of(printed: &str) -> Result<Vec<Outcome>> {
     ])
 }
 
-/// Lists many sessions: first without an index, then with one.
 fn list(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "session-list")?;
     let agents = project.join(".ktx/state/agents");
@@ -171,7 +166,7 @@ fn list(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     ])
 }
 
-/// Starts a model that says the time at which it has sent its first text.
+/// Reports when it has sent its first text.
 fn slow_model() -> Result<(String, mpsc::Receiver<Instant>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port on loopback")?;
     let address = listener.local_addr()?.to_string();
@@ -179,7 +174,6 @@ fn slow_model() -> Result<(String, mpsc::Receiver<Instant>)> {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let sent = sent.clone();
-            // A connection that breaks is its client's concern.
             thread::spawn(move || drop(answer_slowly(&stream, &sent)));
         }
     });
@@ -197,7 +191,6 @@ fn answer_slowly(stream: &TcpStream, sent: &mpsc::Sender<Instant>) -> std::io::R
     for (number, event) in EVENTS.iter().enumerate() {
         writer.write_all(format!("data: {event}\n\n").as_bytes())?;
         if number == 2 {
-            // Nobody waits for the time of a run that has failed.
             if sent.send(Instant::now()).is_err() {
                 return Ok(());
             }
@@ -207,7 +200,6 @@ fn answer_slowly(stream: &TcpStream, sent: &mpsc::Sender<Instant>) -> std::io::R
     Ok(())
 }
 
-/// How long the first text takes from the socket to standard output.
 fn first_text(bench: &Bench<'_>) -> Result<Outcome> {
     let (address, times) = slow_model()?;
     let project = project(bench, "first-text")?;
@@ -237,7 +229,6 @@ fn asking(bench: &Bench<'_>, project: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// When the first text was printed.
 fn first_printed(command: &mut Command) -> Result<Instant> {
     let mut child = command
         .stdin(Stdio::null())
@@ -258,7 +249,7 @@ fn first_printed(command: &mut Command) -> Result<Instant> {
     printed.context("the run printed no text")
 }
 
-/// Compares the processor time of runs with a session and without one, in turns.
+/// Compares processor time, in turns.
 fn with_and_without(bench: &Bench<'_>) -> Result<Outcome> {
     let address = serve()?;
     let project = project(bench, "with-session")?;

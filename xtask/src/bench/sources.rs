@@ -1,5 +1,4 @@
-//! Measures commands over many semantic sources: the listing against a bare `stat` of the files, a
-//! cold query against a process that does nothing.
+//! Measures commands over many sources against `stat` and an empty process.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -18,18 +17,16 @@ use crate::process;
 
 const RUNS: usize = 21;
 
-/// A listing of many unchanged sources.
 const LISTING_BOUND: f64 = 3.0;
-/// A query over many unchanged sources, of which it names two.
+/// Names two of many unchanged sources.
 const MANY_BOUND: f64 = 4.0;
-/// A query over ten thousand unchanged sources, and over a thousand, in milliseconds beyond a bare `stat` of the files.
+/// Milliseconds beyond `stat`, over ten thousand and a thousand unchanged sources.
 const MANY_BEYOND: f64 = 60.0;
 const THOUSAND_BEYOND: f64 = 15.0;
-/// A query, from the start of the process to its SQL.
+/// From process start to SQL.
 const QUERY_BOUND: f64 = 10.0;
 
-/// Lists the files of a folder with sizes and times, the least that is needed to see that none has
-/// changed.
+/// Lists sizes and times, the minimum to detect changes.
 const STAT: &str = r#"
 fn main() {
     let folder = std::env::args_os().nth(1).expect("a folder");
@@ -46,7 +43,7 @@ pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let (many, query) = sources(bench, "many-sources", 10_000)?;
     let folder = many.join("semantic-layer/warehouse");
     let stat = program(bench.repository, bench.folder, ("stat-of-files", STAT))?;
-    // The first run reads everything and stores the listing.
+    // The first run stores the listing.
     milliseconds(&mut ktx(bench, &many, &["sl"]))?;
     let listing = in_turns(
         || ktx(bench, &many, &["sl"]),
@@ -57,7 +54,7 @@ pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
         },
     )?;
     let words: Vec<&str> = query.iter().map(String::as_str).collect();
-    // The first run reads everything and stores the index.
+    // The first run stores the index.
     milliseconds(&mut ktx(bench, &many, &words))?;
     let among_many = in_turns(
         || ktx(bench, &many, &words),
@@ -108,7 +105,6 @@ pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     ])
 }
 
-/// What a query takes beyond a bare `stat` of the files.
 fn beyond(count: &str, (measured, stat): (f64, f64), most: f64) -> Outcome {
     Outcome {
         name: format!("ktx sl query over {count} sources, time beyond a bare stat of the files"),
@@ -119,7 +115,6 @@ fn beyond(count: &str, (measured, stat): (f64, f64), most: f64) -> Outcome {
     }
 }
 
-/// Returns the medians of a command and its unit, measured in turns.
 fn in_turns(measured: impl Fn() -> Command, yardstick: impl Fn() -> Command) -> Result<(f64, f64)> {
     let (mut all, mut base) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
@@ -129,8 +124,7 @@ fn in_turns(measured: impl Fn() -> Command, yardstick: impl Fn() -> Command) -> 
     Ok((median(all), median(base)))
 }
 
-/// Creates a project with this number of sources, unchanged for an hour, and a query over two of
-/// them.
+/// Sources unchanged for an hour, and a query over two.
 fn sources(bench: &Bench<'_>, name: &str, count: usize) -> Result<(PathBuf, Vec<String>)> {
     let project = project(bench, name)?;
     let folder = project.join("semantic-layer/warehouse");

@@ -1,4 +1,4 @@
-//! Measures how long a user waits for a small command, and an editor for the MCP server.
+//! Measures the start of small commands and of the MCP server.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -17,14 +17,14 @@ use crate::process;
 
 const RUNS: usize = 21;
 
-/// Command lines, with the maximum as a multiple of a process that does nothing.
+/// Maximum multiples of an empty process.
 const COMMANDS: [(&[&str], f64); 3] = [
     (&["--version"], 3.0),
     (&["status", "--fast"], 8.0),
     (&["connection", "list"], 8.0),
 ];
 
-/// Maximum memory of a waiting server, in KiB.
+/// KiB, while waiting.
 const MCP_MEMORY: f64 = 25.0 * 1024.0;
 const MCP_BOUND: f64 = 5.0;
 
@@ -43,8 +43,7 @@ pub(crate) fn project(bench: &Bench<'_>, name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Builds a command of the program under test inside a project, isolated from the user's own
-/// settings.
+/// Isolated from the user's settings.
 pub(crate) fn ktx(bench: &Bench<'_>, project: &Path, arguments: &[&str]) -> Command {
     let mut command = process::command(bench.repository, &bench.ktx);
     command
@@ -54,7 +53,6 @@ pub(crate) fn ktx(bench: &Bench<'_>, project: &Path, arguments: &[&str]) -> Comm
     command
 }
 
-/// Measures short commands against a process that does nothing, in turns.
 pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "start")?;
     let mut outcomes = Vec::new();
@@ -95,8 +93,7 @@ pub(crate) fn commands(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-/// Measures the time from the start of `ktx mcp stdio` to its answer to `initialize`, and its
-/// memory at that point.
+/// Time to the `initialize` answer of `ktx mcp stdio`, and memory then.
 pub(crate) fn mcp(bench: &Bench<'_>) -> Result<Vec<Outcome>> {
     let project = project(bench, "mcp")?;
     let (mut measured, mut yardstick, mut memory) = (Vec::new(), Vec::new(), Vec::new());

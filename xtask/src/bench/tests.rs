@@ -21,7 +21,6 @@ fn a_line_shows_both_figures_the_ratio_and_the_bound() {
     assert!(!outcome(3.01).holds());
 }
 
-/// The manual lists every benchmark in the order of the runs.
 #[test]
 fn the_page_lists_every_benchmark() {
     let page = Repository::locate()

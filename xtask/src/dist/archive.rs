@@ -1,4 +1,4 @@
-//! The archive: one folder with the program, its completions and its man pages, as a `.tar.gz`.
+//! The `.tar.gz`: program, completions and man pages.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,8 +20,7 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
     Ok(vec![path])
 }
 
-/// Packs a folder under another name. The same files result in the same bytes: names are sorted,
-/// owners and times omitted.
+/// Reproducible: sorted names, no owners or times.
 fn pack(folder: &Path, name: &str, into: &Path) -> Result<()> {
     let file =
         File::create(into).with_context(|| format!("`{}` cannot be made", into.display()))?;
@@ -57,7 +56,6 @@ fn append(archive: &mut Builder<impl Write>, path: &Path, name: &Path) -> Result
     Ok(())
 }
 
-/// Installs as the README says: unpacks the archive.
 pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     for file in files {
         let mut tar = process::command(release.repository, "tar");

@@ -1,4 +1,4 @@
-//! The Debian package: program, completions and man pages in the places that the policy defines.
+//! The Debian package.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
     let name = format!("ktx_{}_{}.deb", release.version, fields.architecture);
     let path = release.folder.join(name);
     let mut pack = process::command(release.repository, "dpkg-deb");
-    // dpkg-deb uses this time for each file, so that the same files result in the same package.
+    // Makes the package reproducible.
     pack.env("SOURCE_DATE_EPOCH", "0");
     process::output(
         pack.args(["--root-owner-group", "--build"])
@@ -51,8 +51,7 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
     Ok(vec![path])
 }
 
-/// Installs into a separate root with an empty package database, where no dependency is recorded as
-/// installed.
+/// Uses an empty root and package database without dependencies.
 pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let database = folder.join("var/lib/dpkg");
     for part in ["updates", "info"] {

@@ -1,4 +1,4 @@
-//! How clients of MCP find and start ktx: a bundle, an entry for the registry of servers, a container.
+//! The MCP bundle, registry entry and container.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,9 @@ use crate::process;
 const DESCRIPTION: &str =
     "The context layer for data agents: metrics, tables and definitions of your warehouse";
 
-/// The program inside a bundle.
 const PROGRAM: &str = "server/ktx";
 
-/// Starts the server of the project that is mounted at `/project`.
+/// Serves the project at `/project`.
 const CONTAINER: &str = "\
 FROM debian:stable-slim
 RUN apt-get update \\
@@ -57,7 +56,6 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
     Ok(vec![bundle, entry, container])
 }
 
-/// Unpacks the bundle as a client does.
 pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let is_bundle = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "mcpb");
     let bundle = files.iter().find(is_bundle).context("there is no bundle")?;
@@ -68,7 +66,7 @@ pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -
     Ok(folder.join(PROGRAM))
 }
 
-/// The manifest of the bundle: the client asks for the project and starts the program.
+/// The bundle's manifest: asks for the project and starts the program.
 pub(super) fn manifest(version: &str, platform: &Platform) -> Value {
     let [system, _] = platform.npm();
     json!({
@@ -100,7 +98,7 @@ pub(super) fn manifest(version: &str, platform: &Platform) -> Value {
     })
 }
 
-/// The entry for the registry of MCP servers: the npm package over stdio.
+/// The npm package over stdio.
 pub(super) fn registry_entry(version: &str) -> Value {
     let word = |word: &str| json!({ "type": "positional", "value": word });
     json!({

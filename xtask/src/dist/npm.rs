@@ -1,4 +1,4 @@
-//! The npm packages: one with the program of this machine, and `@ktx-dev/ktx`, which starts it.
+//! The npm packages: this machine's program, and `@ktx-dev/ktx`, which starts it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,9 @@ use serde_json::{Map, Value, json};
 use super::{Release, copy_file, write_file};
 use crate::process;
 
-/// The package that a user installs. It depends on the packages of all machines, and npm installs
-/// the matching one.
+/// Depends on all machines' packages; npm installs the matching one.
 const NAME: &str = "@ktx-dev/ktx";
 
-/// The supported machines, with npm's names.
 const MACHINES: [[&str; 2]; 4] = [
     ["linux", "x64"],
     ["linux", "arm64"],
@@ -107,7 +105,7 @@ fn pack(release: &Release<'_>, folder: &Path, scratch: &Path) -> Result<PathBuf>
     Ok(release.folder.join(name))
 }
 
-/// Installs both packages without a registry.
+/// Uses no registry.
 pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let mut install = process::command(release.repository, "npm");
     install

@@ -1,4 +1,4 @@
-//! The machine that a build is for, with the name that each kind of package uses.
+//! The target machine, by the name in each kind of package.
 
 use std::path::Path;
 
@@ -8,10 +8,9 @@ use regex::bytes::Regex;
 use crate::process;
 use crate::repository::Repository;
 
-/// A system and a processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Platform {
-    /// rustc's name, such as `x86_64-unknown-linux-gnu`.
+    /// Such as `x86_64-unknown-linux-gnu`.
     pub(super) triple: String,
     system: System,
     processor: Processor,
@@ -19,7 +18,7 @@ pub(super) struct Platform {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum System {
-    /// With the minor version of the oldest supported glibc 2.
+    /// Oldest supported glibc 2 minor version.
     Linux {
         glibc_minor: u32,
     },
@@ -33,7 +32,7 @@ enum Processor {
 }
 
 impl Platform {
-    /// Returns this machine, with the C library that the built `binary` needs.
+    /// The host, with the C library that `binary` needs.
     pub(super) fn of_host(repository: &Repository, binary: &Path) -> Result<Self> {
         let facts = process::output(process::command(repository, "rustc").arg("-vV"))?;
         let triple = facts
@@ -71,7 +70,6 @@ impl Platform {
         matches!(self.system, System::Linux { .. })
     }
 
-    /// The fields `os` and `cpu` of an npm package.
     pub(super) fn npm(&self) -> [&'static str; 2] {
         let system = match self.system {
             System::Linux { .. } => "linux",
@@ -84,7 +82,7 @@ impl Platform {
         [system, processor]
     }
 
-    /// The platform tag of a wheel (PEP 600 on Linux).
+    /// PEP 600 on Linux.
     pub(super) fn wheel_tag(&self) -> String {
         match (self.system, self.processor) {
             (System::Linux { glibc_minor }, Processor::X86) => {
@@ -98,7 +96,7 @@ impl Platform {
         }
     }
 
-    /// The fields `Architecture` and `Depends` of a Debian package.
+    /// `Architecture` and `Depends`.
     pub(super) fn debian(&self) -> Result<DebianFields> {
         let System::Linux { glibc_minor } = self.system else {
             bail!("`{}` has no Debian packages", self.triple);
@@ -113,13 +111,12 @@ impl Platform {
     }
 }
 
-/// The fields of a Debian package that depend on the machine.
 pub(super) struct DebianFields {
     pub(super) architecture: &'static str,
     pub(super) depends: String,
 }
 
-/// Returns the newest glibc symbol version that a program needs.
+/// Newest required glibc symbol version.
 fn glibc_minor(program: &[u8]) -> Result<u32> {
     Regex::new(r"GLIBC_2\.(\d{1,3})")?
         .captures_iter(program)

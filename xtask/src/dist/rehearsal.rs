@@ -1,4 +1,4 @@
-//! Installs a package like a user and runs the installed program.
+//! Installs and runs a package like a user.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,9 @@ use anyhow::{Context as _, Result, bail};
 use super::{Package, Release, create_folder};
 use crate::{environment, process};
 
-/// The demo prints this if the compiled query returns the right numbers.
+/// Printed by the demo if the compiled query is right.
 const PROOF: &str = "the compiled query equals the direct count in every region";
 
-/// Installs the files of a package into an empty folder and runs the installed program.
 pub(super) fn run(release: &Release<'_>, package: &Package, files: &[PathBuf]) -> Result<()> {
     let scratch = tempfile::tempdir().context("no temporary folder")?;
     let place = scratch.path().join("installed");
@@ -30,8 +29,7 @@ pub(super) fn run(release: &Release<'_>, package: &Package, files: &[PathBuf]) -
     Ok(())
 }
 
-/// Returns the output of the installed program in `folder`, with no environment variable but
-/// `PATH`.
+/// Runs with only `PATH` in the environment.
 fn printed(
     release: &Release<'_>,
     program: &Path,

@@ -1,4 +1,4 @@
-//! The bill of materials (`CycloneDX` 1.5): every package that the program links.
+//! The bill of materials (`CycloneDX` 1.5) of linked packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::Release;
 use crate::process;
 
-/// Returns the document as JSON. It contains no time and no serial number, so the same lock file
-/// results in the same text.
+/// Reproducible JSON: no time, no serial number.
 pub(super) fn document(release: &Release<'_>) -> Result<String> {
     let arguments = [
         "metadata",
@@ -27,7 +26,6 @@ pub(super) fn document(release: &Release<'_>) -> Result<String> {
     Ok(printed)
 }
 
-/// The bill for the package `ktx` of a workspace.
 pub(super) fn bill(metadata: &Value) -> Result<Value> {
     let packages: BTreeMap<&str, &Value> = list(&metadata["packages"])
         .filter_map(|package| Some((package["id"].as_str()?, package)))
@@ -60,8 +58,7 @@ pub(super) fn bill(metadata: &Value) -> Result<Value> {
     }))
 }
 
-/// Maps each package to the packages that it links: its dependencies without those of build scripts
-/// and tests.
+/// Excludes build and test dependencies.
 fn linked_edges(metadata: &Value) -> BTreeMap<&str, Vec<&str>> {
     list(&metadata["resolve"]["nodes"])
         .filter_map(|node| {
@@ -85,7 +82,7 @@ fn component(package: &Value) -> Value {
         "purl": url,
     });
     if let Some(license) = package["license"].as_str() {
-        // Cargo still accepts the old `A/B`; the bill needs an SPDX expression.
+        // Cargo accepts `A/B`; the bill needs SPDX.
         component["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
     }
     component

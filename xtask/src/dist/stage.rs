@@ -1,4 +1,4 @@
-//! Collects the files that ship with the program: pages of the root, completions, man pages.
+//! Collects pages, completions and man pages.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,9 @@ use super::{Release, copy_file, create_folder, write_file};
 use crate::process;
 use crate::repository::read_folder;
 
-/// Pages in every package.
 pub(super) const PAGES: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 
-/// A shell, and the path of its completion script below `/usr/share` in Debian.
+/// A shell and its Debian path below `/usr/share`.
 pub(super) struct Shell {
     pub(super) name: &'static str,
     pub(super) system_path: &'static str,
@@ -36,7 +35,6 @@ pub(super) const SHELLS: [Shell; 3] = [
     },
 ];
 
-/// Fills `folder` with the program and the files that ship with it.
 pub(super) fn fill(release: &Release<'_>, folder: &Path) -> Result<()> {
     copy_file(&release.binary, &folder.join("ktx"))?;
     for page in PAGES {
@@ -53,14 +51,12 @@ pub(super) fn fill(release: &Release<'_>, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The completion script of one shell, as the program prints it.
 pub(super) fn completion(release: &Release<'_>, shell: &Shell) -> Result<String> {
     let mut command = process::command(release.repository, &release.binary);
     process::output(command.args(["completion", shell.name]))
         .with_context(|| format!("the completion script of {}", shell.name))
 }
 
-/// Writes the man pages into `folder` and returns their paths, sorted.
 pub(super) fn man_pages(release: &Release<'_>, folder: &Path) -> Result<Vec<PathBuf>> {
     create_folder(folder)?;
     let mut command = process::command(release.repository, &release.binary);

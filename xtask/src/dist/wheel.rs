@@ -1,4 +1,4 @@
-//! The Python wheel: no Python code, one script, which is the program.
+//! The Python wheel: only the program, as a script.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,10 +14,9 @@ use super::{Release, write_file};
 use crate::process;
 use crate::repository::read_folder;
 
-/// The name on the index, where `ktx` is another project.
+/// `ktx` is another project on the index.
 const NAME: &str = "ktx_context";
 
-/// A file of a zip archive.
 pub(super) struct Member {
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
@@ -32,7 +31,7 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
     Ok(vec![path])
 }
 
-/// Returns the files. The list of their checksums is last, as the format requires.
+/// Checksums come last, as the format requires.
 fn members(release: &Release<'_>, tag: &str) -> Result<Vec<Member>> {
     let version = &release.version;
     let info = format!("{NAME}-{version}.dist-info");
@@ -91,11 +90,10 @@ fn record_line(member: &Member) -> String {
     format!("{},sha256={digest},{}\n", member.path, member.bytes.len())
 }
 
-/// The earliest time in a zip archive, 1980-01-01, in seconds since 1970. A constant time makes the
-/// archive reproducible.
+/// 1980-01-01, the earliest zip time; constant for reproducibility.
 const FIRST_MOMENT: u64 = 315_532_800;
 
-/// Packs the files with Python's own archiver, which keeps permissions.
+/// Python's archiver keeps permissions.
 pub(super) fn pack(release: &Release<'_>, path: &Path, members: &[Member]) -> Result<()> {
     let scratch = tempfile::tempdir().context("no temporary folder")?;
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_MOMENT);
@@ -116,7 +114,7 @@ pub(super) fn pack(release: &Release<'_>, path: &Path, members: &[Member]) -> Re
     Ok(())
 }
 
-/// Installs into a virtual environment without an index.
+/// Uses a virtual environment without an index.
 pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let mut make = process::command(release.repository, "python3");
     process::output(make.args(["-m", "venv"]).arg(folder))?;

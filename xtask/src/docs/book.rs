@@ -1,4 +1,4 @@
-//! Checks pages against each other: the summary and the targets of links.
+//! Checks the summary and link targets.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ impl Page {
     }
 }
 
-/// Checks that the summary lists every page of the book, each once.
+/// Every page must be listed once.
 pub(crate) fn check_summary(pages: &[Page], book: &str) -> Vec<String> {
     let path = format!("{book}SUMMARY.md");
     let Some(summary) = pages.iter().find(|page| page.path == path) else {
@@ -128,7 +128,7 @@ struct Target {
     fragment: Option<String>,
 }
 
-/// Resolves a relative link; `None` for a URL or a path outside the repository.
+/// Returns `None` for URLs and paths outside the repository.
 fn resolve(page: &str, link: &str) -> Option<Target> {
     if has_scheme(link) {
         return None;

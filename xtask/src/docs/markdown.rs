@@ -1,19 +1,17 @@
-//! The subset of Markdown that the checks need: fences, headings and links, with their lines.
+//! Parses fences, headings and links with their lines.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The parts of a page; lines are numbered from 1.
+/// Lines are numbered from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) links: Vec<(usize, String)>,
-    /// Fragments that a link can name, in order.
+    /// Fragments that links can name.
     pub(crate) anchors: Vec<String>,
-    /// Lines that open a fence without a language.
     pub(crate) bare_fences: Vec<usize>,
-    /// The line of a fence that is never closed.
     pub(crate) open_fence: Option<usize>,
 }
 
@@ -65,7 +63,7 @@ pub(crate) fn outline(text: &str) -> Outline {
     outline
 }
 
-/// Parses the opening line of a fence: its character, its length and its info text.
+/// Returns character, length and info text.
 fn opens(line: &str) -> Option<(char, usize, &str)> {
     let trimmed = line.trim_start().trim_start_matches("> ");
     let mark = trimmed
@@ -90,8 +88,7 @@ fn heading(line: &str) -> Option<&str> {
         .then(|| title.trim().trim_end_matches('#').trim_end())
 }
 
-/// Returns the fragment that mdBook and code forges give a heading; a repeated heading gets a
-/// number.
+/// mdBook's fragment of a heading; repetitions get a number.
 fn anchor(title: &str, seen: &mut BTreeMap<String, usize>) -> String {
     if let Some(explicit) = EXPLICIT
         .as_ref()
@@ -120,7 +117,6 @@ fn anchor(title: &str, seen: &mut BTreeMap<String, usize>) -> String {
     }
 }
 
-/// Returns a heading without its link targets.
 fn plain(title: &str) -> String {
     INLINE.as_ref().map_or_else(
         || title.to_owned(),
@@ -158,7 +154,6 @@ fn read_links(line: &str, number: usize, outline: &mut Outline) {
     }
 }
 
-/// Whether every pattern of this module compiles.
 #[cfg(test)]
 pub(crate) fn patterns_compile() -> bool {
     [&INLINE, &REFERENCE, &CODE, &HTML, &EXPLICIT]

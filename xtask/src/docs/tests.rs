@@ -1,8 +1,7 @@
-//! The checks of pages, each with a page that breaks it and one that passes.
+//! Page checks with bad and good pages.
 
 use super::*;
 
-/// Checks the root pages, an empty book, and these files.
 #[track_caller]
 fn check_pages(extra: &[(&str, &str)], expected: &[&str]) {
     let mut files: Vec<TextFile> = Vec::new();

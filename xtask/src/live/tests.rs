@@ -6,7 +6,7 @@
 
 use super::*;
 
-/// KODE-24: a provider without its file is not called, and the message names the next step.
+/// KODE-24: the message names the next step.
 #[test]
 fn without_its_file_a_provider_is_not_asked() {
     let folder = tempfile::tempdir().unwrap();
@@ -23,7 +23,7 @@ fn without_its_file_a_provider_is_not_asked() {
     );
 }
 
-/// KODE-24: one file per provider, without variables of another one.
+/// KODE-24: variables of another provider are not included.
 #[test]
 fn the_file_of_a_provider_is_its_environment() {
     let folder = tempfile::tempdir().unwrap();
@@ -46,7 +46,7 @@ fn the_file_of_a_provider_is_its_environment() {
     );
 }
 
-/// KODE-24: git never sees a key.
+/// KODE-24.
 #[test]
 fn git_ignores_the_files() {
     let repository = Repository::locate().unwrap();

@@ -1,4 +1,4 @@
-//! Scores from the lists that cargo-mutants writes.
+//! Scores from cargo-mutants lists.
 
 use super::*;
 

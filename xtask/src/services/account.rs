@@ -1,4 +1,4 @@
-//! The account that runs a server: database servers refuse to run as root.
+//! Accounts for database servers, which refuse to run as root.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,17 +10,16 @@ use super::is_root;
 use crate::repository::Repository;
 use crate::{environment, process};
 
-/// An account of the machine, and the signal that ends its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
-    /// User and group; `None` for the account that runs xtask.
+    /// User and group; `None`: xtask's account.
     other: Option<(u32, u32)>,
-    /// The signal that its processes receive when xtask dies, in the spelling of `setpriv`.
+    /// Sent when xtask dies; `setpriv`'s spelling.
     farewell: &'static str,
 }
 
 impl Account {
-    /// Returns the account called `name` if xtask runs as root, otherwise the current one.
+    /// Falls back to the current account unless xtask runs as root.
     pub(crate) fn named(
         repository: &Repository,
         name: &str,
@@ -48,7 +47,7 @@ impl Account {
         }
     }
 
-    /// Builds a command that runs as this account and receives its signal when xtask dies.
+    /// Runs as this account; gets its signal when xtask dies.
     pub(crate) fn command(&self, repository: &Repository, program: impl AsRef<OsStr>) -> Command {
         let mut words: Vec<String> = Vec::new();
         if let Some((user, group)) = self.other {
@@ -66,7 +65,6 @@ impl Account {
         command
     }
 
-    /// Creates a folder that this account owns.
     pub(crate) fn folder(&self, path: &Path) -> Result<()> {
         let place = || format!("`{}` cannot be made", path.display());
         std::fs::create_dir_all(path).with_context(place)?;

@@ -1,4 +1,4 @@
-//! Runs an emulator of BigQuery on loopback.
+//! Runs a BigQuery emulator.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::server::{Launch, Server, free_port};
 use crate::process;
 use crate::repository::Repository;
 
-/// Starts the emulator, which keeps its data in memory.
+/// Keeps data in memory.
 pub(crate) fn start(repository: &Repository, folder: &Path, python: &str) -> Result<Server> {
     let programs = Path::new(python)
         .parent()

@@ -1,4 +1,4 @@
-//! Runs ClickHouse's engine with our own HTTP front end.
+//! Runs ClickHouse's engine with an HTTP front end.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -11,12 +11,10 @@ use super::account::Account;
 use super::server::{Launch, Server, free_port};
 use crate::repository::Repository;
 
-/// The front end, and the login that it accepts.
 const FRONT: &str = "fixtures/services/clickhouse_front.py";
 const USER: &str = "default";
 const PASSWORD: &str = "ktx-test";
 
-/// Starts the front end; its tables are in a folder below `folder`.
 pub(crate) fn start(repository: &Repository, folder: &Path, python: &str) -> Result<Server> {
     let account = Account::present("TERM");
     let data = folder.join("clickhouse");
@@ -42,7 +40,7 @@ pub(crate) fn start(repository: &Repository, folder: &Path, python: &str) -> Res
     )
 }
 
-/// The front end listens only after the engine has answered it.
+/// Listens only after the engine has answered.
 fn accepts(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()

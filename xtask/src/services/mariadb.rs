@@ -1,4 +1,4 @@
-//! Runs `MariaDB` in a temporary folder on loopback.
+//! Runs `MariaDB` in a temporary folder.
 #![expect(
     clippy::disallowed_methods,
     reason = "the start file of a server that xtask owns"
@@ -19,7 +19,7 @@ use crate::{environment, process};
 
 const PASSWORD: &str = "ktx-test";
 
-/// `mariadbd` is not on the `PATH` of ordinary accounts.
+/// `mariadbd` is not on ordinary accounts' `PATH`.
 pub(crate) fn program() -> Option<PathBuf> {
     environment::find_program("mariadbd", &[PathBuf::from("/usr/sbin")])
 }
@@ -75,8 +75,7 @@ pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -
     )
 }
 
-/// Statements that run before the first connection: create an administrator with a password, and an
-/// empty database.
+/// Creates an administrator and an empty database before the first connection.
 fn first_statements() -> String {
     format!(
         "CREATE DATABASE IF NOT EXISTS test CHARACTER SET utf8mb4;\n\
@@ -86,7 +85,7 @@ fn first_statements() -> String {
     )
 }
 
-/// The server speaks first; any byte means that it accepts connections.
+/// The server speaks first.
 fn greets(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let limit = Duration::from_secs(1);

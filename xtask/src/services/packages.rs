@@ -1,4 +1,4 @@
-//! Installs missing system packages, if xtask runs as root and `apt-get` exists.
+//! Installs missing system packages as root with `apt-get`.
 
 use std::path::Path;
 
@@ -8,14 +8,12 @@ use super::{is_root, mariadb, postgres};
 use crate::repository::Repository;
 use crate::{environment, process, terminal};
 
-/// A package, and the check whether it is needed.
 struct Need {
     package: &'static str,
     is_met: fn(&Repository) -> bool,
 }
 
-/// The order matters: some builds of `nodejs` include `npm` and conflict with the package of that
-/// name.
+/// Ordered: some `nodejs` builds include `npm` and conflict with that package.
 const NEEDS: [Need; 6] = [
     Need {
         package: "postgresql",
@@ -43,8 +41,7 @@ const NEEDS: [Need; 6] = [
     },
 ];
 
-/// Installs the missing packages. A failure is printed, and each service then reports what it
-/// misses.
+/// Prints failures; services then report what they miss.
 pub(crate) fn install_missing(repository: &Repository, log: &Path) {
     let missing = NEEDS.iter().any(|need| !(need.is_met)(repository));
     if !missing || !is_root(repository) || !has("apt-get") {
@@ -64,7 +61,7 @@ pub(crate) fn install_missing(repository: &Repository, log: &Path) {
     }
 }
 
-/// Installs one package, which usual runs do without.
+/// For packages that usual runs do not need.
 pub(crate) fn install(repository: &Repository, package: &str, log: &Path) -> Result<()> {
     ensure!(
         is_root(repository) && has("apt-get"),

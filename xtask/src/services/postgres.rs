@@ -1,4 +1,4 @@
-//! Runs `PostgreSQL` in a temporary folder on loopback.
+//! Runs `PostgreSQL` in a temporary folder.
 #![expect(
     clippy::disallowed_methods,
     reason = "the password file of a server that xtask owns"
@@ -17,10 +17,9 @@ use crate::{environment, process};
 const USER: &str = "ktx_admin";
 const PASSWORD: &str = "ktx-test";
 
-/// The folder of the programs of each release in Debian and its derivatives.
+/// Debian's folder of releases.
 const RELEASES: &str = "/usr/lib/postgresql";
 
-/// Returns the folder of `initdb` and `postgres`, of the newest release.
 pub(crate) fn programs() -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = read_folder(Path::new(RELEASES)).unwrap_or_default();
     folders.sort_by_key(|path| std::cmp::Reverse(release(path)));
@@ -67,7 +66,7 @@ pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -
         Launch {
             name: "PostgreSQL",
             url: format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/postgres"),
-            // A fast shutdown, which ends open sessions.
+            // Fast shutdown ends open sessions.
             signal: Signal::INT,
             log,
             is_ready: &|| is_ready(&std::fs::read_to_string(&status).unwrap_or_default()),
@@ -75,7 +74,7 @@ pub(crate) fn start(repository: &Repository, folder: &Path, account: &Account) -
     )
 }
 
-/// Durability is off, because the data need not survive a crash.
+/// Durability is off: the data need not survive a crash.
 fn settings(port: u16) -> [String; 9] {
     [
         format!("port={port}"),
@@ -90,7 +89,7 @@ fn settings(port: u16) -> [String; 9] {
     ]
 }
 
-/// The eighth line of `postmaster.pid` is the server's state; `pg_ctl` reads the same file.
+/// Line eight of `postmaster.pid` is the state, as `pg_ctl` reads it.
 pub(crate) fn is_ready(status: &str) -> bool {
     status
         .lines()

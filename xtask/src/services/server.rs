@@ -1,4 +1,4 @@
-//! One server process: its folder, its port, its start and its end.
+//! A server process: folder, port, start, end.
 #![expect(
     clippy::disallowed_methods,
     reason = "xtask owns the servers it starts: their folders, and waiting for them"
@@ -28,11 +28,9 @@ pub(crate) struct Server {
     pub(crate) url: String,
     name: &'static str,
     child: Child,
-    /// The signal that makes the server close all sessions and end.
     signal: Signal,
 }
 
-/// How to start a server and to see that it is ready.
 pub(crate) struct Launch<'launch> {
     pub(crate) name: &'static str,
     pub(crate) url: String,
@@ -42,7 +40,7 @@ pub(crate) struct Launch<'launch> {
 }
 
 impl Server {
-    /// Starts `command` in its own process group and waits until it is ready.
+    /// Uses its own process group and waits for readiness.
     pub(crate) fn start(command: &mut Command, launch: Launch<'_>) -> Result<Self> {
         let log = std::fs::File::create(&launch.log)
             .with_context(|| format!("`{}` cannot be written", launch.log.display()))?;
@@ -134,7 +132,7 @@ impl Drop for Server {
     }
 }
 
-/// Creates a folder for this run that other accounts may enter. Its name contains our process id.
+/// Other accounts can enter; the name contains the process id.
 pub(crate) fn folder() -> Result<TempDir> {
     let folder = tempfile::Builder::new()
         .prefix(&format!("{PREFIX}{}-", std::process::id()))
@@ -145,7 +143,7 @@ pub(crate) fn folder() -> Result<TempDir> {
     Ok(folder)
 }
 
-/// Removes the folders of killed runs.
+/// Removes folders of killed runs.
 pub(crate) fn remove_leftovers() -> Result<()> {
     for path in read_folder(&std::env::temp_dir())? {
         let name = file_name(&path);
@@ -161,7 +159,6 @@ pub(crate) fn remove_leftovers() -> Result<()> {
     Ok(())
 }
 
-/// Returns a free port of the loopback address.
 pub(crate) fn free_port() -> Result<u16> {
     let listener =
         TcpListener::bind(("127.0.0.1", 0)).context("no port of 127.0.0.1 can be opened")?;

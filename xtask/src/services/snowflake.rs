@@ -1,4 +1,4 @@
-//! Runs our own front end of Snowflake's SQL API on an emulating engine.
+//! Runs a front end of Snowflake's SQL API on an emulator.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -11,12 +11,11 @@ use super::server::{Launch, Server, free_port};
 use crate::process;
 use crate::repository::Repository;
 
-/// The front end, its database, and its login.
 const FRONT: &str = "fixtures/services/snowflake_front.py";
 const SETUP: &str = "fixtures/services/snowflake.sql";
 const PUBLIC_KEY: &str = "fixtures/connectors/keys/throwaway-rsa-public.pem";
 
-/// Starts the front end, which keeps its data in memory.
+/// Keeps data in memory.
 pub(crate) fn start(repository: &Repository, folder: &Path, python: &str) -> Result<Server> {
     let port = free_port()?;
     let mut serve = process::command(repository, python);
@@ -42,7 +41,7 @@ pub(crate) fn start(repository: &Repository, folder: &Path, python: &str) -> Res
     )
 }
 
-/// The front end listens only after its database is filled.
+/// Listens only after the database is filled.
 fn accepts(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()

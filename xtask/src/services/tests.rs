@@ -1,4 +1,4 @@
-//! The variables that the tests get from the services.
+//! Variables of services.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn a_server_is_ready_when_its_status_file_says_so() {
     assert!(!postgres::is_ready(""));
 }
 
-/// Every package has one exact version, so that a test run has the same result tomorrow.
+/// For repeatable test runs.
 #[test]
 fn every_package_has_an_exact_release() {
     let named = [
@@ -61,7 +61,6 @@ fn every_package_has_an_exact_release() {
 }
 
 fn is_exact(release: &str) -> bool {
-    // An alpha release is exact, too.
     let (release, alpha) = release.split_once("-alpha.").unwrap_or((release, "0"));
     let numbers: Vec<&str> = release.split('.').chain([alpha]).collect();
     numbers.len() == 4 && numbers.iter().all(|number| number.parse::<u64>().is_ok())

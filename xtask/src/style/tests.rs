@@ -108,7 +108,6 @@ fn phrases_are_found_in_comments_messages_and_pages() {
     assert_eq!(error, "`list.txt` is missing");
 }
 
-/// Every phrase of the real list compiles and has an alternative.
 #[test]
 fn the_list_of_phrases_is_whole() {
     let repository = Repository::locate().unwrap();

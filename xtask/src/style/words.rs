@@ -1,4 +1,4 @@
-//! Phrases that make a text read like a translation, in comments, messages and pages.
+//! Phrases that read like a translation.
 
 use anyhow::{Context as _, Result};
 use regex::Regex;
@@ -9,12 +9,10 @@ use crate::repository::TextFile;
 pub(crate) struct Hit {
     phrase: String,
     instead: String,
-    /// `path:line`, in order.
     pub(crate) places: Vec<String>,
 }
 
 impl Hit {
-    /// Formats the count, the alternative, and this many places.
     pub(crate) fn line(&self, examples: usize) -> String {
         let Self {
             phrase,
@@ -30,8 +28,8 @@ impl Hit {
     }
 }
 
-/// Finds every phrase of the list `list` in Rust files and Markdown pages, except in the list
-/// itself and the changelog. Returns the most frequent first, without phrases that do not occur.
+/// Searches Rust and Markdown except the list and the changelog; returns occurring phrases, most
+/// frequent first.
 pub(crate) fn hits(files: &[TextFile], list: &str) -> Result<Vec<Hit>> {
     let phrases = files.iter().find(|file| file.path == list);
     let phrases = phrases.with_context(|| format!("`{list}` is missing"))?;

@@ -1,4 +1,4 @@
-//! The command lines of the two runners.
+//! Command lines of the runners.
 
 use super::*;
 
@@ -38,7 +38,6 @@ fn uses_the_profile_for_unattended_runs() {
     );
 }
 
-/// A build gets the packages of a run, but none of its options, which the runner would refuse.
 #[test]
 fn a_build_takes_only_the_packages() {
     let build = |filters: &[&str]| Runner::Nextest(Profile::Local).build(filters).join(" ");

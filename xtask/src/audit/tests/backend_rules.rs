@@ -1,10 +1,8 @@
-//! Every backend name and every effect is refused at a call site and allowed in its own crate
-//! (KTX-07).
+//! Backend names and effects are allowed only in their own crates (KTX-07).
 
 use super::audit_all;
 
-/// One rule: lines that break it, one for each alternative of its pattern, and the places that may
-/// contain them.
+/// Violations for each alternative of a pattern, and allowed places.
 struct Case {
     rule: &'static str,
     lines: &'static [&'static str],
@@ -132,7 +130,6 @@ const CASES: [Case; 7] = [
     },
 ];
 
-/// Whether the rule reports this line in this place.
 fn is_found(rule: &str, place: &str, line: &str) -> bool {
     let text = format!("//! A part.\n\n{line}\n");
     let path = match place {
@@ -144,7 +141,7 @@ fn is_found(rule: &str, place: &str, line: &str) -> bool {
     findings.contains(&format!(":3: {rule}: "))
 }
 
-/// KTX-07: every alternative of every rule is reported at a call site and in none of its homes.
+/// KTX-07.
 #[test]
 fn every_alternative_is_red_at_a_call_site_and_green_at_home() {
     for case in &CASES {
@@ -163,7 +160,7 @@ fn every_alternative_is_red_at_a_call_site_and_green_at_home() {
     }
 }
 
-/// KTX-07: the table above names every home, and each of its lines covers one alternative.
+/// KTX-07: names every home and alternative.
 #[test]
 fn the_table_is_complete() {
     for (rule, pattern, homes) in crate::audit::backends::rules() {
@@ -175,7 +172,7 @@ fn the_table_is_complete() {
     }
 }
 
-/// C-01: the audit finds both permission bypasses in the adapter, however they are spelled.
+/// C-01.
 #[test]
 fn both_permission_bypasses_are_found() {
     let rule = "permission bypass";

@@ -1,4 +1,4 @@
-//! Ways around the rules, each planted where it does not belong (KTX-07).
+//! Ways around the rules (KTX-07).
 
 use super::audit_all;
 
@@ -16,7 +16,7 @@ const MANIFEST: (&str, &str) = (
     "[dependencies]\nktx-llm-runtime.workspace = true\n",
 );
 
-/// The rules that report one line in `scan`, in order.
+/// Rules that report a line in `scan`.
 fn rules(line: &str) -> Vec<String> {
     let text = format!("//! A part.\n\n{line}\n");
     let findings = audit_all(&[PARENT, BACKENDS, NAMES, ("crates/scan/src/part.rs", &text)]);
@@ -160,7 +160,6 @@ fn every_backend_and_every_alias_of_a_model_is_known() {
     assert_eq!(rules("const A: &str = \"a sonnet by Kimi\";"), [""; 0]);
 }
 
-/// An import over several lines, and one that only a test uses.
 #[test]
 fn an_import_may_span_lines_and_tests_may_import() {
     let text = "//! A part.\n\nuse std::{\n    collections::BTreeMap,\n    env::{\n        var,\n    },\n};\n";
@@ -173,8 +172,7 @@ fn an_import_may_span_lines_and_tests_may_import() {
     assert_eq!(audit_all(&[PARENT, ("crates/scan/src/part.rs", test)]), "");
 }
 
-/// KTX-01: a call by path, a method used as a value, and a backend's name all count as calls of the
-/// port.
+/// KTX-01: by path, as a value, or by backend name.
 #[test]
 fn the_port_cannot_be_called_by_path() {
     for (line, entry) in [
@@ -209,7 +207,6 @@ fn the_port_cannot_be_called_by_path() {
     }
 }
 
-/// A dependency that this crate may not have, an unlisted one, and stale lines of the list.
 #[test]
 fn dependencies_are_compared_with_the_list() {
     let found = |list: &str, manifest: &str| -> Vec<String> {
@@ -254,8 +251,7 @@ fn dependencies_are_compared_with_the_list() {
     assert_eq!(found("rustix: scan\n", platform), [""; 0]);
 }
 
-/// A module that uses a later one by import, by path and from a folder; a module that is not
-/// listed; a listed one that is missing.
+/// By import, by path and from a folder; also unlisted and missing modules.
 #[test]
 fn modules_use_only_what_is_before_them_in_the_order() {
     let manifest = "[package.metadata.ktx]\norder = [\"low\", \"middle\", \"high\", \"gone\"]\n";
@@ -295,8 +291,7 @@ fn modules_use_only_what_is_before_them_in_the_order() {
     );
 }
 
-/// A command that uses another one by import, by path and from a folder. A command may use its own
-/// parts.
+/// A module can use its own parts.
 #[test]
 fn modules_of_an_independent_folder_do_not_use_each_other() {
     let manifest = "[package]\nname = \"ktx\"\n[package.metadata.ktx]\nfloor = 8\nindependent = [\"commands\", \"gone\"]\n";

@@ -4,8 +4,7 @@ use std::net::TcpListener;
 
 use super::*;
 
-/// Two requests on one connection: the second one names the session of the first answer. The end of
-/// a body is found by its length and by its chunks.
+/// The second request uses the session; bodies end by length and by chunks.
 #[test]
 fn a_session_keeps_its_connection() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

@@ -1,4 +1,4 @@
-//! Compares the structure scan of a thousand PostgreSQL tables with the bare catalog queries.
+//! Compares the scan of a thousand PostgreSQL tables with bare catalog queries.
 #![expect(
     clippy::disallowed_methods,
     reason = "benchmarks write into their own temporary folder"
@@ -13,11 +13,10 @@ use crate::bench::{Bench, Outcome};
 use crate::process;
 use crate::services::Postgres;
 
-/// The number of statements that create the tables: a statement holds its locks until its end.
+/// A statement holds its locks until its end.
 const STEPS: u32 = 4;
 
-/// Creates a quarter of 1,000 tables with 12 columns and comments, each with a foreign key to the
-/// previous table.
+/// A quarter of 1,000 tables with 12 columns, comments and a foreign key to the previous table.
 const MAKE: &str = "DO $$
 DECLARE parent text;
 BEGIN
@@ -31,7 +30,6 @@ BEGIN
   END LOOP;
 END $$";
 
-/// Relations, columns and keys with their comments, ordered by name.
 const QUERIES: [&str; 3] = [
     "SELECT n.nspname, c.relname, c.relkind, c.reltuples, obj_description(c.oid, 'pg_class')
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -52,8 +50,7 @@ const QUERIES: [&str; 3] = [
      WHERE n.nspname = 'public' AND k.contype IN ('p', 'f') ORDER BY 1, 2, 3, at.place",
 ];
 
-/// Compares a scan that writes nothing with one client that sends the queries and discards the
-/// output.
+/// Neither side writes.
 pub(super) fn structure(bench: &Bench<'_>) -> Result<Outcome> {
     let server = Postgres::start(bench.repository)?;
     for step in 0..STEPS {
