@@ -1,5 +1,4 @@
-//! A parent process for the tests: makes one text call and ends, lives on with a spare for the next
-//! call, or is the guard of its children.
+//! A parent process for the tests: makes one call and ends, lives on with a spare, or is the guard.
 #![expect(
     clippy::disallowed_methods,
     reason = "the program of a test looks at its own arguments and environment"

@@ -1,5 +1,4 @@
-//! Measures the driver against the fake `claude`, for `cargo xtask bench claude`: what remains
-//! after many calls, and what a call costs compared with the bare program. Prints one line of JSON.
+//! Measures the driver against the fake `claude`: one line of JSON for `cargo xtask bench claude`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a measurement writes scenarios, starts the bare program and looks at processes"
@@ -123,8 +122,7 @@ impl Bench {
     }
 }
 
-/// Makes many calls over all endings; measures the remaining processes, and the memory early and
-/// late.
+/// Remaining processes after every ending; memory early and late.
 async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
     bench.play(&six_endings())?;
     let runtime = Arc::new(bench.runtime()?);
@@ -165,24 +163,22 @@ async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
     Ok(json!({ "runs": runs, "orphans": orphans, "early_kib": early, "late_kib": late }))
 }
 
-/// Alternates text calls with runs of the bare program over the same lines, each up to its answer:
-/// medians in milliseconds. With a time to get ready, a child waits on both sides before the clock
-/// starts.
+/// Medians in milliseconds, alternating with the bare program. With `ready`, a child waits on both
+/// sides first.
 async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     bench.play(&json!({ "echo": {}, "record": bench.record }))?;
     let mut settings = bench.settings.clone();
     settings.max_spares = 1;
     settings.timeouts.spare_pause = Duration::ZERO;
     if ready.is_zero() {
-        // Every call is of another kind, and the pause keeps spares from starting after a first
-        // call.
+        // No spare starts after the first call of a kind.
         settings.timeouts.spare_pause = Duration::from_hours(1);
     }
     let runtime = ClaudeCodeRuntime::new(settings, Arc::new(NoEvents));
     let runtime = runtime.map_err(|error| error.message)?;
     let kind = |call: usize| if ready.is_zero() { call } else { 0 };
     say(&runtime, kind(0)).await?;
-    // A call returns at its answer, before its child has written the record.
+    // A call returns before its child has written the record.
     runtime.settle().await;
     let record = std::fs::read_to_string(&bench.record)?;
     let record: Value = serde_json::from_str(record.lines().next().unwrap_or_default())?;
@@ -204,8 +200,7 @@ async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     Ok(json!({ "ours_ms": median(ours), "bare_ms": median(bare) }))
 }
 
-/// Runs the bare program with the same arguments, environment and lines; returns the time to its
-/// answer.
+/// With the same arguments, environment and lines.
 fn alone(bench: &Bench, record: &Value, ready: Duration) -> Outcome<Duration> {
     let arguments = record["arguments"].as_array().into_iter().flatten();
     let environment = record["environment"].as_object().into_iter().flatten();

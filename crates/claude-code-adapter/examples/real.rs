@@ -1,6 +1,5 @@
-//! Measures a call of the real `claude` against a local fake of its API that answers at once: with
-//! a new child, with a waiting spare, and the bare program after the same wait. `real <claude>
-//! <folder> <runs>` prints the medians as JSON.
+//! Measures the real `claude` against a fake of its API: a new child, a spare, the bare program.
+//! `real <claude> <folder> <runs>` prints medians as JSON.
 #![expect(
     clippy::disallowed_methods,
     reason = "a measurement starts the bare program and makes its own folders"
@@ -23,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The arguments of the bare program: as isolated as a call of ours.
+/// As isolated as ktx's.
 const ARGUMENTS: [&str; 12] = [
     "--output-format=stream-json",
     "--input-format=stream-json",
@@ -39,7 +38,7 @@ const ARGUMENTS: [&str; 12] = [
     "--model=sonnet",
 ];
 
-/// Several times what the real program needs until it is ready for its prompt.
+/// Several times the need.
 const READY: Duration = Duration::from_secs(4);
 
 fn main() -> ExitCode {
@@ -118,8 +117,7 @@ fn environment(folder: &Path, provider: &ProviderFake) -> BTreeMap<String, Strin
     environment
 }
 
-/// Runs the bare program after its `initialize` answer and a rest: from the prompt to the result,
-/// in milliseconds.
+/// Prompt to result, in milliseconds.
 fn alone(claude: &str, folder: &Path, provider: &ProviderFake) -> Outcome<f64> {
     let mut child = Command::new(claude)
         .args(ARGUMENTS)

@@ -1,4 +1,4 @@
-//! Runs one model call, with a waiting child or a new one, and again if that helps.
+//! Runs one model call, and again if that helps.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, Patience, RuntimeEvent, StopReason};
 use tokio::time::Instant;
@@ -17,11 +17,8 @@ use crate::session::Session;
 use crate::spares::{CallGuard, CallStage};
 use crate::versions::too_old;
 
-/// Runs one query to its end, waiting for account limits if needed. Never panics, and leaves no
-/// process but the spares of the host.
-///
-/// If a child crashes before anything but tokens was spent, one other child repeats the call: the
-/// system may have killed the first for its memory, and one crash should not end a long run.
+/// Waits for account limits. Repeats a call once after a crash that cost only tokens: the system
+/// may have killed the child for its memory.
 pub(crate) async fn run(
     host: &Host,
     query: Query,
@@ -89,7 +86,7 @@ async fn limited(
             });
         }
         let pause = host.limits.refused(query.model(), limit, failures);
-        // Released only now, so that the next call already sees the refusal.
+        // The next call already sees the refusal.
         drop(pass);
         let Some(pause) =
             pause.filter(|_| report.is_untouched() && query.patience() != Patience::None)
@@ -204,7 +201,7 @@ async fn make_call(
         Ok(place) => place,
         Err(error) => return CallReport::failed(error),
     };
-    // Other calls may have spent tokens while this one waited for its place.
+    // Other calls may have spent tokens meanwhile.
     if let Err(refused) = host.settings.gate.begin(bytes) {
         return CallReport::failed(refused);
     }

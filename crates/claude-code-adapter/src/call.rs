@@ -1,4 +1,4 @@
-//! One call in progress, and the report of its sums.
+//! One call in progress.
 
 use ktx_llm_runtime::{ReportedCost, RuntimeEvent, SourceSystem, UsageFact};
 use tokio::time::Instant;
@@ -18,8 +18,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Reports what the process used outside its messages, and the total cost that it names
-    /// (COG-14). A process serves one call, so the sums of its result are those of the call.
+    /// Usage outside of messages, and the total cost (COG-14). One process serves one call.
     pub(crate) fn report_sums(&self, record: &Record) {
         let Some(result) = &record.result else { return };
         let Caller { role, label, .. } = self.caller;

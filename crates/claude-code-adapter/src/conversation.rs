@@ -1,4 +1,4 @@
-//! One call as a state machine without IO: frames in, actions out.
+//! One call as a pure state machine.
 
 mod action;
 mod counts;
@@ -30,12 +30,10 @@ use lines::{control_answer, mcp_answer, question};
 use stage::Stage;
 use traces::Traces;
 
-/// The id of our `initialize` request.
 const INITIALIZE: &str = "ktx-initialize";
 
 const INTERRUPT: &str = "ktx-interrupt";
 
-/// Maximum kinds of unknown messages that are counted separately.
 const MOST_UNKNOWN: usize = 64;
 
 #[derive(Debug)]
@@ -133,7 +131,7 @@ impl Conversation {
                 self.on_stream(piece, parent.as_deref(), &mut actions);
             }
             Frame::RateLimit(limit) => {
-                // A request that extra usage serves is not refused.
+                // Extra usage serves the request.
                 if limit.status == "rejected" && !limit.is_extra {
                     self.signs.rejected = Some(limit.clone());
                 }
@@ -187,7 +185,7 @@ impl Conversation {
         match checked_surface(&init, &self.query) {
             Ok(warnings) if self.init.is_none() => {
                 let mut init = init;
-                // The version is shown to the user, so foreign text must not get through.
+                // Shown to the user, so foreign text must not get through.
                 if !is_version(&init.version) {
                     init.version.clear();
                 }
@@ -201,8 +199,6 @@ impl Conversation {
         }
     }
 
-    /// Whether model output may be used: only after the prompt and a checked surface. Otherwise
-    /// fails the call.
     fn output_allowed(&self, actions: &mut Vec<Action>) -> bool {
         let allowed = self.init.is_some() && self.is_prompted();
         if !allowed {
@@ -311,7 +307,7 @@ impl Conversation {
             self.signs.rejected.get_or_insert(limit);
         }
         let stop = stop_reason_of(&result);
-        // A result that ran out of turns may still carry an object that would be used.
+        // A result that ran out of turns can still carry an object.
         if stop != StopReason::Error && !self.output_allowed(actions) {
             return;
         }
@@ -330,7 +326,7 @@ impl Conversation {
         actions.push(Action::Finish);
     }
 
-    /// The bound keeps a child that invents kinds from filling memory.
+    /// A child must not fill memory with kinds.
     fn count_unknown(&mut self, kind: String) {
         if self.unknown.len() < MOST_UNKNOWN || self.unknown.contains_key(&kind) {
             *self.unknown.entry(kind).or_default() += 1;
@@ -380,13 +376,13 @@ impl Conversation {
             .any(|expected| expected == tool)
     }
 
-    /// What the model reads when it calls a tool that is not ours; the same on every backend.
+    /// The same on every backend.
     fn refusal(&self, tool: &str) -> String {
         let name = tool_name(tool).unwrap_or(tool);
         self.server.tools().unknown(name).message
     }
 
-    /// Denies every tool that is not ours (KTX-28).
+    /// Denies foreign tools (KTX-28).
     fn hook_answer(&self, callback: &str, tool: &str) -> Result<Value, String> {
         match callback {
             GATE_HOOK if self.allows(tool) => Ok(json!({})),
@@ -443,8 +439,6 @@ impl Conversation {
         }
     }
 
-    /// The outcome of a tool that [`Action::Call`] requested. Dropped if the call was withdrawn
-    /// meanwhile.
     pub(crate) fn tool_done(
         &mut self,
         request: &str,

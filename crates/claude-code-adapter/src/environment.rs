@@ -1,14 +1,9 @@
-//! The environment boundary: the parent's variables in, the child's variables out (KTX-40…43).
-//!
-//! A variable reaches the child if it is in [`ALLOWED`], in [`OWN_SESSION`], or named by the
-//! project. To support a new Claude Code version, add what the child needs to one of the first two.
-//! A name that a project must not add goes into [`DENIED`]; the prefix of a whole family goes into
-//! [`DENIED_PREFIXES`].
+//! The child's environment (KTX-40…43): variables in [`ALLOWED`], in [`OWN_SESSION`], or named by
+//! the project unless in [`DENIED`] or [`DENIED_PREFIXES`].
 
 use std::collections::BTreeMap;
 
-/// What a program needs from its shell. Case differs between systems, and proxy variables are used
-/// in both cases.
+/// Proxy variables occur in both cases.
 const ALLOWED: &[&str] = &[
     // paths and the user
     "HOME",
@@ -59,10 +54,10 @@ const ALLOWED: &[&str] = &[
 
 const LOCALE: &str = "LC_";
 
-/// Names that change authentication, provider, endpoint or model, or that belong to an enclosing
-/// session. Each was observed to do so, or accompanies one that was.
+/// Change authentication, provider, endpoint or model, or belong to an enclosing session. Each was
+/// observed to, or accompanies one that was.
 pub(crate) const DENIED: &[&str] = &[
-    // the names in the specification (KTX-41)
+    // named in the specification (KTX-41)
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "ANTHROPIC_BASE_URL",
@@ -117,20 +112,20 @@ pub(crate) const DENIED: &[&str] = &[
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_MESSAGING_SOCKET",
-    // variables that change the runtime of the child
+    // change the runtime of the child
     "NODE_OPTIONS",
     "NODE_PATH",
     "NODE_TLS_REJECT_UNAUTHORIZED",
     "BASH_ENV",
     "DEBUG",
-    // variables that send prompts and answers elsewhere
+    // send prompts and answers elsewhere
     "BETA_TRACING_ENDPOINT",
     "ENABLE_ENHANCED_TELEMETRY_BETA",
     "SESSION_INGRESS_URL",
-    // variables that enable more than the options of a call do
+    // enable more than a call's options
     "ENABLE_CLAUDEAI_MCP_SERVERS",
     "USER_TYPE",
-    // variables that change tools and summaries, which ktx controls
+    // change tools and summaries
     "DISABLE_AUTO_COMPACT",
     "DISABLE_COMPACT",
     "ENABLE_TOOL_SEARCH",
@@ -138,7 +133,7 @@ pub(crate) const DENIED: &[&str] = &[
     "SLASH_COMMAND_TOOL_CHAR_BUDGET",
 ];
 
-/// Prefixes of names that route today or may in a future version.
+/// Route today or may in a future version.
 pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "AI_GATEWAY_",
     "ANTHROPIC_",
@@ -174,7 +169,7 @@ const SECRET_WORDS: &[&str] = &[
     "AUTH",
 ];
 
-/// Names inside the denied families that belong to the user's own session or bound its effort.
+/// Belong to the user's session or bound its effort.
 pub(crate) const OWN_SESSION: &[&str] = &[
     "CLAUDE_CONFIG_DIR",
     "CLAUDE_CODE_GIT_BASH_PATH",
@@ -187,7 +182,6 @@ pub(crate) const OWN_SESSION: &[&str] = &[
     "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
 ];
 
-/// Whether the child may summarize a conversation that has become too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compaction {
     /// An agent loop continues with a summary of its own work.
@@ -196,10 +190,9 @@ pub(crate) enum Compaction {
     Refused,
 }
 
-/// Whether a model other than the requested one may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Substitution {
-    /// A model of the same family, for an account that cannot use the newest one.
+    /// If the account cannot use the newest model.
     InFamily,
     Refused,
 }
@@ -210,22 +203,19 @@ pub(crate) fn is_allowed(name: &str) -> bool {
     is_locale || is_one_of(ALLOWED) || OWN_SESSION.contains(&name)
 }
 
-/// Whether a project may add a variable: not if it chooses another account, provider, address,
-/// model or session.
+/// Not if it chooses account, provider, address, model or session.
 pub(crate) fn may_be_added(name: &str) -> bool {
     let family = |prefix: &&str| name.starts_with(*prefix);
     is_allowed(name) || !DENIED.contains(&name) && !DENIED_PREFIXES.iter().any(family)
 }
 
-/// Whether a variable looks like a secret: by its name, or as a URL with a login. Proxy URLs may
-/// contain one, and a child that uses a proxy needs it.
+/// By name, or as a URL with a login, except for proxies.
 fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let named = SECRET_WORDS.iter().any(|word| name.contains(word));
     named || has_login(value) && !name.ends_with("_PROXY")
 }
 
-/// A URL such as `postgres://user:password@host/db`.
 fn has_login(value: &str) -> bool {
     value.match_indices("://").any(|(at, _)| {
         let rest = value.get(at + 3..).unwrap_or_default();
@@ -235,8 +225,7 @@ fn has_login(value: &str) -> bool {
     })
 }
 
-/// Removes IPv6 ranges from `NO_PROXY`, because the child's parser fails on them. `None` if no host
-/// remains.
+/// The child's parser fails on IPv6 ranges.
 fn without_ipv6_ranges(hosts: &str) -> Option<String> {
     let is_range = |host: &str| {
         let range = host.trim().split_once('/');
@@ -256,7 +245,7 @@ pub(crate) struct Parent<'a> {
     pub(crate) version: &'a str,
 }
 
-/// The child's whole environment. `child_token` marks every process that descends from the child.
+/// `child_token` marks all descendants.
 pub(crate) fn child_environment(
     parent: &Parent<'_>,
     compaction: Compaction,
@@ -295,7 +284,6 @@ pub(crate) fn child_environment(
     child
 }
 
-/// Marks the child's descendants, so that none outlives the call.
 pub(crate) const CHILD_TOKEN: &str = "KTX_CLAUDE_CHILD";
 
 pub(crate) fn secret_values(parent: &BTreeMap<String, String>) -> Vec<&str> {

@@ -1,4 +1,4 @@
-//! Converts requests of the port into queries, and reports into results.
+//! Converts requests into queries, and reports into results.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason};
 use ktx_vocabulary::ModelRole;
@@ -43,7 +43,7 @@ pub(crate) fn failure_of(
     host.redacted(failure(result, &report.signs, model, unix_now()))
 }
 
-/// The natural result of a call, or its error. A used-up budget is an error here.
+/// A used-up budget is an error here.
 pub(crate) fn natural(
     host: &Host,
     role: ModelRole,

@@ -1,5 +1,4 @@
-//! State shared by all calls of one runtime: settings, places for children, and facts about the
-//! account and the program.
+//! State that all calls of one runtime share.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,17 +18,15 @@ use crate::spares::Spares;
 use crate::surface::usual_payer;
 use crate::versions::version_warning;
 
-/// Peak of one child, in bytes.
+/// Bytes, at the peak.
 const CHILD_MEMORY: u64 = 450 * 1024 * 1024;
 
-/// More children bring no gain.
+/// More bring no gain.
 const MOST_CHILDREN: u64 = 8;
 
 pub(crate) struct Host {
     pub(crate) settings: Arc<ClaudeCodeSettings>,
-    /// Ends the children if this process is killed.
     pub(crate) guard: Arc<Guard>,
-    /// The places for children, and the children that wait.
     pub(crate) spares: Spares,
     pub(crate) limits: Limits,
     events: Arc<dyn EventSink>,
@@ -46,21 +43,19 @@ struct LearnedFacts {
     warned: BTreeSet<String>,
 }
 
-/// Whether a child has been seen to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Warmth {
     Cold,
     Warm,
 }
 
-/// Lets the first call run alone until its surface is checked: a missing login then fails once
-/// instead of once per call, and the program's files are read only once.
+/// The first call runs alone until its surface is checked: a missing login fails once, and files
+/// are read once.
 pub(crate) struct WarmUp<'a> {
     guard: Option<MutexGuard<'a, Warmth>>,
 }
 
 impl WarmUp<'_> {
-    /// Makes the value for a child that follows one that worked.
     pub(crate) fn not_needed() -> Self {
         Self { guard: None }
     }
@@ -159,7 +154,6 @@ impl Host {
         self.facts().version.clone()
     }
 
-    /// Redacts the detail of an error, so that it can be logged.
     pub(crate) fn redacted(&self, mut error: LlmError) -> LlmError {
         error.detail = error.detail.map(|detail| self.redactor.redact(&detail));
         error
@@ -170,13 +164,13 @@ impl Host {
     }
 }
 
-/// How many children fit into this memory, in bytes; unknown memory counts as unlimited.
+/// Unknown counts as unlimited.
 fn children_for(memory: Option<u64>) -> usize {
     let fitting = memory.map_or(MOST_CHILDREN, |memory| memory / CHILD_MEMORY);
     usize::try_from(fitting.clamp(1, MOST_CHILDREN)).unwrap_or(1)
 }
 
-/// What can be used without swapping, in bytes, on systems that report it.
+/// Bytes, without swapping.
 fn available_memory() -> Option<u64> {
     let mut system = System::new().ok()?;
     system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
@@ -190,8 +184,7 @@ fn available_memory() -> Option<u64> {
     within(machine, group.map(|group| (group.total_memory, group.rss)))
 }
 
-/// Free memory of the machine, or of this process's control group if that has less: the group's
-/// limit minus its memory that cannot be reclaimed, in bytes.
+/// The smaller of machine and control group.
 fn within(machine: Option<u64>, group: Option<(u64, u64)>) -> Option<u64> {
     let group = group.map(|(limit, used)| limit.saturating_sub(used));
     machine.into_iter().chain(group).min()

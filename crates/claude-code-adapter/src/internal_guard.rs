@@ -1,6 +1,5 @@
-//! The guard process: reads the list of children until its input ends, which means that their owner
-//! has ended, then kills them. Until then it records their descendants, which cannot be found once
-//! a child has ended.
+//! Kills the children when their owner has ended, which closes the input. Records descendants
+//! before, because later they cannot be found.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,15 +7,14 @@ use std::time::Duration;
 
 use crate::process::{Descendants, GUARD_NAME, forget_below, kill_child, note_below};
 
-/// Rounds of looking for children: one that is just being started appears later.
+/// A child may just be starting.
 const ROUNDS: u32 = 5;
 
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// Interval between two scans for descendants of the children.
+/// Between scans for descendants.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// One child, as reported by its owner.
 #[derive(Debug, Default)]
 struct GuardedChild {
     process: Option<u32>,
@@ -39,7 +37,7 @@ impl GuardedChild {
 struct GuardedChildren(BTreeMap<String, GuardedChild>);
 
 impl GuardedChildren {
-    /// One line: `+<token>`, `+<token> <process id>[ <file>]` or `-<token>`.
+    /// `+<token>`, `+<token> <process id>[ <file>]` or `-<token>`
     fn handle_line(&mut self, line: &str) {
         if let Some(child) = line.strip_prefix('+') {
             let mut words = child.splitn(3, ' ');
@@ -68,12 +66,12 @@ impl GuardedChildren {
     }
 }
 
-/// Runs `internal-guard` to its end. Must be called before anything else of the program starts.
+/// Must be called before anything else of the program starts.
 pub fn internal_guard() {
     take_name();
     let mut wards = GuardedChildren::default();
     let mut buffer = Vec::new();
-    // A read error counts as the end of the input.
+    // Errors end the input.
     while let Some(more) = input(&mut wards) {
         buffer.extend_from_slice(&more);
         while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
@@ -90,7 +88,7 @@ pub fn internal_guard() {
     }
 }
 
-/// The next piece of the input, or `None` at its end. Scans the children while none arrives.
+/// Scans the children while it waits.
 #[cfg(unix)]
 fn input(wards: &mut GuardedChildren) -> Option<Vec<u8>> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

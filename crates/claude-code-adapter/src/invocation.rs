@@ -1,7 +1,4 @@
-//! The start of one query: argument list, `initialize` request and prompt.
-//!
-//! [`Query::new`] is the only constructor of a [`Query`], and every `Query` carries the whole
-//! isolation tuple (KTX-20…34).
+//! One query, always with the whole isolation tuple (KTX-20…34).
 
 use ktx_llm_runtime::{LlmError, Patience};
 use ktx_tool_descriptors::{ObjectSchema, ToolError, ToolSet, handler_fn};
@@ -11,45 +8,36 @@ use crate::environment::{Compaction, Substitution};
 use crate::mcp::{SERVER, listed, tool_id};
 use crate::outcome::{no_object, out_of_turns};
 
-/// Built-in tools that stay off even if a version ignores that all of them are disabled (KTX-29).
+/// In case a version ignores that all are disabled (KTX-29).
 pub(crate) const DISALLOWED_TOOLS: &str = "Agent,Task,AskUserQuestion,Bash,Read,Edit,Write,Glob,\
 Grep,WebFetch,WebSearch,TodoWrite";
 
-/// Disables the plugins that are built into newer versions (KTX-32).
+/// Newer versions have built-in plugins (KTX-32).
 pub(crate) const SETTINGS: &str = concat!(
     r#"{"enabledPlugins":{"cc-plugin-agents-md@builtin":false,"cc-plugin-privacy@builtin":false,"#,
     r#""cc-plugin-plugin-authoring@builtin":false,"cc-plugin-telemetry@builtin":false,"#,
     r#""cc-plugin-sec-default@builtin":false}}"#
 );
 
-/// Ends every prompt: the program inspects the last block for file references and commands, so that
-/// must never be the one with untrusted text.
+/// The program inspects the last block for files and commands, so it must not be untrusted.
 pub(crate) const LAST_BLOCK: &str = "Follow the instructions above.";
 
-/// Turns of an object query: on some versions the accepted object costs one more turn, and each
-/// rejected one another (KTX-33).
+/// On some versions accepted and rejected objects cost a turn (KTX-33).
 pub(crate) const OBJECT_TURNS: u32 = 5;
 
-/// The tool through which the child accepts an object.
 pub(crate) const OBJECT_TOOL: &str = "StructuredOutput";
 
-/// The id of the hook that denies tools that are not ours.
+/// Denies foreign tools.
 pub(crate) const GATE_HOOK: &str = "gate";
 
-/// The id of the hook that reports failed calls.
 pub(crate) const FAILURE_HOOK: &str = "failure";
 
 #[derive(Debug, Clone)]
 pub(crate) enum Purpose {
     Text,
-    /// Otherwise like text.
     Probe(Patience),
     Object(ObjectSchema),
-    /// An agent loop, or a run.
-    Loop {
-        tools: ToolSet,
-        budget: u32,
-    },
+    Loop { tools: ToolSet, budget: u32 },
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +50,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Makes a query. No child starts without one, and there is no other constructor.
+    /// The only constructor.
     pub(crate) fn new(
         purpose: Purpose,
         model: &str,
@@ -112,8 +100,7 @@ impl Query {
         }
     }
 
-    /// Whether the call may be repeated because it has no effect but its answer. The probe is not
-    /// repeated: it shows how a first call behaves.
+    /// True if the answer is the only effect, except for the probe, which shows a first call.
     pub(crate) fn is_repeatable(&self) -> bool {
         match &self.purpose {
             Purpose::Text | Purpose::Object(_) | Purpose::Probe(Patience::AsConfigured) => true,
@@ -128,8 +115,7 @@ impl Query {
         }
     }
 
-    /// Whether another model may answer. An alias allows whatever model of its family the account
-    /// can use, a full model id only itself.
+    /// An alias allows its family, a full id only itself.
     pub(crate) fn substitution(&self) -> Substitution {
         if self.model.starts_with("claude-") {
             Substitution::Refused
@@ -156,7 +142,7 @@ impl Query {
             .collect()
     }
 
-    /// Exactly the tools that the child must list, sorted.
+    /// Exactly these, sorted.
     pub(crate) fn expected_tools(&self) -> Vec<String> {
         let mut expected = self.tool_ids();
         if self.schema().is_some() {
@@ -174,8 +160,7 @@ impl Query {
         }
     }
 
-    /// Contains no part of the prompt, the system prompt or a schema: argument lists are public on
-    /// most systems and limited in size.
+    /// No prompt and no schema: argument lists are public on most systems and limited in size.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments: Vec<String> = [
             "--output-format=stream-json",
@@ -202,9 +187,8 @@ impl Query {
         arguments
     }
 
-    /// The body of the `initialize` request. The system prompt is one string: older versions
-    /// silently ignore a list of blocks and use their own prompt. Without a list, no prefix of it
-    /// can be marked as a shared cache prefix (KTX-82).
+    /// Older versions silently ignore a list as system prompt. A string cannot mark a shared cache
+    /// prefix (KTX-82).
     pub(crate) fn initialize(&self) -> Value {
         let mut request = json!({
             "subtype": "initialize",
@@ -227,7 +211,7 @@ impl Query {
         request
     }
 
-    /// Denies every tool but the expected ones, whose calls then cost nothing.
+    /// Denied calls cost nothing.
     fn gate_hook(&self) -> Value {
         let expected = self.expected_tools();
         if expected.is_empty() {
@@ -238,9 +222,7 @@ impl Query {
         }
     }
 
-    /// Everything that a child receives before its prompt, as one text. Queries with the same text
-    /// can use each other's child; the remaining environment is the same for all children of a
-    /// runtime.
+    /// Queries with the same text can use each other's child.
     pub(crate) fn kind(&self) -> String {
         let compaction = self.compaction() == Compaction::Allowed;
         json!([
@@ -252,8 +234,7 @@ impl Query {
         .to_string()
     }
 
-    /// The query for a spare of the same kind, without prompt or tool handlers. The probe has none,
-    /// because it shows how a first call behaves.
+    /// `None` for the probe, which shows a first call.
     pub(crate) fn waiting(&self) -> Option<Self> {
         let purpose = match &self.purpose {
             Purpose::Probe(_) => return None,

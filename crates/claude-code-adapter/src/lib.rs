@@ -1,12 +1,8 @@
-//! Drives the user's local Claude Code session as an implementation of the runtime port.
+//! Implements the runtime port with the user's Claude Code session.
 //!
-//! Four parts, all pure but the last: `invocation` (what a child is asked), `environment` (what it
-//! inherits), `protocol` with `conversation` (what it says and what follows), and `process` with
-//! `session` and `spares` (how it runs, waits and ends). Every call is one child, isolated from the
-//! host: no settings, only our tools, no plugins, no stored session. Its self-description is
-//! compared with that before its first token counts.
-//!
-//! This crate must never know `ktx.yaml`, ingest or the CLI.
+//! Every call is one isolated child, whose description of itself must match before its first token
+//! counts. All parts are pure but `process`, `session` and `spares`. This crate must never know
+//! `ktx.yaml`, ingest or the CLI.
 
 mod attempts;
 mod call;

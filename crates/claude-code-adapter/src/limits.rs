@@ -1,8 +1,4 @@
-//! Account limits: which calls may run now, which wait, and which are refused before a process
-//! starts. One request discovers a limit; no other follows until it resets.
-//!
-//! The rules are pure ([`LimitBook`]); this shell waits, and stores the announcements in a file for the
-//! next run.
+//! Account limits. One request discovers a limit; no other follows until it resets.
 
 mod book;
 mod login;
@@ -31,11 +27,10 @@ use book::is_over;
 pub(crate) use book::{Admission, AnnouncedLimit, LimitBook, StoreStatus};
 use login::SessionLogin;
 
-/// The longest wait for a reset; the longest window worth waiting for has five hours.
+/// The longest window worth a wait has five hours.
 const LONGEST: Duration = Duration::from_hours(6);
 
-/// Interval between two ticks of a wait. Each tick reads the time of day again, because sleep of
-/// the machine does not advance a timer.
+/// Timers do not advance while the machine sleeps.
 const TICK: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -43,7 +38,7 @@ pub(crate) struct Limits {
     settings: Arc<ClaudeCodeSettings>,
     login: SessionLogin,
     known: Mutex<LoginLimits>,
-    /// The end of the limit whose wait is being reported.
+    /// End of the reported limit.
     reported_wait: Mutex<Option<i64>>,
     waiting: AtomicUsize,
     /// Held by the first call after a reset.
@@ -65,7 +60,6 @@ struct LoginLimits {
 enum Pressure {
     #[default]
     Off,
-    /// A window is nearly used up.
     On,
 }
 
@@ -107,8 +101,6 @@ impl Limits {
         }
     }
 
-    /// Waits until a call of this model may run.
-    ///
     /// Fails with `Cancelled`, or with `RateLimit` if the limit is not worth a wait.
     pub(crate) async fn pass(
         &self,
@@ -174,14 +166,13 @@ impl Limits {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits for one of the few turns that run while a window is nearly used up; `None` at once if
-    /// none is.
+    /// `None` unless a window is nearly used up.
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         if pressure(&self.pressed()) == Pressure::Off {
             return None;
         }
         let turns = Arc::clone(&self.narrow);
-        // An error means that the semaphore is closed, which never happens.
+        // The semaphore is never closed.
         turns.acquire_owned().await.ok()
     }
 
@@ -220,7 +211,6 @@ impl Limits {
         })
     }
 
-    /// Why nothing may be sent now, although the call was admitted before.
     pub(crate) fn closed(&self, model: &str) -> Option<LlmError> {
         match self.admission(model) {
             Admission::Closed(limit) => Some(refusal(&limit, time_left(&limit))),
@@ -228,8 +218,7 @@ impl Limits {
         }
     }
 
-    /// Stores a refusal. Returns the pause before the next attempt of the same call, if there is
-    /// one; `failures` includes this refusal.
+    /// Returns the pause before the next attempt. `failures` includes this refusal.
     pub(crate) fn refused(
         &self,
         model: &str,
@@ -260,7 +249,6 @@ impl Limits {
         (again && self.is_worth(&announced, time_left(&announced))).then_some(Duration::ZERO)
     }
 
-    /// A served call ends limits that have reset.
     pub(crate) fn served(&self, model: &str) {
         let (now, trust) = (unix_now(), self.settings.known_limits);
         let mut known = self.current();
@@ -275,8 +263,7 @@ impl Limits {
         self.current().book.admission(model, unix_now(), trust)
     }
 
-    /// The limits of the current login. After a change of login, loads what is stored for the new
-    /// one.
+    /// Loads the stored limits after a change of login.
     fn current(&self) -> MutexGuard<'_, LoginLimits> {
         let login = self.login.name(&self.settings);
         let kept = store::load(self.file.as_deref(), &login);
@@ -291,7 +278,6 @@ impl Limits {
         known
     }
 
-    /// Whether waiting for this limit is sensible and allowed.
     fn is_worth(&self, limit: &AnnouncedLimit, left: Duration) -> bool {
         self.settings.rate_limit.governing == Governing::On
             && !limit.is_weekly()
@@ -328,7 +314,7 @@ impl Drop for WaitGuard<'_> {
     }
 }
 
-/// Reports the wait of many calls through one of them.
+/// Reports the wait of many calls once.
 struct WaitReporter<'a> {
     limits: &'a Limits,
     events: &'a dyn EventSink,
@@ -378,8 +364,7 @@ impl Drop for WaitReporter<'_> {
     }
 }
 
-/// Postpones a limit that should just have reset and still refuses, because clocks differ or the
-/// provider is late. ktx tries again a minute later, for a quarter of an hour.
+/// Clocks differ: tries again a minute after the reset, for a quarter of an hour.
 fn postponed(announced: Option<AnnouncedLimit>, now: i64) -> (Option<AnnouncedLimit>, bool) {
     const LATE: i64 = 15 * 60;
     match announced {
@@ -391,7 +376,6 @@ fn postponed(announced: Option<AnnouncedLimit>, now: i64) -> (Option<AnnouncedLi
     }
 }
 
-/// Few calls run while any window is nearly used up.
 fn pressure(near: &BTreeSet<String>) -> Pressure {
     if near.is_empty() {
         Pressure::Off
@@ -405,7 +389,6 @@ fn time_left(limit: &AnnouncedLimit) -> Duration {
     reset.saturating_sub(time_of_day())
 }
 
-/// Returns the error of a call that was not made.
 fn refusal(limit: &AnnouncedLimit, left: Duration) -> LlmError {
     let resets_at = believed_reset(Some(limit.resets_at), unix_now());
     let (message, hint) = limit_reached(&limit.window, resets_at);

@@ -17,7 +17,7 @@ pub(crate) struct Link {
     pub(crate) running: Running,
     pub(crate) conversation: Conversation,
     pub(crate) decoder: LineDecoder,
-    /// Must be the last field: the next child may start once the place is free.
+    /// Must be the last field: the next child can start once the place is free.
     pub(crate) place: OwnedSemaphorePermit,
 }
 

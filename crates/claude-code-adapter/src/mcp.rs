@@ -1,16 +1,12 @@
-//! The tool server `ktx`, spoken over the control channel as JSON-RPC.
-//!
-//! A model sees Markdown only (KTX-54, KTX-57): results never contain `structuredContent`.
+//! The tool server `ktx` on the control channel. The model sees only Markdown (KTX-54, KTX-57).
 
 use ktx_tool_descriptors::{
     LONGEST_RESULT, ResultParts, ToolDescriptor, ToolError, ToolOutput, ToolSet, WriteEffect,
 };
 use serde_json::{Map, Value, json};
 
-/// The only server.
 pub(crate) const SERVER: &str = "ktx";
 
-/// The prefix that the child puts before the names of our tools.
 const PREFIX: &str = "mcp__ktx__";
 
 pub(crate) fn tool_id(name: &str) -> String {
@@ -24,15 +20,14 @@ pub(crate) fn tool_name(id: &str) -> Option<&str> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
     Reply(Value),
-    /// Run this call, then answer with [`result_message`].
+    /// Answer with [`result_message`].
     Call {
         rpc: Value,
         name: String,
         arguments: Value,
-        /// The model's id of the call, if the client sends it.
+        /// Not sent by every client.
         call_id: Option<String>,
     },
-    /// Stop the call with this JSON-RPC id and send the reply.
     Cancel {
         rpc: Value,
         reply: Value,
@@ -59,7 +54,7 @@ impl ToolServer {
         &self.tools
     }
 
-    /// Replaces the handlers by those of these tools, which are listed like the ones before.
+    /// The listed tools must be the same.
     pub(crate) fn serve(&mut self, tools: ToolSet) {
         self.tools = tools;
     }

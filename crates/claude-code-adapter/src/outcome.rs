@@ -1,4 +1,4 @@
-//! The end of a turn: stop reasons (KTX-61…64) and the error taxonomy (KTX-67).
+//! Stop reasons (KTX-61…64) and error kinds (KTX-67).
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::versions::use_a_tested_version;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FailureSigns {
-    /// The class of the last error text that the program made.
+    /// Of the program's last error text.
     pub(crate) class: Option<String>,
     pub(crate) rejected: Option<RateLimit>,
 }
@@ -20,12 +20,10 @@ pub(crate) struct ResultSignals<'a> {
     pub(crate) subtype: &'a str,
     pub(crate) is_error: bool,
     pub(crate) terminal_reason: Option<&'a str>,
-    /// The stop reason of the last message.
     pub(crate) stop_reason: Option<&'a str>,
 }
 
-/// `max_turns` in any signal means a used-up budget (KTX-64), and a result with `is_error` is never
-/// a success.
+/// Any `max_turns` is a used-up budget (KTX-64); `is_error` is never a success.
 pub(crate) fn stop_reason(signals: ResultSignals<'_>) -> StopReason {
     let out_of_turns = signals.subtype == "error_max_turns"
         || signals.terminal_reason == Some("max_turns")
@@ -51,8 +49,7 @@ pub(crate) fn stop_reason_of(result: &ResultFrame) -> StopReason {
     })
 }
 
-/// The error of a result that is not natural. `now` is in Unix seconds; `model` is the requested
-/// one. The backend's text goes into `detail`, not yet redacted.
+/// `now`: Unix seconds. `detail` gets the backend's text, not yet redacted.
 pub(crate) fn failure(
     result: &ResultFrame,
     signs: &FailureSigns,
@@ -71,8 +68,7 @@ pub(crate) fn failure(
     if kind == LlmErrorKind::RateLimit
         && let Some(resets_at) = signs.rejected.as_ref().and_then(|limit| limit.resets_at)
     {
-        // Neither clock can be trusted: a reset in the past means no wait, and no wait exceeds the
-        // longest window.
+        // Clocks can be wrong: no wait for the past, none beyond the longest window.
         let left = u64::try_from(resets_at.saturating_sub(now)).ok();
         error.retry_after = left.map(|seconds| Duration::from_secs(seconds).min(LONGEST_WAIT));
     }
@@ -135,14 +131,14 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     }
 }
 
-/// Older versions report this only in their text, in their own words or the API's.
+/// Older versions say so only in their text.
 fn says_too_long(result: &ResultFrame) -> bool {
     let text = result.text.as_deref().unwrap_or_default();
     text.starts_with("Prompt is too long")
         || (text.starts_with("API Error: 400 ") && text.contains("prompt is too long"))
 }
 
-/// Older versions report the HTTP status only in their text: `API Error: 529 {…}`.
+/// Older versions have the status only in their text: `API Error: 529 {…}`.
 fn status_of(result: &ResultFrame) -> Option<u16> {
     let in_text = || {
         let text = result.text.as_deref()?;
@@ -156,7 +152,7 @@ fn status_of(result: &ResultFrame) -> Option<u16> {
     result.api_status.or_else(in_text)
 }
 
-/// `None` for classes that need the status as well.
+/// `None` if it takes the status.
 fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
     use LlmErrorKind as Kind;
     let status = status_of(result);
@@ -237,13 +233,11 @@ fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError 
     }
 }
 
-/// The hint for failures that only the program's own output explains.
 const LOOK_INSIDE: &str = "run the command again with `--debug`, which shows what Claude Code said";
 
-/// The hint for a local session that cannot be used (KTX-84).
+/// KTX-84.
 const LOGIN_HINT: &str = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
 
-/// The hint for a model that does not follow its instructions.
 pub(crate) const ASK_ANOTHER: &str =
     "run the command again; if the error stays, set `llm.models` to a more capable model";
 
@@ -278,8 +272,7 @@ fn wrong_answer(message: String) -> LlmError {
     LlmError::new(LlmErrorKind::Protocol, message).hint(use_a_tested_version())
 }
 
-/// The limit that older versions send in place of an answer: `Claude AI usage limit
-/// reached|1795300000`.
+/// Older versions answer `Claude AI usage limit reached|1795300000`.
 pub(crate) fn limit_in_text(text: &str) -> Option<RateLimit> {
     let (words, end) = text.split_once('|').unwrap_or((text, ""));
     let is_told = words.starts_with("Claude") && words.ends_with("usage limit reached");
@@ -292,7 +285,7 @@ pub(crate) fn limit_in_text(text: &str) -> Option<RateLimit> {
     })
 }
 
-/// A plausible reset: in the future, and no farther away than a window of a week.
+/// Future, within a week's window.
 pub(crate) fn believed_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
     const FARTHEST: i64 = 8 * 24 * 60 * 60;
     resets_at.filter(|reset| *reset > now && reset.saturating_sub(now) <= FARTHEST)
@@ -306,7 +299,6 @@ pub(crate) fn no_object() -> LlmError {
     .hint(ASK_ANOTHER)
 }
 
-/// The error of a model that used all its turns without an answer.
 pub(crate) fn out_of_turns() -> LlmError {
     LlmError::new(
         LlmErrorKind::MaxTurns,
@@ -322,7 +314,7 @@ fn rate_limited(signs: &FailureSigns) -> LlmError {
     LlmError::new(LlmErrorKind::RateLimit, message).hint(hint)
 }
 
-/// Returns message and hint for a limit; the reset is in Unix seconds.
+/// Message and hint; the reset is in Unix seconds.
 pub(crate) fn limit_reached(window: &str, resets_at: Option<i64>) -> (String, &'static str) {
     let name = window_name(window);
     let limit = match (name, resets_at) {

@@ -1,4 +1,4 @@
-//! The probe: one isolated turn that proves that the local session can be used (KTX-83, KTX-84).
+//! The probe: one turn proves that the session can be used (KTX-83, KTX-84).
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -61,8 +61,7 @@ async fn in_time(
     report
 }
 
-/// Awaits the work for at most `limit`. Time spent waiting for an account limit does not count,
-/// because it is not the program's.
+/// Does not count waits for account limits.
 async fn run_within<W>(host: &Host, limit: Duration, mut work: Pin<&mut W>) -> Option<W::Output>
 where
     W: Future,

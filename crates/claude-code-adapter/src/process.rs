@@ -1,4 +1,4 @@
-//! The child process: spawned in its own group, its pipes served, its whole tree ended.
+//! The child process, in its own group.
 
 mod descendants;
 mod exit_grace;
@@ -39,13 +39,13 @@ pub(crate) use version::{VersionReply, ask_version};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// Wait for the end of the process, then continue as for `Stop`.
+    /// Waits for the end, then continues as for `Stop`.
     Wait,
     Stop,
     Kill,
 }
 
-/// Dropping it kills its whole tree.
+/// Drop kills the whole tree.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) stdout: ChildStdout,
@@ -55,7 +55,7 @@ pub(crate) struct Running {
     tree: Tree,
 }
 
-/// Starts one child for a query. No other code starts the program.
+/// Nothing else starts the program.
 pub(crate) async fn spawn(
     settings: &ClaudeCodeSettings,
     guard: &Arc<Guard>,
@@ -93,8 +93,7 @@ pub(crate) async fn spawn(
     })
 }
 
-/// Starts the program, with a few retries if waiting may help: the system has no room, or an update
-/// is replacing the program. A probe reports a missing program at once.
+/// Retries while there is no room or during an update. Probes do not wait for a missing program.
 async fn started<W>(
     settings: &ClaudeCodeSettings,
     query: &Query,
@@ -168,7 +167,6 @@ struct StartFailure {
 }
 
 impl Running {
-    /// May be called again.
     pub(crate) async fn exited(child: &mut Child) -> Option<ExitStatus> {
         match child.wait().await {
             Ok(status) => Some(status),
@@ -187,8 +185,7 @@ impl Running {
         self.closing(Ending::Kill).end(ending, limits).await
     }
 
-    /// Closes the child's input, so that it can only end. With `Ending::Wait` the process gets a
-    /// moment even if the caller is dropped.
+    /// The child can only end then. `Ending::Wait` applies even if the caller is dropped.
     pub(crate) fn closing(self, when_dropped: Ending) -> ClosingChild {
         let Self {
             mut stdout,
@@ -211,7 +208,7 @@ impl Running {
     }
 }
 
-/// A process that can only end. Dropping it kills its whole tree, after the moment it was promised.
+/// Drop kills the whole tree, after the promised moment.
 #[derive(Debug)]
 pub(crate) struct ClosingChild {
     /// Must be dropped first.
@@ -257,13 +254,11 @@ impl ClosingChild {
     }
 }
 
-/// The warning about a process that had to be ended after its answer.
 pub(crate) const STAYED: &str = "Claude Code did not exit after an answer, so ktx ended it";
 
 #[derive(Debug)]
 pub(crate) struct ChildExit {
     pub(crate) status: Option<ExitStatus>,
-    /// It ended without a signal.
     pub(crate) ended_by_itself: bool,
     pub(crate) complaints: String,
 }

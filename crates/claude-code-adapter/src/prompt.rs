@@ -1,10 +1,9 @@
-//! Formats a conversation as one prompt with role markers (COG-04).
+//! A conversation as one prompt with role markers (COG-04).
 
 use ktx_llm_runtime::{ContentBlock, LlmError, LlmErrorKind, Message, MessageRole};
 
-/// Oldest first, so that a longer conversation begins with the same bytes as a shorter one.
-///
-/// Reasoning is left out, because it belongs to the model that wrote it. Media cannot be sent.
+/// Oldest first, so that longer conversations begin with the same bytes. No reasoning, because it
+/// belongs to its model. Fails on media.
 pub(crate) fn build_prompt(messages: &[Message]) -> Result<String, LlmError> {
     let mut prompt = String::new();
     for message in messages {
@@ -64,7 +63,7 @@ fn part(block: &ContentBlock) -> Result<Option<String>, LlmError> {
     Ok(Some(part))
 }
 
-/// Escapes markers inside a message, so that its text cannot speak in another role.
+/// No message may speak in another role.
 fn escaped(text: &str) -> String {
     text.replace("<message", "&lt;message")
         .replace("</message", "&lt;/message")

@@ -1,5 +1,4 @@
-//! Parses the output of the child: bytes → lines → frames. Tolerant, because the protocol is not
-//! versioned.
+//! Parses the child's output tolerantly, because the protocol has no versions.
 
 mod decoder;
 mod frame;

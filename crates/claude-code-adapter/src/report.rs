@@ -1,4 +1,4 @@
-//! The caller of a call, and the report that the call returns.
+//! The caller of a call, and its report.
 
 use std::fmt::Display;
 use std::process::ExitStatus;
@@ -18,7 +18,6 @@ use crate::protocol::{BrokenLine, ResultFrame};
 use crate::turns::MessageUsage;
 use crate::versions::{too_old, use_a_tested_version};
 
-/// The hint for a program without output.
 pub(crate) const RUN_BY_HAND: &str =
     "run the command again; if the error stays, run `claude` once by hand and look at what it says";
 
@@ -50,20 +49,19 @@ impl Caller {
 
 #[derive(Debug)]
 pub(crate) struct CallReport {
-    /// The result, whatever it says, or why there is none.
     pub(crate) ending: Result<ResultFrame, LlmError>,
     pub(crate) signs: FailureSigns,
     pub(crate) accepted: Option<Value>,
     pub(crate) tools: Vec<ToolTrace>,
     pub(crate) metrics: CallMetrics,
-    /// The child ended before it did anything: no output, no cost.
+    /// No output or cost.
     pub(crate) never_began: bool,
-    /// A limit was announced before the prompt was sent: no output, no cost.
+    /// Before the prompt: no output or cost.
     pub(crate) held_back: bool,
 }
 
 impl CallReport {
-    /// The program rejected an option, which it does before it reads anything.
+    /// The program checks options before it reads anything.
     pub(crate) fn lacks_an_option(&self) -> bool {
         let detail = self
             .ending
@@ -73,21 +71,19 @@ impl CallReport {
         self.never_began && detail.is_some_and(lacks_an_option)
     }
 
-    /// The child crashed before it gave a result.
     pub(crate) fn has_crashed(&self) -> bool {
         self.ending
             .as_ref()
             .is_err_and(|error| error.kind == LlmErrorKind::Crashed)
     }
 
-    /// Nothing was used and no tool ran, so the same call may be repeated.
+    /// No usage and no tools, so it can be repeated.
     pub(crate) fn is_untouched(&self) -> bool {
         self.metrics.usage.total() == 0 && self.tools.is_empty()
     }
 }
 
 impl CallReport {
-    /// Returns the report of a call that never had a child.
     pub(crate) fn failed(error: LlmError) -> Self {
         Self {
             ending: Err(error),
@@ -101,7 +97,6 @@ impl CallReport {
     }
 }
 
-/// What the program says about an unknown option, or an unknown value of one.
 const UNKNOWN_OPTION: [&str; 2] = ["error: unknown option '", "error: option '"];
 
 fn lacks_an_option(complaints: &str) -> bool {
@@ -114,7 +109,7 @@ fn lacks_an_option(complaints: &str) -> bool {
 pub(crate) struct DeadProcess<'a> {
     pub(crate) surface_verified: bool,
     pub(crate) program_configured: bool,
-    /// The status that it chose; `None` if it stopped responding and ktx ended it.
+    /// `None` if ktx ended it.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) complaints: &'a str,
 }
@@ -136,7 +131,7 @@ pub(crate) fn dead_process_error(process: &DeadProcess<'_>) -> LlmError {
         ),
         None => format!("Claude Code closed its output before it {when}"),
     };
-    // A kill from outside, as by a system without memory, says nothing about the next child.
+    // A kill from outside says nothing about the next child.
     let killed = status.is_none_or(|status| status.code().is_none());
     let kind = if process.surface_verified || killed {
         LlmErrorKind::Crashed
@@ -169,7 +164,6 @@ pub(crate) fn with_complaints(error: LlmError, complaints: &str) -> LlmError {
     error.detail(detail)
 }
 
-/// The error of a line that exceeds the limit.
 pub(crate) fn endless_line(reason: &impl Display) -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
@@ -179,7 +173,7 @@ pub(crate) fn endless_line(reason: &impl Display) -> LlmError {
     .detail(reason.to_string())
 }
 
-/// The error of an unreadable message: both sides would wait forever.
+/// Both sides would wait forever.
 pub(crate) fn broken_message(broken: &BrokenLine) -> LlmError {
     let BrokenLine { kind, reason, text } = broken;
     LlmError::new(
@@ -190,7 +184,6 @@ pub(crate) fn broken_message(broken: &BrokenLine) -> LlmError {
     .detail(text.clone())
 }
 
-/// The error of a child that waits longer than the run may take.
 pub(crate) fn too_long_a_wait(wait: Duration) -> LlmError {
     let mut error = LlmError::new(
         LlmErrorKind::RateLimit,

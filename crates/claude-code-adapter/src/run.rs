@@ -1,4 +1,4 @@
-//! The run handle: ordered events and one final record (COG-03…06, COG-25).
+//! The run handle (COG-03…06, COG-25).
 
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ use crate::prompt::build_prompt;
 use crate::report::Caller;
 use crate::surface::hook_warning;
 
-/// Returns at once; the run continues in the background.
 pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {
     let run_id = request.label.run_id.clone();
     let (writer, handle) = run_channel(run_id, request.ingress_request_id.clone());
@@ -37,7 +36,7 @@ pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {
 async fn to_the_end(host: Arc<Host>, request: RunRequest, writer: RunWriter) {
     let run_id = request.label.run_id.clone();
     let request_id = request.ingress_request_id.clone();
-    // Events are queued here, so that a slow listener delays neither the child nor the billing.
+    // A slow listener must not delay child or billing.
     let (events, mut queue) = mpsc::unbounded_channel();
     let work = async move {
         let outcome = work(&host, request, &events).await;
@@ -93,7 +92,7 @@ async fn work(
         Ok(query) => query,
         Err(error) => return (Err(error), TokenUsage::default()),
     };
-    // Also fires when the caller cannot keep a message.
+    // Also if the caller cannot keep a message.
     let stop = cancel.child_token();
     let caller = Caller {
         role,
@@ -122,7 +121,7 @@ async fn work(
     (result, report.metrics.usage)
 }
 
-/// The part of the conversation in a note. A message comes in one part per block.
+/// One part per block.
 fn message_of(note: &Note) -> Option<Message> {
     let (role, block) = match note {
         Note::Block(block) => (MessageRole::Assistant, block.clone()),
@@ -143,7 +142,7 @@ fn message_of(note: &Note) -> Option<Message> {
     Some(Message::of(role, block))
 }
 
-/// Converts a note into an event of the run (COG-06).
+/// COG-06.
 fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
     Some(match note {
         Note::Text(text) => RunEvent::TextDelta(text.clone()),

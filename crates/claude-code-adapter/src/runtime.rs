@@ -20,7 +20,7 @@ use crate::outcome::{ASK_ANOTHER, no_object, not_a_text, stop_reason_of, text_of
 use crate::report::{CallReport, Caller};
 use crate::settings::ClaudeCodeSettings;
 
-/// The `claude-code` backend: every call is one isolated child of the user's own `claude`.
+/// Every call is an isolated child of the user's `claude`.
 pub struct ClaudeCodeRuntime {
     host: Arc<Host>,
 }
@@ -32,10 +32,7 @@ impl std::fmt::Debug for ClaudeCodeRuntime {
 }
 
 impl ClaudeCodeRuntime {
-    /// Starts no process and looks for no executable.
-    ///
-    /// Fails when no default model is set, a model is not a model id, or the project directory is
-    /// not absolute.
+    /// Starts no process. Fails without a default model, or with a relative project directory.
     pub fn new(settings: ClaudeCodeSettings, events: Arc<dyn EventSink>) -> Result<Self, LlmError> {
         Ok(Self {
             host: Arc::new(Host::new(settings.checked()?, events)),
@@ -119,7 +116,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
             tools,
             step_budget,
             on_step,
-            // A child keeps no session that another one could continue.
+            // Children keep no session.
             transcript: _,
             cancel,
             label,
@@ -180,8 +177,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
     }
 }
 
-/// An accepted object is paid for and complete: later failures, such as a turn limit, a budget or a
-/// crash, do not undo it. It is refused only if it must not be used or the call was cancelled.
+/// Accepted means paid and complete, even after a turn limit, budget or crash.
 fn object_of(
     host: &Host,
     role: ModelRole,
@@ -204,12 +200,12 @@ fn object_of(
 
 fn loop_outcome(host: &Host, role: ModelRole, report: CallReport) -> LoopOutcome {
     let (stop_reason, text, error) = match &report.ending {
-        // Some versions count no turns; the budget is used up all the same (KTX-64).
+        // Some versions count no turns (KTX-64).
         Err(error) if error.kind == LlmErrorKind::MaxTurns => (StopReason::Budget, None, None),
         Err(error) => (StopReason::Error, None, Some(error.clone())),
         Ok(result) => match stop_reason_of(result) {
             StopReason::Natural => match not_a_text(result) {
-                // A loop may end with its last tool and without a text.
+                // It may have ended with a tool.
                 Ok(()) => {
                     let text = result.text.clone().filter(|text| !text.is_empty());
                     (StopReason::Natural, text, None)

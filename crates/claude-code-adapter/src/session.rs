@@ -1,4 +1,4 @@
-//! The shell around one conversation: the lines of a child, the tools, the watchdogs.
+//! The shell around one conversation.
 
 mod begun;
 mod notes;
@@ -38,7 +38,6 @@ use begun::OpenMessages;
 use retries::Retries;
 use stop::{ProcessState, StopCause};
 
-/// The longest announced wait that ktx accepts.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 pub(crate) struct Session<'a> {
@@ -55,9 +54,9 @@ pub(crate) struct Session<'a> {
     stray: Vec<String>,
     process_state: ProcessState,
     deadline: Instant,
-    /// The end of the call if only keep-alives arrive until then.
+    /// End of the call if only keep-alives arrive.
     idle_until: Instant,
-    /// The end of the last wait that the child announced.
+    /// End of the last wait that the child announced.
     announced_until: Instant,
     interrupted: bool,
     /// Why a waiting child must not get its prompt.
@@ -166,13 +165,12 @@ impl<'a> Session<'a> {
                 self.note(&note);
             }
         }
-        // The exit status of a child that ktx has ended says nothing about it.
+        // The status of a child that ktx has ended says nothing.
         self.report(stop, status.filter(|_| ended_by_itself), &complaints)
     }
 
-    /// Whether the process may still be exiting when the call returns: only after a complete,
-    /// natural answer. After anything else no process may remain. The probe shows a whole call, to
-    /// the end of its process.
+    /// True if the process may still be exiting when the call returns: only after a complete,
+    /// natural answer, and never for the probe.
     fn may_leave(&self, stop: &StopCause) -> bool {
         let natural = self.conversation.stop_reason() == Some(StopReason::Natural);
         matches!(stop, StopCause::Result)
@@ -181,7 +179,7 @@ impl<'a> Session<'a> {
             && !self.interrupted
     }
 
-    /// Moves the deadline, unless an end has begun.
+    /// Has no effect once an end has begun.
     fn wait_at_most(&mut self, limit: Duration) {
         if !self.interrupted && self.process_state == ProcessState::Running {
             self.deadline = Instant::now() + limit;
@@ -264,7 +262,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The state decides which deadline has passed.
     fn too_late(&self) -> StopCause {
         if let ProcessState::Gone(status) = self.process_state {
             return self.stop_at_end(status);
@@ -301,7 +298,7 @@ impl<'a> Session<'a> {
         )
     }
 
-    /// Every line is a sign of life, but not every one is progress.
+    /// A sign of life is not always progress.
     fn take(&mut self, line: DecodedLine, running: &Running) -> Option<StopCause> {
         let value = match line {
             DecodedLine::Json(value) => value,
@@ -354,7 +351,7 @@ impl<'a> Session<'a> {
                 other => self.act(other, running),
             }
         }
-        // Other lines after the announcement do not end the wait.
+        // Other lines do not end the announced wait.
         let extra = self
             .announced_until
             .saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! The settings of the adapter: paths, login, models and deadlines.
+//! The settings of the adapter.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,24 +10,21 @@ use ktx_vocabulary::ModelRole;
 
 use crate::environment::{Parent, may_be_added};
 
-/// How children end if their owner is killed.
+/// If the owner of children is killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Launcher {
-    /// No measure: a child notices its closed input when its turn is over.
+    /// A child ends after its turn, when it notices its closed input.
     #[default]
     Direct,
-    /// This executable, whose hidden command `internal-guard` calls [`crate::internal_guard`], runs
-    /// once for all children and kills them.
+    /// Hidden command `internal-guard` calls [`crate::internal_guard`].
     Guarded(PathBuf),
 }
 
-/// How limits that other runs stored are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KnownLimits {
-    /// No call is made before they reset.
     #[default]
     Believed,
-    /// One call finds out whether they still apply. If it is served, they are deleted.
+    /// One call finds out.
     Tried,
 }
 
@@ -38,35 +35,31 @@ pub enum Isolation {
     Strict,
 }
 
-/// The deadlines of one child. None of them limits a model that keeps producing output.
+/// None limits a model that produces output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Total time.
     pub probe: Duration,
-    /// Time from the start to the answer to `initialize`.
+    /// From the start to the answer to `initialize`.
     pub initialize: Duration,
-    /// Time from the prompt to the description of the execution surface.
+    /// From the prompt to the execution surface.
     pub surface: Duration,
-    /// Time between two lines, while no tool of ours runs and no wait was announced.
+    /// Between two lines, without running tools or announced waits.
     pub silence: Duration,
-    /// Time from the last progress to the end of the call, even if keep-alives arrive.
+    /// Since the last progress.
     pub idle: Duration,
-    /// Maximum duration of one tool of ours.
     pub tool: Duration,
-    /// Time from the result to the end of the process.
+    /// From the result to the end of the process.
     pub exit: Duration,
-    /// Time from an interrupt to the result that answers it.
+    /// From an interrupt to its result.
     pub interrupt: Duration,
-    /// Time from the termination signal to the kill.
+    /// From the signal to the kill.
     pub terminate: Duration,
-    /// Time from the end of the process to the end of its output.
+    /// From the end of the process to that of its output.
     pub drain: Duration,
-    /// Delay before the second start if the system had no room for a child; doubled each time.
+    /// Doubled each time.
     pub spawn_backoff: Duration,
-    /// Delay from the end of a first call to the start of a spare, so that a single call starts
-    /// none; for later calls from their prompt, so that starting the spare does not slow them down.
+    /// A single call starts no spare, and a spare must not slow down the prompt.
     pub spare_pause: Duration,
-    /// How long a spare waits for its call.
     pub spare_idle: Duration,
 }
 
@@ -92,45 +85,39 @@ impl Default for Timeouts {
 
 #[derive(Debug, Clone)]
 pub struct ClaudeCodeSettings {
-    /// The executable; by default `claude` on the `PATH` of [`Self::environment`].
+    /// By default `claude` on `PATH` of [`Self::environment`].
     pub program: Option<PathBuf>,
-    /// The working directory of every child (KTX-25).
+    /// Of every child (KTX-25).
     pub project_dir: PathBuf,
-    /// Model per role, passed through as written; [`ModelRole::Default`] is required (KTX-04).
+    /// Unchanged; [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,
-    /// The parent's, unfiltered; the adapter passes on what the child needs.
+    /// Unfiltered.
     pub environment: BTreeMap<String, String>,
-    /// Further variables that reach the child.
     pub added_variables: Vec<String>,
     pub isolation: Isolation,
     pub launcher: Launcher,
-    /// Folder for the records of running children, which let the next start end orphans, and for
-    /// account limits, so that the next run sends nothing before they reset.
+    /// Records of children, for the next start, and account limits.
     pub state_dir: Option<PathBuf>,
-    /// Configured caching fields that this backend ignores, as full keys (KTX-81).
+    /// Full keys (KTX-81).
     pub ignored_caching_fields: Vec<String>,
-    /// The version of ktx, sent to the child and to the tool client.
     pub version: String,
     pub timeouts: Timeouts,
-    /// How calls wait for account limits: `governing`, `max_wait`, and the attempts and pauses
-    /// after a refusal without an end. The provider or the child decides the rest.
+    /// Uses `governing`, `max_wait`, and attempts and pauses after refusals without an end.
     pub rate_limit: GovernorSettings,
     pub known_limits: KnownLimits,
-    /// Called after a call has waited for limits and its place, and before further turns that
-    /// `claude` makes by itself: after an object that does not match its schema, and before a
-    /// crashed call is repeated. The caller admits a call as a whole.
+    /// Asked before a call, after its waits, and before further turns: after an object that does
+    /// not match its schema, or a crash.
     pub gate: Arc<dyn TurnGate>,
-    /// The end of the caller's time; no wait exceeds it.
+    /// No wait exceeds it.
     pub ends_at: Option<Instant>,
-    /// Maximum number of children; by default as many as fit into memory, at most eight.
+    /// Default: what fits into memory, at most eight.
     pub max_children: Option<usize>,
-    /// How many of these children may be spares: initialized children that wait for another call
-    /// like the last ones, at most one per kind of call. With 0, every call starts its own child.
+    /// At most one per kind of call.
     pub max_spares: usize,
 }
 
 impl ClaudeCodeSettings {
-    /// The same model for every role, and defaults for the rest.
+    /// One model for every role.
     pub fn new(
         project_dir: PathBuf,
         environment: BTreeMap<String, String>,
@@ -165,7 +152,7 @@ impl ClaudeCodeSettings {
         }
     }
 
-    /// The model of a role, else that of the default role (KTX-04).
+    /// Or the default role's (KTX-04).
     pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
         self.models
             .get(&role)
@@ -173,7 +160,6 @@ impl ClaudeCodeSettings {
             .map(String::as_str)
     }
 
-    /// Fails if no child can be started with these settings.
     pub(crate) fn checked(self) -> Result<Self, LlmError> {
         let wrong = |message: String| LlmError::new(LlmErrorKind::InvalidRequest, message);
         if !self.models.contains_key(&ModelRole::Default) {

@@ -1,5 +1,5 @@
-//! The places for children, and the spares in some of them: children initialized ahead for one call
-//! of a kind seen before, because a start takes ten times as long as the rest.
+//! Places for children, and spares: initialized ahead for a call of a known kind, because a start
+//! takes ten times as long as the rest.
 
 mod keep;
 mod leave;
@@ -18,7 +18,6 @@ use crate::link::Link;
 use crate::process::{Ending, Guard};
 use crate::settings::ClaudeCodeSettings;
 
-/// Maximum kinds of calls that are remembered.
 const MOST_KINDS: usize = 16;
 
 #[derive(Debug, Clone)]
@@ -27,16 +26,15 @@ pub(crate) struct Demand {
     query: Query,
 }
 
-/// The stage of a call, which decides whether its next spare may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallStage {
     Working,
-    /// The call has its answer, and its child is exiting.
+    /// Its child is exiting.
     Answered,
     Ended,
 }
 
-/// Dropping it kills the spares and ends exiting children.
+/// Drop kills spares and ends exiting children.
 pub(crate) struct Spares {
     shared: Arc<SharedSpares>,
 }
@@ -48,7 +46,6 @@ struct SharedSpares {
     shelf: Mutex<SpareSlots>,
     leaving: Mutex<JoinSet<()>>,
     events: Arc<dyn EventSink>,
-    /// The user was warned about a child that did not end by itself.
     warned: AtomicBool,
 }
 
@@ -58,11 +55,9 @@ struct SpareSlots {
     seen: BTreeMap<Arc<str>, CallHistory>,
     waiting: usize,
     numbers: u64,
-    /// The runtime is gone, so no spare follows an exiting child.
     is_closed: bool,
 }
 
-/// How often and when a kind of call was seen.
 #[derive(Debug)]
 struct CallHistory {
     calls: u32,
@@ -110,12 +105,11 @@ impl Spares {
         }
     }
 
-    /// Waits for a place for one more child; spares make room. Never `None` while the runtime
-    /// lives.
+    /// Spares make room. Never `None` while the runtime lives.
     pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let _waiting = self.shared.make_room();
         let places = Arc::clone(&self.shared.places);
-        // An error means that the semaphore is closed, which never happens.
+        // The semaphore is never closed.
         places.acquire_owned().await.ok()
     }
 
@@ -141,13 +135,12 @@ impl Spares {
         link.await.ok()
     }
 
-    /// Starts the spare for the next call of this kind, if another one is likely and there is room.
     pub(crate) fn prepare(&self, demand: &Demand, stage: CallStage) {
         self.shared.prepare(demand, stage);
     }
 
     pub(crate) async fn end_all(&self) {
-        // First: a spare may follow a child that has exited.
+        // First, because a spare can follow an exited child.
         self.shared.everyone_has_left().await;
         let slots = std::mem::take(&mut self.shared.shelf().slots);
         let tasks: Vec<_> = slots
@@ -182,7 +175,6 @@ impl Drop for Spares {
 }
 
 impl Slot {
-    /// Sends the order and returns the task; one that has ended needs none.
     fn send(self, order: Order) -> JoinHandle<()> {
         if self.orders.send(order).is_err() {
             tracing::trace!("a spare process ended by itself");
@@ -238,10 +230,9 @@ impl SharedSpares {
         };
         seen.last = Instant::now();
         let pause = match (stage, seen.calls) {
-            // A command with one call pays for one child: whether a spare follows is decided after
-            // it has exited.
+            // A command with one call pays for one child.
             (CallStage::Working | CallStage::Answered, 0..2) => return,
-            // A start occupies a whole processor, which the call needs until its prompt is sent.
+            // A start occupies a processor, which the call needs until its prompt is sent.
             (CallStage::Working, _) | (CallStage::Ended, 0..2) => {
                 self.settings.timeouts.spare_pause
             }
@@ -268,7 +259,6 @@ impl SharedSpares {
         shelf.slots.insert(Arc::clone(&demand.kind), slot);
     }
 
-    /// Counts a waiting call, and ends one spare per missing place.
     fn make_room(&self) -> WaitingCall<'_> {
         let mut shelf = self.shelf();
         shelf.waiting += 1;
@@ -278,8 +268,8 @@ impl SharedSpares {
         WaitingCall(self)
     }
 
-    /// Claims a place for a spare; waiting calls have priority. A spare without a place leaves the
-    /// shelf at once, so that no call waits for it.
+    /// Waiting calls come first. Without a place the spare leaves the shelf at once, so that no
+    /// call waits for it.
     fn claim(&self, kind: &str, number: u64) -> Option<OwnedSemaphorePermit> {
         let mut shelf = self.shelf();
         let is_wanted = shelf.waiting == 0;
@@ -320,7 +310,7 @@ impl Drop for WaitingCall<'_> {
     }
 }
 
-/// Kills the spares if a call is dropped before its end, because no next call will follow.
+/// Kills the spares if a call is dropped, because no next call will follow.
 pub(crate) struct CallGuard<'a>(Option<&'a Spares>);
 
 impl<'a> CallGuard<'a> {

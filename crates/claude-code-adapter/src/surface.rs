@@ -1,5 +1,4 @@
-//! Verifies the account and the execution surface against the query before the first token counts
-//! (KTX-30…32).
+//! Checks account and surface before the first token counts (KTX-30…32).
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use serde_json::Value;
@@ -10,21 +9,19 @@ use crate::outcome::not_usable;
 use crate::protocol::{InitFrame, Plugin};
 use crate::versions::{is_older, too_old, use_a_tested_version};
 
-/// Accepted sources of an API key: none, or a login that the user made in Claude Code.
+/// No key, or the user's own login in Claude Code.
 const OWN_SESSION: &[&str] = &["none", "/login managed key"];
 
-/// The source of a server on the control channel.
 const OURS: &str = "sdk";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PayingAccount {
-    /// Who pays, in words.
     pub(crate) payer: String,
     pub(crate) is_metered: bool,
 }
 
 impl PayingAccount {
-    /// Warns about billed calls, so that the bill is not a surprise.
+    /// Bills must not surprise.
     pub(crate) fn warning(&self) -> Option<String> {
         let text = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
         self.is_metered.then(|| text.to_owned())
@@ -35,8 +32,8 @@ pub(crate) fn usual_payer() -> String {
     "your Claude subscription through the local Claude Code session".to_owned()
 }
 
-/// The billing guard: the account must be the user's own session. Runs before the prompt is sent,
-/// so that a refused account costs nothing.
+/// Only the user's own session may pay. Runs before the prompt, so that a refused account costs
+/// nothing.
 pub(crate) fn checked_account(account: &Value) -> Result<PayingAccount, LlmError> {
     let field = |key: &str| account.get(key).and_then(Value::as_str);
     let source = field("apiKeySource");
@@ -82,7 +79,6 @@ fn foreign_key(source: &str) -> LlmError {
     .detail(format!("apiKeySource is {source}"))
 }
 
-/// The warning about a hook from the machine's Claude Code settings.
 pub(crate) fn hook_warning(event: &str) -> String {
     format!(
         "{} runs inside each call and may change what the model reads",
@@ -90,7 +86,6 @@ pub(crate) fn hook_warning(event: &str) -> String {
     )
 }
 
-/// The error of a call with such a hook, if the settings refuse those.
 pub(crate) fn hooked(event: &str) -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
@@ -119,7 +114,7 @@ fn is_plain(plan: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || letter == ' ')
 }
 
-/// Returns warnings about harmless additions.
+/// Harmless additions are warnings.
 pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<String>, LlmError> {
     if is_older(&init.version) {
         return Err(too_old(Some(&init.version)));
@@ -158,7 +153,7 @@ pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<Str
         .collect())
 }
 
-/// Checks that only our server is listed; a host may have one of the same name.
+/// The host can have one of the same name.
 fn checked_servers(init: &InitFrame, query: &Query) -> Result<(), LlmError> {
     let servers = (init.servers.as_ref()).ok_or_else(|| absent("tool servers"))?;
     let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
@@ -177,8 +172,7 @@ fn checked_servers(init: &InitFrame, query: &Query) -> Result<(), LlmError> {
     Ok(())
 }
 
-/// The warning about a plugin that stays on. Its name comes from outside, so only a plain one is
-/// shown.
+/// The name comes from outside, so only a plain one is shown.
 fn plugin_warning(name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if (1..=64).contains(&name.len()) && name.chars().all(plain) {
@@ -188,13 +182,11 @@ fn plugin_warning(name: &str) -> String {
     }
 }
 
-/// Returns whether a plugin is part of the program, by all reported fields.
 fn is_built_in(plugin: &Plugin) -> bool {
     let source = plugin.source.as_deref();
     plugin.path == "builtin" && source.is_none_or(|source| source.ends_with("@builtin"))
 }
 
-/// The error of output before the surface was known.
 pub(crate) fn too_early() -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
@@ -203,7 +195,6 @@ pub(crate) fn too_early() -> LlmError {
     .hint("update Claude Code, then run the command again")
 }
 
-/// The error of a program that fails to initialize, with its text.
 pub(crate) fn no_session(reason: &str) -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
@@ -213,7 +204,6 @@ pub(crate) fn no_session(reason: &str) -> LlmError {
     .detail(reason)
 }
 
-/// The error of a surface without a list that every supported version sends.
 fn absent(what: &str) -> LlmError {
     violation::<&str>(what, &["a list"], &["none"])
 }
@@ -229,8 +219,7 @@ fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>
     .detail(format!("expected {expected:?}, found {found:?}"))
 }
 
-/// Warning or error about a substituted model: an alias allows a model of its family, a model id
-/// only itself.
+/// An alias allows its family, an id only itself.
 pub(crate) fn substituted(query: &Query, asked: &str, by: &str) -> Result<String, LlmError> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.@[]".contains(letter);
     let named = |model: &str| {

@@ -6,14 +6,13 @@ use ktx_llm_runtime::{StopReason, TokenUsage, UsageKind};
 
 use crate::protocol::{AssistantBlock, AssistantFrame, StreamFrame, ToolResult};
 
-/// Allowed extra messages per turn: continuations and retries.
+/// Continuations and retries.
 const MESSAGES_BESIDE: u32 = 8;
 
-/// Allowed turns beyond the limit, which the program itself should enforce.
+/// The program itself should enforce the limit.
 const TURNS_BESIDE: u32 = 4;
 
-/// Counts assistant turns (KTX-68). A turn ends with the result, or when another message follows
-/// after one of its tool calls was answered.
+/// A turn ends with the result, or with a message after an answered tool call (KTX-68).
 #[derive(Debug, Default)]
 pub(crate) struct TurnCounter {
     message: Option<String>,
@@ -24,7 +23,6 @@ pub(crate) struct TurnCounter {
 }
 
 impl TurnCounter {
-    /// Takes a line of a main assistant message; true if it ended the previous turn.
     pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> bool {
         let mut ended = false;
         if self.message.as_deref() != Some(&*frame.id) {
@@ -45,9 +43,7 @@ impl TurnCounter {
         ended
     }
 
-    /// Whether the model will never end by itself. Some versions keep asking for a missing object
-    /// and count no turns; a long answer continues in new messages, and an interrupted one starts
-    /// over.
+    /// Some versions ask forever for a missing object; long answers continue in new messages.
     pub(crate) fn is_endless(&self, most_turns: u32) -> bool {
         self.messages > 1 + MESSAGES_BESIDE || self.turns > most_turns.saturating_add(TURNS_BESIDE)
     }
@@ -58,7 +54,6 @@ impl TurnCounter {
             .any(|result| self.calls.contains(&result.call_id));
     }
 
-    /// True if the result ended a turn.
     pub(crate) fn result(&mut self, stop: StopReason) -> bool {
         self.answered || (self.message.is_some() && stop == StopReason::Natural)
     }
@@ -78,12 +73,10 @@ pub(crate) enum UsageUpdate {
     Whole(MessageUsage),
 }
 
-/// Bytes per token, to estimate the output of an unfinished message: prose has four, code and JSON
-/// about three.
+/// Estimate: prose has four, code and JSON about three.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// Minimum and maximum of further output tokens after which an unfinished message is reported
-/// again. A killed program misses at most a quarter of what was reported.
+/// Bounds of output tokens between reports. A kill loses at most a quarter of what was reported.
 const REPORT_EVERY: [u64; 2] = [4, 200];
 
 #[derive(Debug)]
@@ -110,17 +103,15 @@ impl OpenMessage {
     }
 }
 
-/// Counts tokens once per message id (COG-07…09): the input from the start of the message, the
-/// output from its end. The output of an unfinished message is estimated.
+/// Counts each message id once (COG-07…09): input from the start, output from the end or estimated.
 #[derive(Debug, Default)]
 pub(crate) struct UsageMeter {
     session_model: String,
     open: Vec<OpenMessage>,
     counted: BTreeSet<String>,
     begun: u32,
-    /// The sums over counted messages, by model.
     used: BTreeMap<String, TokenUsage>,
-    /// The message that is being written, by the tool call it is in.
+    /// By enclosing tool call.
     streaming: BTreeMap<String, String>,
 }
 
@@ -158,7 +149,7 @@ impl UsageMeter {
         }
     }
 
-    /// Its counts are final only if the message was not streamed.
+    /// Final if not streamed.
     pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> Option<UsageUpdate> {
         if frame.is_synthetic() {
             return None;
@@ -188,9 +179,8 @@ impl UsageMeter {
         if id.is_empty() || self.counted.contains(id) || self.open_message(id).is_some() {
             return None;
         }
-        // Prices follow the model that answered the message, which the process also reports in
-        // `modelUsage`. The surface names the model that the session began with; an alias, a
-        // refusal or a missing model may let another one answer.
+        // The model that answered sets the price; it can differ from the surface after an alias, a
+        // refusal or a missing model.
         let model = match model {
             "" => self.session_model.clone(),
             model => model.to_owned(),

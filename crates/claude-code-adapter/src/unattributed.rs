@@ -1,13 +1,10 @@
-//! Tokens that a process used outside its messages: for summaries, for its own calls, and for
-//! messages interrupted before their last count (COG-14).
+//! Tokens outside of messages, such as summaries and interrupted messages (COG-14).
 
 use std::collections::BTreeMap;
 
 use ktx_llm_runtime::TokenUsage;
 
-/// What each model used beyond its counted messages. If a message names a model that the process
-/// does not list, only the totals are compared, and the difference goes to the model with the
-/// highest usage.
+/// For unlisted models only totals are compared; the most used model gets the difference.
 pub(crate) fn unattributed(
     reported: &BTreeMap<String, TokenUsage>,
     counted: &BTreeMap<String, TokenUsage>,
@@ -37,7 +34,7 @@ pub(crate) fn sum(used: &BTreeMap<String, TokenUsage>) -> TokenUsage {
     total
 }
 
-/// Old versions report all cache writes as short ones.
+/// Old versions count all cache writes as short.
 fn beyond(reported: TokenUsage, counted: TokenUsage) -> TokenUsage {
     let mut counted = counted;
     if reported.cache_write_1h == 0 {
@@ -51,7 +48,6 @@ fn beyond(reported: TokenUsage, counted: TokenUsage) -> TokenUsage {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn usage(input: u64, short: u64, long: u64, output: u64) -> TokenUsage {
@@ -69,7 +65,7 @@ mod tests {
         used.map(|(model, usage)| (model.to_owned(), usage)).into()
     }
 
-    /// COG-14: even if the lifetimes are not separated.
+    /// COG-14.
     #[test]
     fn usage_of_messages_is_not_counted_again() {
         let counted = by_model([("sonnet", usage(100, 20, 40, 20))]);
@@ -85,7 +81,7 @@ mod tests {
         }
     }
 
-    /// COG-14: the remainder keeps its model.
+    /// COG-14.
     #[test]
     fn the_rest_has_a_model() {
         let counted = by_model([("sonnet", usage(100, 0, 0, 1))]);

@@ -1,16 +1,15 @@
-//! The versions of Claude Code that ktx was tested with, and what follows for others.
+//! Tested versions of Claude Code.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
 /// The oldest version that passed all tests. Some older ones, such as 2.0.76, send model requests
-/// of their own at startup, before anything can be checked.
+/// before any check.
 pub(crate) const OLDEST_TESTED: &str = "2.1.76";
 
-/// The newest version that has recordings.
+/// The newest version with recordings.
 pub(crate) const NEWEST_TESTED: &str = "2.1.330";
 
-/// A newer patch release of the newest tested minor version needs no warning: the probe has just
-/// seen it work.
+/// Not for newer patch releases: the probe has just seen them work.
 pub(crate) fn version_warning(version: &str) -> Option<String> {
     let found = numbers(version)?;
     let newest = numbers(NEWEST_TESTED)?;
@@ -37,7 +36,6 @@ fn is_newer_patch(found: VersionNumbers, newest: VersionNumbers) -> bool {
     found > newest && (found.0, found.1) == (newest.0, newest.1)
 }
 
-/// Whether a text from outside has only the characters of a version.
 pub(crate) fn is_version(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+".contains(letter);
     (1..=40).contains(&text.len())
@@ -45,13 +43,11 @@ pub(crate) fn is_version(text: &str) -> bool {
         && text.chars().all(plain)
 }
 
-/// Older than the oldest tested version.
 pub(crate) fn is_older(version: &str) -> bool {
     let both = numbers(version).zip(numbers(OLDEST_TESTED));
     both.is_some_and(|(found, oldest)| found < oldest)
 }
 
-/// Major, minor, patch.
 type VersionNumbers = (u32, u32, u32);
 
 fn numbers(version: &str) -> Option<VersionNumbers> {
@@ -59,7 +55,6 @@ fn numbers(version: &str) -> Option<VersionNumbers> {
     Some((parts.next()??, parts.next()??, parts.next()??))
 }
 
-/// The error of a program that lacks an option; includes its version if known.
 pub(crate) fn too_old(version: Option<&str>) -> LlmError {
     if let Some(version) = version.filter(|version| !is_older(version)) {
         return LlmError::new(
@@ -81,7 +76,6 @@ pub(crate) fn too_old(version: Option<&str>) -> LlmError {
     .hint("update it (run `claude update`), then run the command again")
 }
 
-/// The hint for a program that does not follow the known protocol.
 pub(crate) fn use_a_tested_version() -> String {
     format!(
         "run the command again; if the error stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"

@@ -12,7 +12,7 @@ use crate::turns::{MessageUsage, UsageUpdate};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
     Send(Value),
-    /// Run a tool, then call [`Conversation::tool_done`].
+    /// Answer with [`Conversation::tool_done`].
     Call {
         request: String,
         name: String,
@@ -29,21 +29,17 @@ pub(crate) enum Action {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Note {
-    /// Who pays; the account is the user's own.
     Payer(String),
-    /// The version of the program; the surface matches the query.
     Verified(String),
-    /// A harmless fact that the user should know.
     Warning(String),
-    /// The event of a hook from the machine's settings that runs in the call.
+    /// From the machine's settings.
     Hook(String),
     Step,
     Begun(MessageUsage),
     Usage(MessageUsage),
-    /// Another turn follows or has begun, and everything before it has been reported.
     FurtherTurn,
     RateLimit(RateLimit),
-    /// The child retries after a delay in milliseconds.
+    /// Milliseconds.
     Retry {
         attempt: u32,
         delay_ms: u64,
@@ -51,7 +47,6 @@ pub(crate) enum Note {
     },
     Compaction,
     Text(String),
-    /// A whole block of an assistant message, before its call if it is one.
     Block(ContentBlock),
     ToolStart {
         call_id: String,

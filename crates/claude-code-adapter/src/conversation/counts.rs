@@ -1,16 +1,16 @@
-//! Drops implausible counts, which would falsify the ledger and use up a budget.
+//! Drops implausible counts: they would falsify the ledger and use up a budget.
 
 use ktx_llm_runtime::TokenUsage;
 
 use crate::protocol::{Frame, StreamFrame};
 
-/// Maximum tokens in one message: ten times the largest context.
+/// Ten times the largest context.
 const MOST_OF_A_MESSAGE: u64 = 10_000_000;
 
-/// Maximum tokens in one process.
+/// Tokens.
 const MOST_OF_A_PROCESS: u64 = 10_000_000_000;
 
-/// Maximum cost of one process, in US dollars.
+/// US dollars.
 const MOST_DOLLARS: f64 = 1_000_000.0;
 
 pub(super) fn leave_out(frame: &mut Frame) -> Option<String> {

@@ -1,25 +1,22 @@
-//! The stages before the prompt, and between two turns.
+//! The stages before the prompt and between turns.
 
 use super::{Action, Conversation, Note};
 use crate::invocation::Query;
 use crate::surface::PayingAccount;
 
-/// Maximum hook events that are reported separately.
 const MOST_HOOKS: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptTiming {
-    /// Send the prompt as soon as the account is checked.
+    /// After the account check.
     Once,
-    /// Send it after the account check and a call of [`Conversation::release`].
+    /// Also after [`Conversation::release`].
     Release,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// `initialize` is not answered yet.
     Opening,
-    /// The account is the user's own; the prompt waits.
     Ready(PayingAccount),
     Prompted,
 }
@@ -33,7 +30,6 @@ impl Conversation {
         matches!(self.stage, Stage::Ready(_))
     }
 
-    /// Gives a waiting child its call: the query of its kind, now complete.
     pub(crate) fn release(&mut self, query: Query) -> Vec<Action> {
         self.server.serve(query.tools());
         self.query = query;
@@ -65,12 +61,11 @@ impl Conversation {
         }
     }
 
-    /// Returns why the turns ended; set once there is a result.
     pub(crate) fn stop_reason(&self) -> Option<ktx_llm_runtime::StopReason> {
         self.result.as_ref().map(crate::outcome::stop_reason_of)
     }
 
-    /// Reports a further turn when the model submitted an object that the program will refuse.
+    /// If the program will refuse the object.
     pub(super) fn on_whole_message(&self, actions: &mut Vec<Action>) {
         let refused = self.query.schema().is_some_and(|schema| {
             let mut objects = self.objects.values();

@@ -1,4 +1,4 @@
-//! The tool calls of one conversation: request, outcome, and what was reported.
+//! The tool calls of one conversation.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,16 @@ use serde_json::Value;
 use super::Note;
 use crate::protocol::ToolResult;
 
-/// The outcome of a call that got no answer.
 const UNANSWERED: &str = "the call did not come to an end";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Requested,
     Answered,
-    /// Its end was reported to the listeners.
     Reported,
 }
 
-/// The calls in call order; each begins once and ends once.
+/// In call order; each has one begin and one end.
 #[derive(Debug, Default)]
 pub(super) struct Traces {
     calls: Vec<(ToolTrace, Progress)>,
@@ -68,7 +66,6 @@ impl Traces {
         }
     }
 
-    /// Ends the call with the result that the model received.
     pub(super) fn end_with_result(&mut self, result: &ToolResult) -> Option<Note> {
         let (trace, progress) = self.call(&result.call_id)?;
         trace.is_error |= result.is_error;
@@ -79,8 +76,7 @@ impl Traces {
         (before != Progress::Reported).then(|| end_of(trace))
     }
 
-    /// Ends every call whose result the model never received. A call without an outcome counts as
-    /// failed.
+    /// Those without a result for the model.
     pub(super) fn close(&mut self) -> Vec<Note> {
         let mut ends = Vec::new();
         for (trace, progress) in &mut self.calls {

@@ -22,7 +22,7 @@ fn settings(parent: BTreeMap<String, String>, added: &[&str]) -> ClaudeCodeSetti
     settings
 }
 
-/// KTX-40, KTX-43: only variables that the child needs or the project may add reach the child.
+/// KTX-40, KTX-43.
 #[test]
 fn the_child_gets_needed_and_added_variables() {
     let parent = map(&[
@@ -70,7 +70,7 @@ fn the_child_gets_needed_and_added_variables() {
     );
 }
 
-/// KTX-40: the child's parser of `NO_PROXY` fails on IPv6 ranges.
+/// KTX-40.
 #[test]
 fn ipv6_ranges_do_not_reach_the_child() {
     let child = |name: &str, value: &str| {
@@ -122,7 +122,7 @@ fn loops_may_compact() {
     );
 }
 
-/// KTX-41, KTX-42: the names in the specification, and those observed to route since.
+/// KTX-41, KTX-42.
 #[test]
 fn every_name_of_the_denylist_is_stopped() {
     let names = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL ANTHROPIC_MODEL \
@@ -144,7 +144,7 @@ fn every_name_of_the_denylist_is_stopped() {
     }
 }
 
-/// KTX-42: names that no version has yet.
+/// KTX-42.
 #[test]
 fn future_routing_variables_are_stopped_by_their_family() {
     for prefix in DENIED_PREFIXES {
@@ -158,7 +158,6 @@ fn future_routing_variables_are_stopped_by_their_family() {
     assert!(may_be_added("GITLAB_PAT"));
 }
 
-/// Secrets of other programs are never shown.
 #[test]
 fn values_that_look_like_secrets_are_never_shown() {
     let names = "OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN npm_config__auth PGPASSWORD \

@@ -11,7 +11,6 @@ fn the_memory_bounds_the_children() {
     assert_eq!(children_for(Some(64 * gibibyte)), 8);
 }
 
-/// However large the machine is.
 #[test]
 fn the_limit_of_a_container_bounds_the_children() {
     let gibibyte = 1024 * 1024 * 1024;

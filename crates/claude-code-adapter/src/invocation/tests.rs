@@ -56,7 +56,7 @@ const COMMON: &str = "\
 --disallowedTools=DISALLOWED
 ";
 
-/// KTX-20, KTX-22, KTX-23, KTX-24, KTX-26, KTX-33: text and the probe.
+/// KTX-20, KTX-22, KTX-23, KTX-24, KTX-26, KTX-33.
 #[test]
 fn text_and_probe_have_one_turn_and_no_tools() {
     let expected = format!("{COMMON}--settings=SETTINGS\n--max-turns=1\n--model=sonnet");
@@ -67,7 +67,7 @@ fn text_and_probe_have_one_turn_and_no_tools() {
     );
 }
 
-/// KTX-33: an object has a constant number of turns; its schema is not an argument.
+/// KTX-33.
 #[test]
 fn an_object_has_five_turns() {
     assert_eq!(
@@ -76,7 +76,7 @@ fn an_object_has_five_turns() {
     );
 }
 
-/// KTX-27: the exact ids, never a wildcard.
+/// KTX-27.
 #[test]
 fn a_loop_allows_its_tools_by_id() {
     let purpose = Purpose::Loop {
@@ -111,7 +111,7 @@ fn the_constants_are_whole() {
     );
 }
 
-/// KTX-21, KTX-26, KTX-28: no plugins key exists; skills are off by an empty list.
+/// KTX-21, KTX-26, KTX-28: no plugins key exists; an empty list turns skills off.
 #[test]
 fn initialize_carries_everything_that_may_be_long() {
     assert_eq!(

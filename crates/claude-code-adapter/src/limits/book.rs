@@ -7,16 +7,15 @@ use ktx_llm_runtime::{LONGEST_WAIT, window_words};
 use crate::protocol::RateLimit;
 use crate::settings::KnownLimits;
 
-/// The farthest plausible end, in seconds from now: a hundred years. Milliseconds mistaken for
-/// seconds are far beyond it.
+/// Seconds. Milliseconds would be far beyond.
 const FARTHEST: i64 = 100 * 365 * 24 * 60 * 60;
 
-/// Tolerated difference between two clock readings, in seconds.
+/// Seconds.
 const SKEW: i64 = 60;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AnnouncedLimit {
-    /// The window, such as `five_hour`.
+    /// Such as `five_hour`.
     pub(crate) window: String,
     /// `None` means all models.
     pub(crate) model: Option<String>,
@@ -27,7 +26,7 @@ pub(crate) struct AnnouncedLimit {
 }
 
 impl AnnouncedLimit {
-    /// The limit that refused a call of this model; `None` if its end is unknown.
+    /// `None` without an end.
     pub(crate) fn of(limit: &RateLimit, model: &str, now: i64) -> Option<Self> {
         let one_model = limit.window.starts_with("seven_day_");
         Some(Self {
@@ -50,24 +49,23 @@ impl AnnouncedLimit {
         }
     }
 
-    /// An end beyond a hundred years has the wrong unit.
+    /// Milliseconds in place of seconds are not believable.
     pub(crate) fn is_believable(&self, now: i64) -> bool {
         self.resets_at.saturating_sub(now) <= FARTHEST
     }
 
-    /// Whether it refuses calls now. A limit received in the future does not count: a clock was
-    /// wrong.
+    /// Ignores limits from the future: a clock was wrong.
     pub(crate) fn closes(&self, now: i64) -> bool {
         self.resets_at > now && self.is_believable(now) && self.heard_at <= now.saturating_add(SKEW)
     }
 
-    /// Whether another run may trust it: it refuses calls no longer than its window lasts.
+    /// Another run trusts only limits no longer than their window.
     pub(crate) fn is_sound(&self, now: i64) -> bool {
         let longest = match self.window.as_str() {
             "five_hour" => Duration::from_hours(5),
             _ => LONGEST_WAIT,
         };
-        // The provider's clock may differ from ours.
+        // Clocks differ.
         let longest = longest.saturating_add(Duration::from_hours(1));
         let lasts = self.resets_at.saturating_sub(self.heard_at);
         self.closes(now) && u64::try_from(lasts).is_ok_and(|lasts| lasts <= longest.as_secs())
@@ -85,16 +83,16 @@ impl AnnouncedLimit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Admission {
     Open,
-    /// A limit should be over, or is not plausible: one call finds out.
+    /// Should be over, or is not plausible.
     Trial,
     Closed(AnnouncedLimit),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LimitBook {
-    /// Limits announced to this run. Each window of a model has one end, the latest one announced.
+    /// One end per window and model.
     own: Vec<OwnLimit>,
-    /// Stored for all runs, including those of this run.
+    /// Stored for all runs.
     kept: Vec<AnnouncedLimit>,
 }
 
@@ -111,7 +109,7 @@ pub(crate) enum StoreStatus {
 }
 
 impl LimitBook {
-    /// `now` is in Unix seconds.
+    /// Unix seconds.
     pub(crate) fn admission(&self, model: &str, now: i64, known: KnownLimits) -> Admission {
         let own = self.own.iter().map(|own| &own.limit);
         let own = || own.clone().filter(|limit| limit.holds_for(model));
@@ -130,7 +128,7 @@ impl LimitBook {
         self.own.push(OwnLimit { limit, noted });
     }
 
-    /// Takes the limits stored for all runs. A stored limit that has disappeared is over.
+    /// Disappeared limits are over.
     pub(crate) fn merge_stored(&mut self, kept: Vec<AnnouncedLimit>) {
         let stands = |limit: &AnnouncedLimit| kept.iter().any(|kept| kept.is_like(limit));
         self.own
@@ -138,7 +136,7 @@ impl LimitBook {
         self.kept = kept;
     }
 
-    /// A served call of this model ends limits that should be over. True if a stored limit ended.
+    /// True if a stored limit ended.
     pub(crate) fn served(&mut self, model: &str, now: i64, known: KnownLimits) -> bool {
         self.own
             .retain(|OwnLimit { limit, .. }| !limit.holds_for(model) || limit.closes(now));
@@ -147,11 +145,11 @@ impl LimitBook {
     }
 }
 
-/// Whether a served call of this model proves that a stored limit is over.
+/// True if a served call of this model proves that a stored limit is over.
 pub(crate) fn is_over(limit: &AnnouncedLimit, model: &str, now: i64, known: KnownLimits) -> bool {
     match known {
         KnownLimits::Believed => limit.holds_for(model) && !limit.is_sound(now),
-        // The account or its plan has changed, so limits on other models are outdated too.
+        // Account or plan changed, so all limits are outdated.
         KnownLimits::Tried => true,
     }
 }

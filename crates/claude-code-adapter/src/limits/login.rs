@@ -1,4 +1,4 @@
-//! The login that limits belong to, as far as it can be identified without a secret.
+//! Identifies the login of limits without a secret.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::settings::ClaudeCodeSettings;
 
-/// Read each time, because the user may change accounts while a run waits.
+/// The user can change accounts while a run waits.
 #[derive(Debug, Default)]
 pub(super) struct SessionLogin {
     seen: Mutex<Option<CachedAccount>>,
@@ -28,7 +28,6 @@ struct CachedAccount {
 }
 
 impl SessionLogin {
-    /// Contains no secret.
     pub(super) fn name(&self, settings: &ClaudeCodeSettings) -> String {
         let variable = |name: &str| settings.environment.get(name).cloned();
         if let Some(token) = variable("CLAUDE_CODE_OAUTH_TOKEN") {
@@ -43,7 +42,7 @@ impl SessionLogin {
         }
     }
 
-    /// The account in the program's own file. Tokens are in another file, which ktx does not read.
+    /// ktx does not read the file with the tokens.
     fn account(&self, file: &Path) -> Option<String> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let found = file.metadata().ok()?;
@@ -56,7 +55,7 @@ impl SessionLogin {
         }
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let Ok(settings) = serde_json::from_str::<Value>(&text) else {
-            // The program is rewriting the file: use the previous account.
+            // The program is rewriting the file.
             return seen.as_ref().and_then(|seen| seen.account.clone());
         };
         let account = account_of(&settings);
@@ -76,7 +75,6 @@ fn account_of(settings: &Value) -> Option<String> {
     Some(fingerprint(&format!("{person} {organization}")))
 }
 
-/// Distinguishes logins without revealing them.
 fn fingerprint(text: &str) -> String {
     let digest = Sha256::new()
         .chain_update("ktx usage limits\0")

@@ -1,5 +1,4 @@
-//! Stores the announcements in a file of the state folder, for other runs with the same login. Runs
-//! change it one at a time, and each keeps the entries of the others.
+//! Stores limits for other runs with the same login.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -15,7 +14,7 @@ pub(super) fn file(state_dir: &Path) -> PathBuf {
     state_dir.join("limits.json")
 }
 
-/// Seconds after which an expired limit is deleted.
+/// Seconds after the end.
 const OLD: i64 = 24 * 60 * 60;
 
 struct StoredLimit {
@@ -23,15 +22,14 @@ struct StoredLimit {
     limit: AnnouncedLimit,
 }
 
-/// Loads the limits of this login; empty if the file is missing or malformed.
+/// Empty without a readable file.
 pub(super) fn load(file: Option<&Path>, login: &str) -> Vec<AnnouncedLimit> {
     let kept = file.map(read).unwrap_or_default().into_iter();
     let own = kept.filter(|kept| kept.login == login);
     own.map(|kept| kept.limit).collect()
 }
 
-/// Adds a limit of this login. Of two ends of the same window the later one stays, unless the
-/// stored one is doubted: it is implausible, or the run only tries known limits.
+/// Keeps the later of two ends; replaces a stored end that is implausible or only tried.
 pub(super) fn announce(
     file: Option<&Path>,
     login: &str,
@@ -45,7 +43,7 @@ pub(super) fn announce(
             is_same(kept) && kept.limit.is_sound(now) && kept.limit.resets_at > limit.resets_at
         };
         let knows_better = known == KnownLimits::Believed && kept.iter().any(is_later);
-        // Runs that waited for a limit that has just reset must still find it and try it.
+        // Runs that waited for a limit must still find it after its reset.
         let is_old = |kept: &StoredLimit| kept.limit.resets_at.saturating_add(OLD) < now;
         kept.retain(|kept| !is_old(kept) && (knows_better || !is_same(kept)));
         if !knows_better {
@@ -63,7 +61,7 @@ pub(super) fn forget(file: Option<&Path>, login: &str, is_over: impl Fn(&Announc
     });
 }
 
-/// An unreadable file counts as empty: the next refusal is stored again.
+/// Empty if unreadable; the next refusal is stored again.
 fn read(file: &Path) -> Vec<StoredLimit> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let stored = serde_json::from_str::<Value>(&text).unwrap_or_default();
@@ -89,7 +87,7 @@ fn parse_entry(stored: &Value) -> Option<StoredLimit> {
     })
 }
 
-/// Changes the file under a lock. ktx works without the file if the state folder is not writable.
+/// ktx works without a writable state folder.
 fn change(file: Option<&Path>, change: impl FnOnce(&mut Vec<StoredLimit>)) -> StoreStatus {
     let Some(file) = file else {
         return StoreStatus::NotStored;
@@ -107,7 +105,7 @@ fn changed(file: &Path, change: impl FnOnce(&mut Vec<StoredLimit>)) -> io::Resul
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    // Released on drop, or when the process ends.
+    // Released on drop or at the end of the process.
     let _lock = lock(&file.with_extension("lock"))?;
     let mut kept = read(file);
     change(&mut kept);
@@ -120,8 +118,7 @@ fn key(kept: &StoredLimit) -> (&str, &str, Option<&str>) {
     (&kept.login, window, model.as_deref())
 }
 
-/// The wait is bounded: others hold the lock only for a moment, and a suspended one must not block
-/// us.
+/// Bounded, because a suspended process must not block this one.
 #[expect(
     clippy::disallowed_methods,
     reason = "the system's lock has no limit of time, and the wait is one of milliseconds"
@@ -158,7 +155,7 @@ fn write(file: &Path, kept: &[StoredLimit]) -> io::Result<()> {
     let written =
         std::fs::write(&beside, format!("{text}\n")).and_then(|()| std::fs::rename(&beside, file));
     if written.is_err() {
-        // Removes the partial file, if any.
+        // Removes a partial file.
         std::fs::remove_file(&beside).ok();
     }
     written

@@ -70,7 +70,6 @@ fn a_window_of_one_model_leaves_the_others_open() {
     assert!(!limit("five_hour", "opus", 1).is_weekly());
 }
 
-/// The provider may move the end of a window, and another run may know better.
 #[test]
 fn the_last_word_about_a_window_counts() {
     let mut book = LimitBook::default();
@@ -86,8 +85,6 @@ fn the_last_word_about_a_window_counts() {
     check(&book, "sonnet", 100, &closed(200));
 }
 
-/// Another run found that a limit is over: once it is removed from the shared file, it is over for
-/// both.
 #[test]
 fn a_limit_that_was_removed_from_the_store_is_over() {
     let end = limit("five_hour", "sonnet", 300);
@@ -99,8 +96,7 @@ fn a_limit_that_was_removed_from_the_store_is_over() {
     check(&book, "sonnet", 100, &Admission::Open);
 }
 
-/// Received in the future, or longer than its window: one call tries it. A run trusts what it
-/// received itself.
+/// One call tries it. A run trusts what it received itself.
 #[test]
 fn an_implausible_limit_is_tried() {
     const HOUR: i64 = 60 * 60;
@@ -140,7 +136,6 @@ fn a_clock_that_is_set_back_makes_no_wait_longer() {
     check(&book, "sonnet", 9 * day, &Admission::Trial);
 }
 
-/// An end in a thousand years refuses nothing, and the first served call deletes it.
 #[test]
 fn an_implausible_end_refuses_nothing() {
     let now = 1_795_300_000;
@@ -168,8 +163,7 @@ fn an_end_that_cannot_be_true_does_not_hide_another() {
     check(&book, "sonnet", 2_000, &Admission::Trial);
 }
 
-/// A window that still refuses after its reset is tried a minute later, not six times within
-/// seconds: clocks differ, and providers are late.
+/// After a minute, not six times within seconds: clocks differ.
 #[test]
 fn a_window_that_resets_late_is_waited_for() {
     let at = |resets_at| Some(limit("five_hour", "sonnet", resets_at));

@@ -54,7 +54,7 @@ fn the_handshake_is_answered() {
     );
 }
 
-/// KTX-57: tools as the child needs them; the output schema is not sent.
+/// KTX-57.
 #[test]
 fn tools_are_listed_with_their_size_limit_and_read_only_mark() {
     let meta = json!({ "anthropic/maxResultSizeChars": 500_000, "anthropic/alwaysLoad": true });
@@ -107,7 +107,7 @@ fn a_cancelled_call_is_named() {
     );
 }
 
-/// KTX-54: the structured result is never sent.
+/// KTX-54.
 #[test]
 fn results_are_markdown_and_errors_are_marked() {
     let mut server = server();

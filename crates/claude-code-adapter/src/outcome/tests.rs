@@ -48,8 +48,7 @@ const STOPS: &[Option<&str>] = &[
     Some("max_turns"),
 ];
 
-/// KTX-60, KTX-61, KTX-62, KTX-63, KTX-64: all combinations. `Budget` for any `max_turns`;
-/// `Natural` for the two ways to succeed; `Error` for everything else.
+/// KTX-60, KTX-61, KTX-62, KTX-63, KTX-64.
 #[test]
 fn the_stop_mapping_has_no_gaps() {
     let mut natural = Vec::new();
@@ -89,7 +88,7 @@ fn the_stop_mapping_has_no_gaps() {
     assert_eq!((all, budget + errors + 12), (1764, 1764));
 }
 
-/// C-11: using all allowed turns is a success if the program says so.
+/// C-11.
 #[test]
 fn the_last_allowed_turn_may_succeed() {
     assert_eq!(
@@ -121,7 +120,7 @@ fn signs(class: Option<&str>) -> FailureSigns {
     }
 }
 
-/// KTX-67: every failure in the reference has one kind, the same for all versions.
+/// KTX-67.
 #[test]
 fn failures_have_one_taxonomy() {
     use LlmErrorKind as Kind;
@@ -195,7 +194,6 @@ fn failures_have_one_taxonomy() {
     );
 }
 
-/// A subscription limit names its end; a plain rate limit does not.
 #[test]
 fn a_rate_limit_says_how_long_to_wait() {
     let mut signs = signs(Some("rate_limit"));
@@ -233,7 +231,6 @@ fn a_rate_limit_says_how_long_to_wait() {
     assert_eq!(late.retry_after, None);
 }
 
-/// Neither crashes nor waits forever.
 #[test]
 fn the_wait_is_sane_whatever_the_clocks_say() {
     let wait = |resets_at: i64, now: i64| {
@@ -264,7 +261,6 @@ fn the_wait_is_sane_whatever_the_clocks_say() {
     assert_eq!(wait(i64::MIN, i64::MAX), None);
 }
 
-/// Older versions report the status in words.
 #[test]
 fn a_status_in_the_text_counts_when_there_is_no_other() {
     let result_with = |text: &str, status| ResultFrame {
@@ -290,7 +286,7 @@ fn a_status_in_the_text_counts_when_there_is_no_other() {
     }
 }
 
-/// COG-19: the backend's text is in the detail only.
+/// COG-19.
 #[test]
 fn messages_are_ours() {
     for class in [
@@ -312,7 +308,6 @@ fn messages_are_ours() {
     }
 }
 
-/// Every failure but a cancellation has a hint.
 #[test]
 fn every_failure_has_a_next_step() {
     for kind in LlmErrorKind::ALL {

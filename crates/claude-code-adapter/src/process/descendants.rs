@@ -1,10 +1,9 @@
-//! The descendants of a process, found through parent ids: even in another session, outside its
-//! group, or without the token in the environment.
+//! Descendants, found through parent ids: in any session, group or environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Processes with their start times: an id is reused, the pair is not.
+/// With start times, because ids are reused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Descendants(BTreeSet<(u32, u64)>);
 
@@ -80,15 +79,15 @@ impl Descendants {
         }
     }
 
-    /// Does nothing: there is no list of processes to kill from.
+    /// This system has no process list.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn kill(&self) {}
 }
 
-/// Fields 4 and 22 of `/proc/<id>/stat`; `None` if the process is missing.
+/// Fields 4 and 22 of `/proc/<id>/stat`.
 fn process_info(process: u32) -> Option<ProcessInfo> {
     let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The program name may contain any character; the third field follows the last parenthesis.
+    // Names can contain anything; the third field follows the last parenthesis.
     let (_, after_name) = line.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(1);
     Some(ProcessInfo {

@@ -1,7 +1,6 @@
-//! Gives a process that is about to end a moment more when its owner can no longer wait.
+//! A moment for an exiting process whose owner cannot wait.
 
-/// While this lives, its process is expected to end by itself. Dropping it waits a moment for that,
-/// so that the program is not killed while it writes its own files.
+/// Drop waits, so that the program can write its own files.
 #[derive(Debug)]
 pub(super) struct ExitGrace {
     process: Option<u32>,
@@ -13,7 +12,6 @@ impl ExitGrace {
         Self { process }
     }
 
-    /// Disarms the wait: the process has ended, or its time is up.
     pub(super) fn over(mut self) {
         self.process = None;
     }
@@ -27,7 +25,7 @@ impl Drop for ExitGrace {
     }
 }
 
-/// The program takes 10 to 150 ms from the end of its input to its own end.
+/// The program takes 10 to 150 ms from the end of its input.
 #[cfg(target_os = "linux")]
 const MOMENT: rustix::event::Timespec = rustix::event::Timespec {
     tv_sec: 1,

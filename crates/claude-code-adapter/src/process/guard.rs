@@ -1,5 +1,4 @@
-//! The guard: one small process for all children that kills them once their owner has ended in any
-//! way. Each child costs two lines; the owner's end closes the input.
+//! One small process that kills all children after their owner, which closes its input.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -55,7 +54,7 @@ impl Guard {
         }
     }
 
-    /// Watches every process that will carry this token. Must be called before the child starts.
+    /// Must be called before the child starts.
     pub(super) fn watch(self: &Arc<Self>, token: &str) -> Option<Watch> {
         let program = self.program.as_ref()?;
         let mut state = self.state();
@@ -73,7 +72,7 @@ impl Guard {
 }
 
 impl Watch {
-    /// The guard records the descendants of a started child in the file `below`.
+    /// The guard records the child's descendants in `below`.
     pub(super) fn started(&self, process: u32, below: Option<PathBuf>) {
         if let Some(program) = &self.guard.program {
             let started = Some(StartedChild { process, below });
@@ -101,7 +100,7 @@ impl Drop for Watch {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Every watch holds a reference, so no child is watched any more.
+        // Every watch holds a reference: no child is watched.
         if let Some(post) = self.state().post.take() {
             post.end();
         }
@@ -121,7 +120,7 @@ fn order(token: &str, started: Option<&StartedChild>) -> String {
 }
 
 impl GuardState {
-    /// A guard that does not accept the order is replaced and gets the whole list.
+    /// A guard that does not accept the order is replaced, and the new one gets the whole list.
     fn send(&mut self, program: &Path, order: &str) {
         if let Some(post) = &mut self.post {
             match post.orders.write_all(order.as_bytes()) {
@@ -152,7 +151,7 @@ impl GuardProcess {
         let Some(orders) = process.stdin.take() else {
             return Err(std::io::Error::other("its pipe is missing"));
         };
-        // A suspended guard must not block us.
+        // A suspended guard must not block ktx.
         rustix::io::ioctl_fionbio(&orders, true)?;
         let mut post = Self { process, orders };
         for (token, started) in watched {

@@ -10,13 +10,12 @@ use tokio::process::Command;
 
 use crate::settings::ClaudeCodeSettings;
 
-/// The process name of the guard, so that killing every `ktx` by name spares it.
+/// Spares the guard when `ktx` is killed by name.
 pub(crate) const GUARD_NAME: &str = "claude-guard";
 
-/// File extensions that need `node`.
 const SCRIPTS: &[&str] = &["js", "mjs", "ts", "tsx", "jsx"];
 
-/// The configured executable, else the first `claude` on the given `PATH`.
+/// As configured, or `claude` on the given `PATH`.
 pub(crate) fn find_program(settings: &ClaudeCodeSettings) -> Result<PathBuf, LlmError> {
     let Some(program) = &settings.program else {
         return on_path(settings, "claude");
@@ -106,7 +105,7 @@ pub(super) fn command(
     command
 }
 
-/// Gets nothing from the project, the terminal or the environment.
+/// Nothing from project, terminal or environment.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate owns the Claude Code process and its guard"
@@ -130,9 +129,9 @@ pub(super) fn guard(program: &Path) -> std::process::Command {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The system has no room, or the file is being written: temporary.
+    /// Temporary: no room, or the file is being written.
     Crowded,
-    /// The program is missing or incomplete: an update may be replacing it.
+    /// Possibly an update.
     Absent,
     Lasting,
 }
@@ -151,7 +150,6 @@ pub(super) fn cause(error: &std::io::Error) -> Cause {
     }
 }
 
-/// The system has no descriptor or process left: `EMFILE`, `ENFILE`, `EAGAIN`, `ENOMEM`.
 fn is_crowded(error: &std::io::Error) -> bool {
     const ENOMEM: i32 = 12;
     const EAGAIN: i32 = 11;
@@ -163,7 +161,6 @@ fn is_crowded(error: &std::io::Error) -> bool {
     )
 }
 
-/// The hint for an unusable program.
 pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
     if settings.program.is_some() {
         "let `KTX_CLAUDE_PATH` name the `claude` executable, or unset it to use the `claude` on the PATH"
@@ -172,7 +169,6 @@ pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
     }
 }
 
-/// The error of a program that is not Claude Code.
 pub(crate) fn another_program(settings: &ClaudeCodeSettings, program: &Path) -> LlmError {
     LlmError::new(
         LlmErrorKind::Process,

@@ -1,4 +1,4 @@
-//! The input and the stderr of a child, each served by its own task.
+//! The input and the stderr of a child.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +10,17 @@ use tokio::process::{ChildStderr, ChildStdin};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
 
-/// Bytes of stderr that are kept: enough for an error message.
+/// Bytes.
 const TAIL: usize = 8 * 1024;
 
-/// The only writer of the child's input: lines go out whole and in order, however long, while the
-/// child's output is read.
+/// Only this writes lines, whole and in order, while output is read.
 #[derive(Debug)]
 pub(crate) struct ChildInput {
     lines: mpsc::UnboundedSender<String>,
     writer: PipeWriter,
 }
 
-/// The writing task. Ends with its holder, even if the pipe is neither read nor closed.
+/// Drop ends it, even if nothing reads the pipe.
 #[derive(Debug)]
 pub(super) struct PipeWriter(AbortHandle);
 
@@ -56,14 +55,13 @@ impl ChildInput {
         }
     }
 
-    /// Closes the pipe after the last queued line, as long as the writer is held.
+    /// After the last line, while the writer is held.
     pub(super) fn close(self) -> PipeWriter {
         self.writer
     }
 }
 
-/// Escapes every non-ASCII character: older versions (2.1.76) decode their input in chunks of 64
-/// KiB and lose a character that crosses a chunk boundary.
+/// Older versions (2.1.76) decode chunks of 64 KiB and lose a character at a boundary.
 fn in_ascii(json: String) -> String {
     if json.is_ascii() {
         return json;
@@ -90,7 +88,7 @@ async fn write(stdin: &mut ChildStdin, line: &str) -> std::io::Result<()> {
     stdin.flush().await
 }
 
-/// Reads stderr to its end, however long, and keeps the last part.
+/// Reads everything, keeps the end.
 #[derive(Debug)]
 pub(crate) struct StderrTail {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -113,7 +111,6 @@ impl StderrTail {
         Self { kept, reader }
     }
 
-    /// Waits a moment for the end of stderr and returns its last part.
     pub(super) async fn finish(mut self, limit: Duration) -> String {
         if tokio::time::timeout(limit, &mut self.reader).await.is_err() {
             tracing::debug!("another process holds the stderr of Claude Code open");

@@ -1,5 +1,4 @@
-//! Records each running child in a file, so that the next start can end children whose owner has
-//! ended.
+//! Records children in files, so that the next start can end orphans.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ const FOLDER: &str = "claude-children";
 
 const BELOW: &str = "below";
 
-/// Stores the descendants of a child, in case its guard and its owner are killed.
+/// In case guard and owner are both killed.
 #[expect(
     clippy::disallowed_methods,
     reason = "the file is a note about live processes, not project state"
@@ -30,7 +29,6 @@ pub(crate) fn forget_below(file: &Path) {
     remove(file);
 }
 
-/// Loads the descendants of a child, as far as its guard stored them.
 fn noted_below(note: &Path) -> Descendants {
     let text = std::fs::read_to_string(note.with_extension(BELOW)).unwrap_or_default();
     Descendants::parse(&text)
@@ -42,7 +40,7 @@ pub(super) struct ChildRecord {
 }
 
 impl ChildRecord {
-    /// ktx works without the record if the state folder is not writable.
+    /// ktx works without a writable state folder.
     #[expect(
         clippy::disallowed_methods,
         reason = "the file is a note about a live process, not project state"
@@ -60,7 +58,7 @@ impl ChildRecord {
             "namespace": namespace(),
         });
         let file = folder.join(format!("{process}-{token}.json"));
-        // Written atomically: a sweep by another program must not find an empty record.
+        // No sweep must find an empty record.
         let beside = file.with_extension("new");
         let written = std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(&beside, note.to_string()))
@@ -75,7 +73,7 @@ impl ChildRecord {
         }
     }
 
-    /// The file next to the record in which the guard stores the descendants.
+    /// The guard stores the descendants here.
     pub(super) fn below(&self) -> PathBuf {
         self.file.with_extension(BELOW)
     }
@@ -98,8 +96,7 @@ fn remove(file: &Path) {
     }
 }
 
-/// Ends the children whose owner has ended, by their records in a state folder, and deletes the
-/// records. Returns the number of deleted records.
+/// Ends orphans; returns the number of deleted records.
 pub fn sweep(state_dir: &Path) -> u32 {
     let Ok(entries) = std::fs::read_dir(state_dir.join(FOLDER)) else {
         return 0;
@@ -140,16 +137,13 @@ pub fn sweep(state_dir: &Path) -> u32 {
     cleared
 }
 
-/// Whether a record names processes that this process cannot tell from ended ones: those of a
-/// container, or of the system around one. Records of an earlier boot do not count, because their
-/// processes are gone.
+/// Processes in and around containers look ended. Records of an earlier boot do not count.
 fn is_foreign(note: &Value) -> bool {
     let text = |key: &str| note.get(key).and_then(Value::as_str).map(str::to_owned);
     let (here, there) = (namespace(), text("namespace"));
     there.is_some() && there != here && text("boot") == boot()
 }
 
-/// `None` if the system has no boot id.
 fn boot() -> Option<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
@@ -171,9 +165,7 @@ fn number(note: &Value, key: &str) -> Option<u32> {
         .and_then(|number| u32::try_from(number).ok())
 }
 
-/// Returns when a process started, in clock ticks since the boot; together with the id this is
-/// unique. Reads field 22 of `/proc/<id>/stat`; `None` if the process is missing or a
-/// zombie.
+/// Clock ticks since boot, unique with the id: field 22 of `/proc/<id>/stat`. `None` for zombies.
 fn start_of(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;

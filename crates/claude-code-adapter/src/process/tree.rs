@@ -1,5 +1,4 @@
-//! The process tree of a child: its group, its descendants, and every process that carries the
-//! token.
+//! A child's process tree: group, descendants, processes with the token.
 
 use std::path::Path;
 
@@ -7,13 +6,13 @@ use super::descendants::Descendants;
 use super::guard::Watch;
 use super::registry::ChildRecord;
 
-/// Dropping it kills the tree.
+/// Drop kills the tree.
 #[derive(Debug)]
 pub(super) struct Tree {
     process: Option<u32>,
     token: String,
     entry: Option<ChildRecord>,
-    /// The descendants seen while the process lived; after its end they cannot be found.
+    /// Cannot be found after the end of the process.
     seen: Descendants,
     /// Must be dropped after the kill.
     _watch: Option<Watch>,
@@ -45,10 +44,10 @@ impl Tree {
         signal_group(self.process, GroupSignal::Terminate);
     }
 
-    /// Remembers the descendants of the process. Must be called before the process is asked to end.
+    /// Must be called before the process is asked to end.
     pub(super) fn record_descendants(&mut self) {
         if let Some(process) = self.process {
-            // Whether one is new does not matter here.
+            // It does not matter whether any is new.
             let _ = self.seen.extend(Descendants::of(process));
         }
     }
@@ -68,9 +67,8 @@ impl Drop for Tree {
     }
 }
 
-/// Kills a child's group, its descendants and every process that carries its token.
 pub(crate) fn kill_child(process: Option<u32>, token: &str) {
-    // First: a process that loses its parent no longer descends from the child.
+    // First: without its parent a process no longer descends from the child.
     let below = process.map(Descendants::of).unwrap_or_default();
     signal_group(process, GroupSignal::Kill);
     below.kill();
@@ -104,11 +102,11 @@ pub(super) fn signal_group(process: Option<u32>, kind: GroupSignal) {
 #[cfg(not(unix))]
 pub(super) fn signal_group(_process: Option<u32>, _strength: GroupSignal) {}
 
-/// A process does not escape by leaving the group, only by clearing its environment.
+/// A process escapes by clearing its environment.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_by_token(token: &str) {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-    // A process forked while the list is read is found in the next round.
+    // The next round finds processes forked meanwhile.
     for _ in 0..4 {
         let mut found = false;
         for process in marked(token) {
@@ -118,7 +116,7 @@ pub(super) fn kill_by_token(token: &str) {
             let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
                 continue;
             };
-            // Checked again after opening the handle, so that no other process gets the signal.
+            // Checked after opening the handle, so that no other process gets the signal.
             if carries(process, token) {
                 match pidfd_send_signal(&handle, Signal::KILL) {
                     Ok(()) => {
@@ -137,8 +135,7 @@ pub(super) fn kill_by_token(token: &str) {
     }
 }
 
-/// Waits for the end of a killed process, which may take a moment and which callers rely on. The
-/// wait is bounded, because the kernel may hold a process.
+/// Bounded: the kernel can hold a process.
 #[cfg(target_os = "linux")]
 fn wait_for(handle: &std::os::fd::OwnedFd) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -155,8 +152,7 @@ fn wait_for(handle: &std::os::fd::OwnedFd) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_by_token(_token: &str) {}
 
-/// The processes that carry the token. Waits for a process that has not begun its program yet: it
-/// cannot be identified until then.
+/// Also waits for processes that are starting: they have no token until then.
 #[cfg(target_os = "linux")]
 #[expect(
     clippy::disallowed_methods,
@@ -190,8 +186,7 @@ fn marked(token: &str) -> Vec<i32> {
         .collect()
 }
 
-/// Checks of a process that has not begun its program yet; this takes microseconds, on a busy
-/// machine milliseconds.
+/// Microseconds, or milliseconds on a busy machine.
 #[cfg(target_os = "linux")]
 const START_LOOKS: u32 = 500;
 
@@ -203,14 +198,13 @@ const START_PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
 enum TokenMark {
     Carried,
     Absent,
-    /// The process is inside `execve` and has no environment yet.
+    /// In `execve`, without an environment.
     Starting,
 }
 
 #[cfg(target_os = "linux")]
 fn mark(process: i32, token: &str) -> TokenMark {
-    // Other users' processes cannot be read and are never ours; kernel threads and zombies have no
-    // environment.
+    // Never children: processes of other users, kernel threads and zombies.
     let environment = || read_at_once(&format!("/proc/{process}/environ"));
     let Ok(mut found) = environment() else {
         return TokenMark::Absent;
@@ -219,7 +213,7 @@ fn mark(process: i32, token: &str) -> TokenMark {
         if is_starting(process) {
             return TokenMark::Starting;
         }
-        // The program may have begun between the two reads.
+        // May have begun between the reads.
         found = environment().unwrap_or_default();
     }
     let variable = format!("{}={token}", crate::environment::CHILD_TOKEN);
@@ -231,13 +225,12 @@ fn mark(process: i32, token: &str) -> TokenMark {
     }
 }
 
-/// Reads a file of unknown length in one read: the kernel generates each part separately, so the
-/// buffer must have room for all of it.
+/// The kernel generates each part separately, so the buffer must fit the whole file.
 #[cfg(target_os = "linux")]
 fn read_at_once(path: &str) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut found = Vec::with_capacity(8 * 1024);
-    // Without the bound, `read_to_end` asks for the length first, which the kernel reports as 0.
+    // The bound keeps `read_to_end` from asking for the length, which is 0 here.
     let file = std::fs::File::open(path)?;
     file.take(u64::MAX).read_to_end(&mut found)?;
     Ok(found)
@@ -248,9 +241,7 @@ fn carries(process: i32, token: &str) -> bool {
     mark(process, token) == TokenMark::Carried
 }
 
-/// Whether a process without an environment is inside `execve`: it has a program, unlike kernel
-/// threads and zombies, but no place for its environment yet (`env_end`, field 51 of
-/// `/proc/<id>/stat`, is 0).
+/// Has a program, but no environment yet: `env_end`, field 51 of `/proc/<id>/stat`, is 0.
 #[cfg(target_os = "linux")]
 fn is_starting(process: i32) -> bool {
     if std::fs::read_link(format!("/proc/{process}/exe")).is_err() {
@@ -259,7 +250,7 @@ fn is_starting(process: i32) -> bool {
     let Ok(line) = std::fs::read_to_string(format!("/proc/{process}/stat")) else {
         return false;
     };
-    // The program name may contain any character; the third field follows the last parenthesis.
+    // Names can contain anything; the third field follows the last parenthesis.
     let fields = line.rsplit_once(')').map_or("", |(_, rest)| rest);
     fields.split_ascii_whitespace().nth(51 - 3) == Some("0")
 }

@@ -1,4 +1,4 @@
-//! The version of the program before it runs, and its self-description after a failure.
+//! The program's version, before it runs and after a failure.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,8 @@ use crate::environment::{Compaction, Substitution, child_environment};
 use crate::settings::ClaudeCodeSettings;
 use crate::versions::{is_older, is_version};
 
-/// The installed version, found without running the program: in its package, or in its file name
-/// among the versions that the installer keeps.
+/// From its package, or from the file name among the installer's versions.
 pub(super) fn installed_version(program: &Path) -> Option<String> {
-    // An unreadable path has no version.
     let file = program.canonicalize().ok()?;
     let folder = file.parent()?;
     if let Ok(text) = std::fs::read_to_string(folder.join("package.json")) {
@@ -43,10 +41,9 @@ struct FileIdentity {
 }
 
 impl KnownProgram {
-    /// The version if the program has been replaced: an update may have installed an older version,
-    /// which would otherwise show only after a paid prompt.
+    /// Of a replaced program: an older one would fail only after a paid prompt.
     pub(super) async fn new_version(&self, settings: &ClaudeCodeSettings) -> Option<String> {
-        // The start itself reports a program that cannot be found or read.
+        // The start itself reports a missing program.
         let now = FileIdentity::of(&launch::find_program(settings).ok()?)?;
         let is_new = {
             let mut known = self.lock();
@@ -59,7 +56,7 @@ impl KnownProgram {
         let VersionReply::Version(version) = ask_version(settings).await else {
             return None;
         };
-        // An unusable version stays unknown, so that the next call gets the same error.
+        // The next call must get the same error.
         if !is_older(&version) {
             *self.lock() = Some(now);
         }
@@ -94,20 +91,20 @@ const fn inode(_metadata: &Metadata) -> u64 {
     0
 }
 
-/// Enough for a slow machine; the answer only improves a message.
+/// Only improves a message.
 const LIMIT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum VersionReply {
-    /// Claude Code of this version, such as `2.1.330`.
+    /// Such as `2.1.330`.
     Version(String),
     Another(PathBuf),
     Nothing,
 }
 
-/// Reaches no model and needs no login.
+/// No model, no login.
 pub(crate) async fn ask_version(settings: &ClaudeCodeSettings) -> VersionReply {
-    // The caller has started the program before; without an answer the message omits the version.
+    // Without an answer the message has no version.
     let Ok(program) = launch::find_program(settings) else {
         return VersionReply::Nothing;
     };

@@ -9,7 +9,7 @@ fn message(role: MessageRole, content: Vec<ContentBlock>) -> Message {
     Message::new(role, content)
 }
 
-/// COG-04: markers for roles, tool calls and their results; text cannot fake a marker.
+/// COG-04.
 #[test]
 fn a_conversation_is_one_prompt() {
     let messages = [

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-/// The longest line that is read, in bytes: far above the largest seen, far below any memory.
+/// In bytes.
 pub(crate) const MAX_LINE: usize = 100 * 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum DecodedLine {
     Json(Value),
-    /// A message that the call waits for and that cannot be parsed.
+    /// Awaited by the call.
     Broken(BrokenLine),
-    /// Any other line that is not empty, truncated for the log.
+    /// Truncated for the log.
     Stray(String),
 }
 
@@ -21,21 +21,19 @@ pub(crate) struct BrokenLine {
     pub(crate) text: String,
 }
 
-/// The messages without which a call never ends.
+/// No call ends without these.
 const AWAITED: [&str; 3] = ["control_request", "control_response", "result"];
 
-/// Some systems put it before a text.
+/// Added by some systems.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A line exceeded [`MAX_LINE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a line of output is longer than {limit} bytes")]
 pub(crate) struct LineTooLong {
     limit: usize,
 }
 
-/// Collects bytes until a line is complete. Splits only at line ends, so a character that arrives
-/// in two pieces is never broken.
+/// Never splits characters.
 #[derive(Debug)]
 pub(crate) struct LineDecoder {
     buffer: Vec<u8>,
@@ -112,8 +110,7 @@ fn names_type(text: &str, kind: &str) -> bool {
         })
 }
 
-/// Replaces each escaped lone surrogate by U+FFFD. JavaScript writes them when it cuts a text
-/// inside a pair, and one would otherwise lose a whole answer.
+/// JavaScript cuts texts inside surrogate pairs, which would lose a whole answer.
 fn without_lone_surrogates(line: &[u8]) -> Vec<u8> {
     let mut clean = Vec::with_capacity(line.len());
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! The messages of the child, as far as they matter.
+//! The relevant messages of the child.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,6 @@ use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
-    /// A request that must be answered.
     ControlRequest {
         id: String,
         ask: ControlRequest,
@@ -20,37 +19,32 @@ pub(crate) enum Frame {
     Assistant(AssistantFrame),
     ToolResults {
         results: Vec<ToolResult>,
-        /// They belong to a conversation inside a tool.
+        /// Inside a tool.
         nested: bool,
     },
     Stream {
         piece: StreamFrame,
-        /// The tool call in which it is written; absent for the main conversation.
+        /// `None` in the main conversation.
         parent: Option<String>,
     },
     RateLimit(RateLimit),
     Retry {
         attempt: u32,
-        /// The delay before the next attempt.
         delay_ms: u64,
-        /// The HTTP status of the failure; `None` if the connection failed.
+        /// `None` without a connection.
         status: Option<u16>,
     },
-    /// The conversation is being summarized, or was.
     Compaction,
-    /// Another model answers than the requested one.
     Substituted {
         asked: String,
         by: String,
     },
-    /// The event of a hook from the machine's settings that begins.
+    /// From the machine's settings.
     Hook(String),
-    /// A keep-alive of a long call.
+    /// A keep-alive.
     Progress,
     Result(Box<ResultFrame>),
-    /// A known message that carries nothing of interest.
     Known,
-    /// A message of a type that no version had when this was written.
     Unknown(String),
 }
 
@@ -63,7 +57,7 @@ impl Frame {
         }
     }
 
-    /// Whether it shows progress of the call; the others show only that the child lives.
+    /// Not only a sign of life.
     pub(crate) fn is_work(&self) -> bool {
         !matches!(
             self,
@@ -78,7 +72,6 @@ pub(crate) enum ControlRequest {
         server: String,
         message: Value,
     },
-    /// A permission request.
     CanUseTool {
         tool: String,
         input: Value,
@@ -88,7 +81,6 @@ pub(crate) enum ControlRequest {
         callback: String,
         tool: String,
     },
-    /// Any other request, by subtype.
     Other(String),
 }
 
@@ -102,16 +94,16 @@ pub(crate) struct ControlAnswer {
 pub(crate) struct ListedServer {
     pub(crate) name: String,
     pub(crate) status: String,
-    /// Who named it, such as `sdk` or `project`; older versions do not say.
+    /// Such as `sdk` or `project`; not in older versions.
     pub(crate) source: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Plugin {
     pub(crate) name: String,
-    /// `builtin` if it is part of the program.
+    /// `builtin` for parts of the program.
     pub(crate) path: String,
-    /// Its origin, such as `NAME@builtin` or `NAME@MARKET`, if reported.
+    /// Such as `NAME@builtin` or `NAME@MARKET`.
     pub(crate) source: Option<String>,
 }
 
@@ -134,24 +126,22 @@ pub(crate) enum AssistantBlock {
         name: String,
         input: Value,
     },
-    /// Thinking and everything else.
     Other,
 }
 
-/// One line of an assistant message; a message has one line per block.
+/// One line per block.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AssistantFrame {
     pub(crate) id: String,
-    /// `<synthetic>` for texts of the program itself.
+    /// `<synthetic>` for the program's texts.
     pub(crate) model: String,
     pub(crate) blocks: Vec<AssistantBlock>,
-    /// Known here only if the message was not streamed.
+    /// Only if not streamed.
     pub(crate) stop_reason: Option<String>,
-    /// The output is a placeholder while `stop_reason` is unknown.
+    /// The output is a placeholder without `stop_reason`.
     pub(crate) usage: TokenUsage,
-    /// The line belongs to a conversation inside a tool.
+    /// Inside a tool.
     pub(crate) nested: bool,
-    /// The class of an error that the program reports.
     pub(crate) error: Option<String>,
 }
 
@@ -176,9 +166,8 @@ pub(crate) enum StreamFrame {
         usage: TokenUsage,
     },
     Text(String),
-    /// Output that is not text: bytes of thinking, or of the arguments of a tool call.
+    /// Bytes of thinking or arguments.
     Written(usize),
-    /// The final counters; only the output is read from here.
     Delta {
         output: Option<u64>,
     },
@@ -194,7 +183,6 @@ pub(crate) struct RateLimit {
     pub(crate) window: String,
     /// Unix seconds.
     pub(crate) resets_at: Option<i64>,
-    /// The used share of the window.
     pub(crate) utilization: Option<f64>,
     /// Extra usage, billed in addition to the plan, serves what the window refuses.
     pub(crate) is_extra: bool,
@@ -204,20 +192,19 @@ pub(crate) struct RateLimit {
 pub(crate) struct ResultFrame {
     /// `success` or `error_…`.
     pub(crate) subtype: String,
-    /// The only reliable sign of an error on some versions.
+    /// The only reliable sign on some versions.
     pub(crate) is_error: bool,
     pub(crate) terminal_reason: Option<String>,
     pub(crate) stop_reason: Option<String>,
     pub(crate) text: Option<String>,
-    /// The type of the value in place of that text.
     pub(crate) no_text: Option<&'static str>,
     pub(crate) errors: Vec<String>,
     pub(crate) object: Option<Value>,
     pub(crate) api_status: Option<u16>,
-    /// The class of the API's error on newer versions.
+    /// Newer versions.
     pub(crate) api_error: Option<String>,
-    /// The program's estimate for the process so far, in US dollars.
+    /// The program's estimate.
     pub(crate) cost_usd: Option<f64>,
-    /// Everything that the process used, by model.
+    /// By the whole process.
     pub(crate) used: BTreeMap<String, TokenUsage>,
 }

@@ -1,4 +1,4 @@
-//! Parses lines into frames. Never fails: missing fields are empty, unknown messages are counted.
+//! Parses lines into frames and never fails.
 
 use std::collections::BTreeMap;
 
@@ -118,7 +118,7 @@ fn system(line: &Value) -> Frame {
     }
 }
 
-/// Hooks of ktx use the control channel; a hook for any other event belongs to the machine.
+/// Only the machine's: ktx's hooks use the control channel.
 fn hook(line: &Value) -> Frame {
     match text(line, "hook_event") {
         event if event == "PreToolUse" || event == "PostToolUseFailure" => Frame::Known,
@@ -289,7 +289,7 @@ fn no_text(value: Option<&Value>) -> Option<&'static str> {
     })
 }
 
-/// Old versions do not separate the two cache lifetimes.
+/// Old versions merge the cache lifetimes.
 fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
     let models = models.as_object().into_iter().flatten();
     let used = models.map(|(name, model)| {
@@ -308,7 +308,7 @@ fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
     used.collect()
 }
 
-/// Cache writes without a lifetime count as five minutes, the default of the API.
+/// Five minutes is the API's default.
 pub(crate) fn usage_of(usage: &Value) -> TokenUsage {
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     let hour = count("/cache_creation/ephemeral_1h_input_tokens");
@@ -343,7 +343,7 @@ fn number(value: &Value, key: &str) -> Option<i64> {
     value.get(key).and_then(Value::as_i64)
 }
 
-/// A moment thousands of years ahead was in milliseconds.
+/// Milliseconds would be thousands of years ahead.
 pub(crate) fn in_seconds(stage: i64) -> i64 {
     const FARTHEST: i64 = 100_000_000_000;
     if stage < FARTHEST {
@@ -358,7 +358,7 @@ fn list<T>(value: &Value, key: &str, read: impl Fn(&Value) -> T) -> Option<Vec<T
     Some(items.iter().map(read).collect())
 }
 
-/// Invalid values become 0; the maximum is an hour.
+/// At most an hour; 0 if invalid.
 fn milliseconds(delay: f64) -> u64 {
     let bounded = delay.clamp(0.0, 3_600_000.0);
     std::time::Duration::try_from_secs_f64(bounded / 1000.0)

@@ -46,7 +46,6 @@ fn empty_and_stray_lines_do_not_end_the_reading() {
     );
 }
 
-/// JavaScript cuts texts inside surrogate pairs, and a JSON parser refuses the remainder.
 #[test]
 fn half_a_surrogate_pair_loses_no_line() {
     for (line, text) in [
@@ -82,7 +81,7 @@ fn a_line_without_end_is_refused() {
     );
 }
 
-/// COG-09, COG-10: the four input counters are disjoint.
+/// COG-09, COG-10.
 #[test]
 fn usage_counts_cache_writes_by_lifetime() {
     let usage = json!({
@@ -172,7 +171,6 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// No line of a future version ends the process.
     #[test]
     fn any_json_is_a_frame(
         kind in prop_oneof![

@@ -1,12 +1,11 @@
-//! Unfinished messages: reported when they begin, and again if their call is dropped.
+//! Unfinished messages, reported when they begin or are dropped.
 
 use ktx_llm_runtime::{RuntimeEvent, UsageFact};
 
 use crate::call::Call;
 use crate::turns::MessageUsage;
 
-/// A call that is dropped midway, as on an abrupt exit, has already cost its unfinished messages:
-/// dropping this reports them with their known counts.
+/// Dropped calls have cost their unfinished messages.
 pub(super) struct OpenMessages<'a> {
     call: Call<'a>,
     open: Vec<UsageFact>,

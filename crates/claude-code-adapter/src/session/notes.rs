@@ -1,4 +1,4 @@
-//! What a session reports to its listeners.
+//! Reports of a session to its listeners.
 
 use ktx_llm_runtime::{LlmErrorKind, RuntimeEvent};
 

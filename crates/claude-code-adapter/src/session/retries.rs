@@ -5,18 +5,15 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use crate::outcome::status_kind;
 use crate::protocol::Frame;
 
-/// Retries in a row that are accepted. The program itself gives up after ten; its settings may
-/// allow more, but the call must still end.
+/// The program gives up after ten; its settings can allow more.
 const MOST_IN_A_ROW: u32 = 30;
 
-/// Since the model's last output.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     in_a_row: u32,
 }
 
 impl Retries {
-    /// Fails if there are too many retries.
     pub(super) fn observe(&mut self, frame: &Frame) -> Option<LlmError> {
         let Frame::Retry { status, .. } = frame else {
             if frame.is_answer() {

@@ -7,7 +7,7 @@ use ktx_llm_runtime::LlmError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProcessState {
     Running,
-    /// It has ended, with this status if it was seen.
+    /// `None` if not seen.
     Gone(Option<ExitStatus>),
 }
 
@@ -26,8 +26,7 @@ pub(super) enum StopCause {
     Ended(Option<ExitStatus>),
     Fail(LlmError),
     Watchdog(LlmError),
-    /// The interrupt was not answered in time.
     Cancelled,
-    /// Another call learned of a limit before the prompt of this one was sent.
+    /// Before the prompt, by another call's limit.
     HeldBack(LlmError),
 }

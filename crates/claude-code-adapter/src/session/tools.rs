@@ -1,4 +1,4 @@
-//! One call of our tool: concurrent with reading, bounded, and ended with its caller.
+//! One tool call, bounded and concurrent with reading.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) struct RunningCall {
     pub(super) limit: Duration,
 }
 
-/// A tool that panics or never ends fails only its own call.
+/// Panics and timeouts fail only this call.
 pub(super) async fn run(tools: ToolSet, call: RunningCall) -> Result<ToolOutput, ToolError> {
     let context = CallContext {
         call_id: call.id,

@@ -1,4 +1,4 @@
-//! The task that keeps one spare until its call arrives or it is no longer needed.
+//! Keeps one spare until its call or its end.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::link::Link;
 use crate::process::{Ending, Running};
 use crate::protocol::{DecodedLine, Frame};
 
-/// A spare's entry on the shelf, removed when its task ends for any reason.
+/// On the shelf until its task ends.
 pub(super) struct Spare {
     pub(super) shared: Arc<SharedSpares>,
     pub(super) kind: Arc<str>,
@@ -41,7 +41,7 @@ impl Spare {
     ) {
         let opened = tokio::select! {
             biased;
-            // Any order means the same here: there is no child to hand over or to end.
+            // There is no child yet.
             _ = &mut orders => return,
             opened = self.open(query, pause) => opened,
         };
@@ -112,7 +112,7 @@ async fn attend(
     }
 }
 
-/// Answers what a child may ask before its prompt. Any other message makes it unfit.
+/// Other messages make it unfit.
 fn handle_output(link: &mut Link, bytes: &[u8]) -> Next {
     let Ok(lines) = link.decoder.push(bytes) else {
         return Next::End(Ending::Kill);

@@ -1,5 +1,4 @@
-//! Exiting children whose call has its answer: each ends after the call returned, still holding its
-//! place, guard and record. The next spare follows it.
+//! Exiting children after their answer, still with place, guard and record.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -24,7 +23,7 @@ impl Spares {
         while let Some(left) = leaving.try_join_next() {
             log_breakdown(left);
         }
-        // Before the task, which may be dropped before it begins.
+        // Outside of the task, which can be dropped before it begins.
         let closing = running.closing(Ending::Wait);
         leaving.spawn(async move {
             let ended = closing.end(Ending::Wait, &shared.settings.timeouts).await;

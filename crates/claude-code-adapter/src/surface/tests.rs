@@ -23,7 +23,7 @@ fn check_account(account: &Value, expected: Result<&str, (LlmErrorKind, &str)>) 
     assert_eq!(found, expected);
 }
 
-/// KTX-03, KTX-44: only the user's own session may pay.
+/// KTX-03, KTX-44.
 #[test]
 fn the_account_says_who_pays() {
     check_account(
@@ -112,7 +112,7 @@ fn check(purpose: Purpose, changes: &Value, expected: Result<&[&str], (LlmErrorK
     assert_eq!(found, expected);
 }
 
-/// KTX-31: commands, skills and agents of the host never matter.
+/// KTX-31.
 #[test]
 fn host_metadata_is_accepted() {
     check(Purpose::Text, &json!({}), Ok(&[]));
@@ -137,7 +137,7 @@ fn host_metadata_is_accepted() {
     );
 }
 
-/// KTX-30: tools, servers and plugins must match the query exactly.
+/// KTX-30.
 #[test]
 fn a_foreign_surface_is_refused() {
     use LlmErrorKind::{Billing, Isolation};
@@ -214,7 +214,7 @@ fn a_foreign_surface_is_refused() {
     );
 }
 
-/// KTX-32: an unknown built-in plugin is a warning.
+/// KTX-32.
 #[test]
 fn a_new_built_in_plugin_is_a_warning() {
     check(

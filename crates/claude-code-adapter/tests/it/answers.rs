@@ -43,7 +43,7 @@ fn usage_events(bench: &Bench) -> Vec<RuntimeEvent> {
         .collect()
 }
 
-/// KTX-50, COG-07…09: the text, one fact for its message with the final counts, and metrics.
+/// KTX-50, COG-07…09.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_comes_with_one_usage_fact() {
     let bench =
@@ -76,7 +76,7 @@ async fn a_text_comes_with_one_usage_fact() {
     );
 }
 
-/// KTX-04: roles select models; a role without one uses the default.
+/// KTX-04.
 #[tokio::test(flavor = "multi_thread")]
 async fn roles_pick_models() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -131,7 +131,7 @@ async fn an_empty_prompt_is_refused_before_any_process() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-51: the object is the one that the program accepted.
+/// KTX-51.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_is_accepted() {
     let object = json!({ "name": "orders", "score": 0.9 });
@@ -161,7 +161,6 @@ async fn a_refused_object_is_made_again() {
     );
 }
 
-/// A turn limit after an accepted object does not undo it; without an object it is an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_turns_keep_an_accepted_object() {
     let object = json!({ "name": "orders", "score": 0.5 });
@@ -190,7 +189,6 @@ async fn used_up_turns_keep_an_accepted_object() {
     );
 }
 
-/// A success without an object fails, and so does an object that only the program accepts.
 #[tokio::test(flavor = "multi_thread")]
 async fn our_schema_decides() {
     let bench = Bench::new(json!({ "steps": [{ "text": "I will not." }] }));
@@ -224,8 +222,7 @@ async fn our_schema_decides() {
     );
 }
 
-/// KTX-67, COG-19: each API failure has its kind and our text; the backend's text is in the detail
-/// only, without secrets.
+/// KTX-67, COG-19.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_the_api_have_kinds() {
     use LlmErrorKind as Kind;
@@ -300,8 +297,6 @@ async fn a_subscription_limit_reports_its_end() {
     assert!(bench.events().contains(&observed));
 }
 
-/// Retries of the program are reported and do not end the call; neither do its own texts in
-/// between.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recovered_call_is_a_success() {
     let synthetic = json!({
@@ -345,7 +340,6 @@ async fn a_recovered_call_is_a_success() {
     );
 }
 
-/// Recordings of both versions, replayed by a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn recordings_play_through_a_process() {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/claude");
@@ -388,8 +382,6 @@ async fn recordings_play_through_a_process() {
     }
 }
 
-/// An alias allows whatever model of its family the account can use, and the user learns which. A
-/// model id allows only itself: the answer of another model is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_model_answers_for_an_alias_only() {
     let switched = json!({
@@ -426,7 +418,7 @@ async fn another_model_answers_for_an_alias_only() {
     assert_eq!(bench.survivors(), Vec::<u32>::new());
 }
 
-/// KTX-10: an invalid model id is refused before anything starts, with the list of valid aliases.
+/// KTX-10.
 #[test]
 fn an_invalid_model_is_refused_with_the_aliases() {
     for model in ["", "-x", "a b", "a\nb"] {

@@ -7,7 +7,6 @@ use crate::support::{
     Bench, loop_request, object_request, probe_request, short, text_request, until,
 };
 
-/// The child is killed before the prompt is written.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_prompt_leaves_for_a_foreign_account() {
     let key = "Claude Code would bill an API key instead of your local session";
@@ -59,7 +58,6 @@ async fn no_prompt_leaves_for_a_foreign_account() {
     }
 }
 
-/// The user's own login, billed per call: one warning per run.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_that_is_billed_by_the_call_causes_a_warning() {
     let account = json!({ "tokenSource": "none", "apiKeySource": "/login managed key" });
@@ -100,8 +98,7 @@ fn seen(bench: &Bench) -> (u64, u64, u64) {
     (count("starts"), count("served"), count("refused"))
 }
 
-/// A spare that would bill another account is ended and not started again, and the next call
-/// reports the reason: three processes, one prompt.
+/// Three processes, one prompt.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_of_a_foreign_account_is_started_once() {
     let foreign = json!({ "account": { "apiKeySource": "ANTHROPIC_API_KEY" } });
@@ -121,7 +118,6 @@ async fn a_spare_of_a_foreign_account_is_started_once() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// A key that appears only in the surface ends the call before any output.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_in_the_surface_is_refused() {
     let bench = Bench::new(json!({

@@ -1,4 +1,4 @@
-//! Children, tools and models that crash or never finish: what is lost, and what is kept.
+//! Children, tools and models that crash or never finish.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +29,6 @@ fn reported(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
     (retries.collect(), paid.collect())
 }
 
-/// One other child follows a child that the system killed midway through an answer; the usage of
-/// both counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashed_child_is_followed_by_one_other() {
     let crashed =
@@ -54,7 +52,6 @@ async fn a_crashed_child_is_followed_by_one_other() {
     assert!(outcome.metrics.usage.total() > one.metrics.usage.total());
 }
 
-/// The second crash is the error; a child that cannot even begin is not started twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_other_is_enough() {
     for (scenario, kind, children) in [
@@ -96,7 +93,6 @@ async fn a_crashed_loop_is_not_repeated() {
     assert_eq!((bench.records().len(), outcome.tools.len()), (1, 1));
 }
 
-/// Keep-alives are not progress: a child that sends nothing else is ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn heartbeats_do_not_hold_a_call_for_ever() {
     let beat = [
@@ -141,7 +137,6 @@ fn call_of_stuck() -> Value {
     json!({ "tools": [{ "name": "stuck", "input": {} }] })
 }
 
-/// A tool that never ends fails its call, and the model continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_has_a_deadline() {
     let mut bench = Bench::new(json!({ "steps": [call_of_stuck(), { "text": "Without it." }] }));
@@ -159,7 +154,7 @@ async fn a_tool_has_a_deadline() {
     assert_eq!(outcome.text.as_deref(), Some("Without it."));
 }
 
-/// COG-06: a call still open at the end of the run has failed, and its end is reported.
+/// COG-06.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_call_ends_with_its_run() {
     let bench = Bench::new(json!({ "steps": [call_of_stuck()] }));
@@ -181,7 +176,7 @@ async fn an_open_call_ends_with_its_run() {
     assert!(ends.iter().all(|(_, is_error)| *is_error), "{ends:?}");
 }
 
-/// KTX-64: a program that counts no turns is stopped; that is a used-up budget, not an error.
+/// KTX-64.
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_are_counted_here_too() {
     let said = |number: u32| {
@@ -212,7 +207,7 @@ async fn turns_are_counted_here_too() {
     );
 }
 
-/// COG-14: once, with its model.
+/// COG-14.
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_outside_messages_are_reported() {
     let used = json!({
@@ -246,8 +241,7 @@ async fn tokens_outside_messages_are_reported() {
     );
 }
 
-/// COG-14, C-18: the cost that the process names is reported after the facts of the call and refers
-/// to them. The usage of a process without a result is in facts all the same.
+/// COG-14, C-18.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_a_complete_process_reports_the_cost_of_a_call() {
     let crashed =

@@ -1,4 +1,4 @@
-//! The cost of a call: checked before further turns, reported once, and never wasted.
+//! The cost of a call: checked before further turns and reported once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,8 +30,7 @@ impl TurnGate for ClosingGate {
     }
 }
 
-/// The budget may be used up after the call was admitted, while it waits for a place or for the end
-/// of a limit.
+/// While it waits for a place or for the end of a limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_has_waited_asks_the_budget_again() {
     let mut bench = Bench::new(json!({ "steps": [{ "sleep": 1500 }, { "text": "ok" }] }));
@@ -88,7 +87,6 @@ fn right() -> Value {
     json!({ "name": "orders", "score": 1 })
 }
 
-/// The next turn begins only while the budget allows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_object_is_corrected_only_within_the_budget() {
     let scenario = json!({ "steps": [
@@ -116,7 +114,6 @@ async fn a_turn_that_was_not_announced_is_cut_off() {
     assert_eq!(kinds, [UsageKind::Message, UsageKind::Incomplete]);
 }
 
-/// An accepted object is the answer, whatever follows it: a wasted turn, a crash, a refusal.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_accepted_object_is_never_discarded() {
     let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
@@ -137,7 +134,6 @@ async fn an_accepted_object_is_never_discarded() {
     }
 }
 
-/// Its first messages are reported before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashed_call_is_made_again_only_within_the_budget() {
     let scenario = json!({ "steps": [{ "broken_stream": "Half an answer" }, { "exit": 3 }] });
@@ -152,8 +148,7 @@ async fn a_crashed_call_is_made_again_only_within_the_budget() {
     assert_eq!((bench.records().len(), paid(&bench).len()), (2, 2));
 }
 
-/// COG-12, COG-15: a message has the same name in every event and is reported once, however often
-/// the program repeats its lines and its result.
+/// COG-12, COG-15.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_message_has_one_fact() {
     let stream = |event: Value| json!({ "raw": { "type": "stream_event", "event": event } });

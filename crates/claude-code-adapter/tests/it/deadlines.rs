@@ -1,6 +1,5 @@
-//! The table of misbehaviors: how each ends, and which deadlines that takes. All other deadlines
-//! are an hour away, so a row that needs one it does not name never ends, and the error text
-//! reveals a wrong watchdog.
+//! The table of misbehaviors: how each ends, and by which deadline. All other deadlines are an hour
+//! away, so a wrong watchdog shows in the error text or never ends.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use crate::breakdowns::stuck;
 use crate::support::{Bench, loop_request, object_request, text_request, until};
 
-/// Each has a distinct length in milliseconds, which its error text names.
+/// Distinct milliseconds, which the error texts name.
 const DEADLINES: [(&str, u64); 9] = [
     ("initialize", 410),
     ("surface", 420),
@@ -25,9 +24,8 @@ const DEADLINES: [(&str, u64); 9] = [
     ("drain", 490),
 ];
 
-/// A row of the table. `call` is the operation: a text, an object, a loop, or a text that is
-/// canceled when the fake leaves a mark. `ends` has the code and the text of the error, or the
-/// answer.
+/// `call` is the operation: a text, an object, a loop, or a text that is canceled at a mark of the
+/// fake. `ends` has the code and the text of the error, or the answer.
 #[derive(Debug)]
 struct Row(Value);
 
@@ -154,50 +152,43 @@ async fn check(group: &str) {
     assert_eq!(found, expected);
 }
 
-/// No session, a refused session, a session of another account.
 #[tokio::test(flavor = "multi_thread")]
 async fn before_the_session() {
     check("before_the_session").await;
 }
 
-/// A surface that is missing or not the requested one.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_the_surface() {
     check("at_the_surface").await;
 }
 
-/// Silence, ends without a result, and models that never finish.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_it_works() {
     check("while_it_works").await;
 }
 
-/// Ends that keep something open.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_an_end_of_the_output() {
     check("without_an_end_of_the_output").await;
 }
 
-/// Failures that the program reports itself, and tools.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_and_tools() {
     check("failures_and_tools").await;
 }
 
-/// A result counts, whatever follows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_the_result() {
     check("after_the_result").await;
 }
 
-/// COG-22: canceled calls, whether the program obeys or not.
+/// COG-22.
 #[tokio::test(flavor = "multi_thread")]
 async fn when_cancelled() {
     check("when_cancelled").await;
 }
 
-/// The table is large, has no duplicates, is tested completely, and each deadline ends some row on
-/// its own.
+/// Each deadline ends some row on its own.
 #[test]
 fn the_table_is_whole() {
     let rows = table();

@@ -1,4 +1,4 @@
-//! Many calls over every way in which a child can end: no process remains.
+//! Many calls over every way in which a child can end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::support::{Bench, kill, loop_request, until};
 
 use LlmErrorKind::{Cancelled, Crashed};
 
-/// The endings, by the prompt that causes them.
+/// By prompt.
 const ENDINGS: [&str; 6] = ["natural", "budget", "cancel", "crash", "kill", "tool-error"];
 
 /// A fake that hangs writes its process id into a file.
@@ -32,7 +32,7 @@ fn endings() -> Value {
     json!({ "when": when })
 }
 
-/// COG-22: sixty calls, ten of each ending, with spares: no process and no record remains.
+/// COG-22.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_ending_leaves_a_process() {
     let mut bench = Bench::new(endings());

@@ -13,9 +13,7 @@ fn anything() -> Value {
     json!({ "echo": {} })
 }
 
-/// KTX-20…34, KTX-25, KTX-40: the fake refuses every process whose options, environment,
-/// `initialize` or prompt lack part of the tuple. None is refused, all run in the project, and none
-/// sees the parent's routing variables.
+/// KTX-20…34, KTX-25, KTX-40: the fake refuses every process without the whole tuple.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_query_carries_the_whole_tuple() {
     let mut bench = Bench::new(anything());
@@ -35,7 +33,7 @@ async fn every_query_carries_the_whole_tuple() {
     works_in_the_project(&bench, &records);
 }
 
-/// KTX-20…34, KTX-25, KTX-40: spares start with the same tuple.
+/// KTX-20…34, KTX-25, KTX-40.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_spare_carries_the_whole_tuple() {
     let mut bench = Bench::new(anything());
@@ -71,7 +69,6 @@ async fn every_operation(runtime: &ClaudeCodeRuntime) {
     runtime.probe(probe_request()).await.unwrap();
 }
 
-/// Every process ran in the project folder, which is not this process's folder, and saw no canary.
 #[track_caller]
 fn works_in_the_project(bench: &Bench, records: &[Value]) {
     let project = json!(bench.root().join("project"));
@@ -82,7 +79,7 @@ fn works_in_the_project(bench: &Bench, records: &[Value]) {
     }
 }
 
-/// KTX-25, KTX-40: so does a child that only prints its version.
+/// KTX-25, KTX-40.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_version_is_requested_in_the_same_isolation() {
     let mut bench = Bench::new(json!({ "unknown_options": ["--no-session-persistence"] }));
@@ -96,8 +93,7 @@ async fn the_version_is_requested_in_the_same_isolation() {
     works_in_the_project(&bench, &records);
 }
 
-/// COG-24, COG-26: every query asks for partial messages, reads no settings of the host, and
-/// neither resumes nor stores a session.
+/// COG-24, COG-26.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_query_has_a_session() {
     let bench = Bench::new(anything());
@@ -136,8 +132,7 @@ async fn no_query_has_a_session() {
     assert_eq!(found, vec![every; 2]);
 }
 
-/// COG-01, COG-02: the adapter depends on the port, the tools and the process only; no agent
-/// framework, graph or HTTP client.
+/// COG-01, COG-02.
 #[test]
 fn the_adapter_depends_on_the_port_alone() {
     let manifest = include_str!("../../Cargo.toml");
@@ -166,7 +161,7 @@ fn the_adapter_depends_on_the_port_alone() {
     );
 }
 
-/// KTX-25: the working directory is the project, whatever the parent's is.
+/// KTX-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_child_works_in_the_project() {
     let mut bench = Bench::new(anything());
@@ -183,8 +178,7 @@ async fn the_child_works_in_the_project() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-40, KTX-41, KTX-42, KTX-43: 104 variables of the parent, none of which reaches the child's
-/// environment or arguments.
+/// KTX-40, KTX-41, KTX-42, KTX-43.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_variable_reaches_the_child_that_it_does_not_need() {
     let mut bench = Bench::new(anything());
@@ -220,7 +214,6 @@ async fn no_variable_reaches_the_child_that_it_does_not_need() {
     );
 }
 
-/// None of them may choose the endpoint or the account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_adds_variables_by_name() {
     let mut bench = Bench::new(anything());
@@ -281,7 +274,6 @@ async fn a_hook_of_the_machine_is_a_warning() {
     assert_eq!(report.warnings, [warning]);
 }
 
-/// The call fails before the prompt is sent, also in a child that waited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
     let mut bench = Bench::new(hooked());
@@ -302,7 +294,6 @@ async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
     assert!(!bench.events().iter().any(paid));
 }
 
-/// The system prompt and the schema are never arguments either, and mentions stay text.
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_are_never_arguments() {
     let bench = Bench::new(anything());
@@ -330,7 +321,7 @@ async fn output_before_the_surface_is_refused() {
     assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
 }
 
-/// KTX-32: a built-in plugin of a newer version is reported once.
+/// KTX-32.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_built_in_plugin_is_reported_once() {
     let plugins =
@@ -352,8 +343,7 @@ async fn a_new_built_in_plugin_is_reported_once() {
     assert_eq!(warnings, [RuntimeEvent::Warning(warning.to_owned())]);
 }
 
-/// KTX-28: the hook and the permission request refuse six kinds of foreign tools; ours are allowed
-/// with their input.
+/// KTX-28.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gate_stays_shut_for_everything_not_ours() {
     let foreign = [
@@ -413,8 +403,7 @@ async fn a_verified_surface_is_reported() {
     assert_eq!(bench.events().first(), Some(&verified));
 }
 
-/// KTX-34: one function starts the program, one makes its query, and neither is public: no code can
-/// start a child without the whole tuple.
+/// KTX-34.
 #[test]
 fn there_is_one_way_to_start_a_child() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -465,8 +454,7 @@ fn collect(folder: &std::path::Path, sources: &mut Vec<(String, String)>) {
     sources.sort();
 }
 
-/// KTX-82 is deferred: the system prompt is one string, which all versions understand, without a
-/// cache mark for a shared prefix.
+/// KTX-82 is deferred: all versions understand one string.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_system_prompt_is_one_text_without_a_mark() {
     let bench = Bench::new(anything());
@@ -480,8 +468,7 @@ async fn the_system_prompt_is_one_text_without_a_mark() {
     assert!(!record.to_string().contains("DYNAMIC_BOUNDARY"));
 }
 
-/// KTX-83: the probe is one turn with the whole tuple and without a server, and proves that the
-/// session answers.
+/// KTX-83.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_carries_the_whole_tuple() {
     let bench = Bench::new(anything());

@@ -45,7 +45,6 @@ fn refused(bench: &Bench) -> u64 {
     state["refused"].as_u64().unwrap()
 }
 
-/// Later calls, and the next run, are refused without a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_request_finds_a_limit_out() {
     let bench = limited(1, &window("five_hour", FAR));
@@ -82,7 +81,6 @@ async fn one_request_finds_a_limit_out() {
     assert_eq!((bench.records().len(), refused(&bench)), (2, 1));
 }
 
-/// Another login is another account; so is an unknown one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_is_that_of_a_login() {
     let mut bench = limited(0, &window("five_hour", FAR));
@@ -114,8 +112,7 @@ async fn a_limit_is_that_of_a_login() {
     }
 }
 
-/// Another account in the same home is another login, identified without a token. The previous
-/// account keeps its limit, and a file that is being written changes nothing.
+/// The previous account keeps its limit, and a file that is being written changes nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_is_that_of_an_account() {
     let bench = limited(0, &window("five_hour", FAR));
@@ -145,8 +142,7 @@ async fn a_limit_is_that_of_an_account() {
     assert!(!stored.contains("canary"), "{stored}");
 }
 
-/// The account got a bigger plan, or the provider reset early: a call made despite the stored limit
-/// is served, and the limit is over for all runs, also for one that received it itself.
+/// A call despite the stored limit is served: the limit is over for all runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outdated_limit_is_deleted() {
     let mut bench = limited(0, &window("seven_day", FAR));
@@ -166,7 +162,6 @@ async fn an_outdated_limit_is_deleted() {
     told_itself.probe(probe_request()).await.unwrap();
 }
 
-/// One call tries an implausible limit that an earlier run stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_beyond_its_window_is_tried() {
     let bench = limited(0, &window("five_hour", ("resets_at", 4_102_444_800)));
@@ -199,7 +194,7 @@ async fn simultaneous_runs_keep_each_others_limits() {
     assert_eq!(stored["limits"].as_array().map(Vec::len), Some(8));
 }
 
-/// Eight calls at once with one place: those after the refused one are held back.
+/// With one place, the calls after the refused one are held back.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_for_a_place_are_held_back() {
     let mut bench = limited(2, &window("five_hour", FAR));
@@ -221,7 +216,6 @@ async fn calls_that_wait_for_a_place_are_held_back() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// Calls wait together, one of them tries first after the reset, and all are served.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_wait_for_a_window_that_resets_soon() {
     let mut bench = limited(1, &window("five_hour", ("resets_in", 3)));
@@ -255,8 +249,8 @@ async fn calls_wait_for_a_window_that_resets_soon() {
     assert!(stored.contains("\"limits\":[]"), "{stored}");
 }
 
-/// A weekly window, a wait beyond the end of the run or beyond the configured maximum, and a run
-/// that never waits: each ends at once.
+/// A weekly window, a wait beyond the end of the run or the configured maximum, and a run that
+/// never waits.
 #[tokio::test(flavor = "multi_thread")]
 async fn some_waits_are_not_begun() {
     let soon = ("resets_in", 30);
@@ -334,7 +328,6 @@ async fn an_end_in_milliseconds_is_waited_for() {
     assert_eq!(waits.collect::<Vec<_>>(), ["5-hour window"]);
 }
 
-/// A refusal without an end is retried a few times, with pauses, and then reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_refusal_is_tried_again_a_few_times() {
     let refusal = json!({ "api_error": { "class": "rate_limit", "status": 429 } });
@@ -363,7 +356,7 @@ async fn a_plain_refusal_is_tried_again_a_few_times() {
     assert_eq!(outcome.unwrap().text, "ok");
 }
 
-/// The actions of a loop are not repeated.
+/// A loop may have written something.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_refused_midway_is_not_repeated() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -383,7 +376,6 @@ async fn a_loop_refused_midway_is_not_repeated() {
     assert_eq!((outcome.tools.len(), bench.records().len()), (1, 1));
 }
 
-/// The window of the extra usage is not the one that is used up, and a used-up one serves nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_window_of_extra_usage_does_not_limit_the_plan() {
     let limit = |status: &str, overage: &str| {
@@ -415,8 +407,7 @@ async fn the_window_of_extra_usage_does_not_limit_the_plan() {
     );
 }
 
-/// Extra usage costs money in addition to the plan: it is reported once, and no call waits for a
-/// limit that it covers.
+/// Extra usage costs money in addition to the plan.
 #[tokio::test(flavor = "multi_thread")]
 async fn extra_usage_is_reported_and_is_not_a_limit() {
     let limit = json!({ "status": "rejected", "resetsAt": 4_102_444_800_u64, "rateLimitType": "five_hour",

@@ -44,7 +44,7 @@ impl LogBuffer {
     }
 }
 
-/// KTX-69: a callback that fails or panics is logged at `warn`, step by step, and ends nothing.
+/// KTX-69.
 #[tokio::test]
 async fn a_failing_callback_is_a_warning() {
     let logged = LogBuffer::default();
@@ -69,7 +69,7 @@ async fn a_failing_callback_is_a_warning() {
     );
 }
 
-/// COG-23: events of a run are logged inside a span with its ids.
+/// COG-23.
 #[tokio::test]
 async fn a_run_has_a_span_with_its_ids() {
     let logged = LogBuffer::default();

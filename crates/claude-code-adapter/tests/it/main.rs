@@ -1,5 +1,4 @@
-//! The adapter against the fake `claude`, which checks everything it receives. One binary, so that
-//! it is linked once.
+//! The adapter against the fake `claude`, in one binary, so that it is linked once.
 #![expect(
     clippy::expect_used,
     clippy::unwrap_used,

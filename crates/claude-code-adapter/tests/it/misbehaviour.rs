@@ -1,5 +1,4 @@
-//! Children that misbehave: each ends with its own kind of error, within its deadline, without a
-//! trace.
+//! Children that misbehave: each ends with its own kind of error, within its deadline.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::support::{Bench, far, short, text_request};
 
 use LlmErrorKind::{Crashed, Isolation, Process, Protocol, Timeout};
 
-/// Deadlines of a child that does not end by itself. The three watchdogs stay far away.
+/// For a child that does not end by itself. The three watchdogs stay far away.
 fn near() -> Timeouts {
     Timeouts {
         exit: Duration::from_millis(500),
@@ -86,7 +85,6 @@ async fn silence_has_three_watchdogs() {
     );
 }
 
-/// The call ends after more retries than any setting allows.
 #[tokio::test(flavor = "multi_thread")]
 async fn tries_without_an_answer_come_to_an_end() {
     let retry = |attempt: u32| json!({ "retry": { "attempt": attempt, "retry_delay_ms": 1, "error_status": 529 } });
@@ -190,7 +188,6 @@ async fn an_end_without_result_is_an_error() {
     );
 }
 
-/// The process lives: it is ended within its deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_output_ends_the_call() {
     check(
@@ -205,7 +202,6 @@ async fn a_closed_output_ends_the_call() {
     );
 }
 
-/// However the process behaves afterwards.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_survives_a_bad_end() {
     let after = [
@@ -226,7 +222,6 @@ async fn a_result_survives_a_bad_end() {
     }
 }
 
-/// A surviving process that holds the pipes blocks nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_surviving_process_is_found() {
     for group in ["same", "own"] {
@@ -238,8 +233,7 @@ async fn a_surviving_process_is_found() {
     }
 }
 
-/// A process that holds the output open gets the time of `drain`, not the time that a model may
-/// think.
+/// The deadline is `drain`, not the time of a thinking model.
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_after_the_end_are_not_signs_of_life() {
     let lines = "{\"type\":\"keep_alive\"}\n".repeat(2000);
@@ -281,7 +275,7 @@ async fn noise_is_read_over() {
     assert_eq!(succeeds(scenario).await, "Grüße 🙂");
 }
 
-/// A line of 99 MB is skipped, one of 101 MB ends the call.
+/// 99 MB and 101 MB.
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_have_a_bound() {
     let scenario = |bytes: u64| json!({ "steps": [{ "big_line": bytes }, { "text": "Fine." }] });
@@ -306,7 +300,6 @@ async fn a_refused_session_is_an_error() {
     );
 }
 
-/// A surface that changes later is as bad as one that was wrong from the start.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_surface_that_changes_ends_the_call() {
     let later = json!({
@@ -317,7 +310,6 @@ async fn a_surface_that_changes_ends_the_call() {
     assert_eq!(found.0, Isolation);
 }
 
-/// A program that calls the model forever and counts no turns is stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_never_ends_is_stopped() {
     let said = |number: u32| {
@@ -344,7 +336,6 @@ async fn a_model_that_never_ends_is_stopped() {
     assert_eq!(outcome.text.as_deref(), Some("Fine."));
 }
 
-/// The end of stderr is kept, in the detail only and without secrets.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaints_are_for_the_log() {
     let scenario = json!({ "steps": [
@@ -366,7 +357,7 @@ async fn complaints_are_for_the_log() {
     assert!(!error.message.contains("fatal"));
 }
 
-/// Anything the fake objects to is an error of the call, so its checks can fail a test.
+/// The checks of the fake can fail a test.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_fake_refuses_what_is_wrong() {
     let mut bench = Bench::new(json!({ "echo": {} }));

@@ -37,8 +37,7 @@ fn named(facts: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// COG-08: the API answers with another model name than the session began with, and another model
-/// answers after a refusal: each fact has the model of its own message, and so its price.
+/// COG-08.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fact_has_the_model_of_its_message() {
     let refused = json!({ "raw": {
@@ -66,7 +65,7 @@ async fn a_fact_has_the_model_of_its_message() {
     assert_eq!(facts, named(&expected));
 }
 
-/// COG-08: a message without a model has the model that the session began with.
+/// COG-08.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_without_a_model_has_that_of_the_session() {
     let steps = [

@@ -1,4 +1,4 @@
-//! The probe and the backend's self-description (KTX-81, KTX-83, KTX-84).
+//! The probe and the backend's description of itself (KTX-81, KTX-83, KTX-84).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,7 +46,6 @@ async fn an_untested_version_is_a_warning() {
     );
 }
 
-/// The version is noted where it is shown; the probe decides whether it works.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_patch_release_is_a_fact_and_no_warning() {
     let bench = Bench::new(json!({ "version": "2.1.999", "echo": {} }));
@@ -57,7 +56,6 @@ async fn a_newer_patch_release_is_a_fact_and_no_warning() {
     assert_eq!(report.warnings, Vec::<String>::new());
 }
 
-/// The report of a probe has all its warnings, including those after its answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_does_not_exit_after_the_answer_is_a_warning() {
     let mut bench = Bench::new(json!({ "echo": {}, "after": ["hang"] }));
@@ -70,7 +68,7 @@ async fn a_program_that_does_not_exit_after_the_answer_is_a_warning() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// KTX-84: the message and the hint.
+/// KTX-84.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_login_says_how_to_log_in() {
     let hint = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
@@ -112,7 +110,7 @@ async fn a_missing_program_is_named() {
     );
 }
 
-/// The exit status 0 does not help; a file that is not executable counts as present.
+/// Even with exit status 0; a file that is not executable counts as present.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_not_claude_code_is_named() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -180,7 +178,6 @@ async fn a_newer_program_without_an_option_is_not_called_old() {
     );
 }
 
-/// The `PATH` that the caller passed.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_is_found_on_the_given_path() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -196,7 +193,7 @@ async fn the_program_is_found_on_the_given_path() {
     );
 }
 
-/// KTX-81: caching fields are not an error; they are listed.
+/// KTX-81.
 #[tokio::test(flavor = "multi_thread")]
 async fn ignored_fields_are_named() {
     let mut bench = Bench::new(json!({}));
@@ -212,7 +209,6 @@ async fn ignored_fields_are_named() {
     );
 }
 
-/// Its usage is still reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_probe_is_paid_for_and_leaves_nothing() {
     let bench = Bench::new(json!({ "steps": [{ "text": "ok" }, "hang"] }));

@@ -13,7 +13,7 @@ use crate::support::{
     Bench, driver, kill, loop_request, probe_request, short, text_request, until,
 };
 
-/// COG-22: interrupt, grace, TERM, KILL — each suffices for the child that it targets.
+/// COG-22: interrupt, grace, TERM, KILL.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_ends_its_child() {
     let stubborn = json!({ "ignore_interrupt": true, "steps": ["ignore_termination", "hang"] });
@@ -47,7 +47,6 @@ async fn a_cancelled_call_ends_its_child() {
     }
 }
 
-/// It waits for the system to have room for its child.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_waits_can_be_cancelled() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -68,8 +67,7 @@ async fn a_start_that_waits_can_be_cancelled() {
     assert!(bench.records().is_empty());
 }
 
-/// An update removes the program for a moment or has written only part of it: a run retries, for a
-/// configured program and for one on the `PATH`.
+/// For a configured program and for one on the `PATH`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_is_replaced_is_looked_for_again() {
     for named in [true, false] {
@@ -92,7 +90,7 @@ async fn a_program_that_is_replaced_is_looked_for_again() {
             tokio::spawn(async move { runtime.generate_text(text_request("Say hello.")).await })
         };
         tokio::time::sleep(Duration::from_millis(100)).await;
-        // It exists, but is not executable yet.
+        // Not executable yet.
         std::fs::write(&program, "half of it").unwrap();
         tokio::time::sleep(Duration::from_millis(400)).await;
         assert!(!call.is_finished(), "named: {named}");
@@ -102,7 +100,6 @@ async fn a_program_that_is_replaced_is_looked_for_again() {
     }
 }
 
-/// A replaced file is asked for its version before it gets a prompt.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -136,7 +133,6 @@ async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt()
     assert_eq!(said.unwrap().text, "ok");
 }
 
-/// A probe reports a missing program at once; a run reports it after its retries.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_program_is_reported() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -149,7 +145,7 @@ async fn a_missing_program_is_reported() {
     assert_eq!(short(bench.runtime().probe(probe_request()).await), missing);
 }
 
-/// C-19: without room the start is retried until there is some, and given up after three pauses.
+/// C-19.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_is_tried_again_three_times() {
     for is_released in [true, false] {
@@ -180,7 +176,6 @@ async fn a_start_is_tried_again_three_times() {
     }
 }
 
-/// A running tool learns that its call was canceled.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_loop_cancels_its_tools() {
     let bench = Bench::new(json!({ "steps": [
@@ -223,7 +218,6 @@ impl ktx_tool_descriptors::ToolHandler for SlowTool {
     }
 }
 
-/// A tool may run longer than the child may be silent.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_watchdog_waits_for_our_own_tools() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -255,7 +249,6 @@ impl ktx_tool_descriptors::ToolHandler for PatientTool {
     }
 }
 
-/// Its whole tree ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_call_leaves_nothing() {
     let bench = Bench::new(json!({ "steps": [{ "daemon": "own" }, { "daemon": "same" }, "hang"] }));
@@ -271,8 +264,7 @@ async fn a_dropped_call_leaves_nothing() {
     assert_eq!(bench.notes(), 0);
 }
 
-/// A process that the child started in another session with an empty environment ends with the
-/// call, too: with its answer, its failure and its cancellation.
+/// With its answer, its failure and its cancellation.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_in_another_session_ends_with_the_call() {
     let daemon = json!({ "daemon": "session" });
@@ -351,7 +343,6 @@ fn is_there(process: u32) -> bool {
     std::path::Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// The guard ends the child, what left the child's group, and itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn children_end_with_a_killed_parent() {
     let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
@@ -380,7 +371,7 @@ async fn a_spare_ends_with_a_killed_parent() {
     .await;
 }
 
-/// A killed parent without its guard leaves its child; the next start ends it.
+/// Without its guard.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_start_ends_remaining_processes() {
     let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
@@ -401,8 +392,7 @@ async fn the_next_start_ends_remaining_processes() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// A process in another session with an empty environment ends with the family: by the guard if the
-/// parent is killed; by the next start if the guard and the child, its parent, are killed, too.
+/// By the guard, or by the next start if the guard and the child are killed, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_in_another_session_ends_with_a_killed_parent() {
     for is_guarded in [true, false] {
@@ -433,7 +423,7 @@ async fn a_process_in_another_session_ends_with_a_killed_parent() {
     }
 }
 
-/// One guard for all children of a runtime; a killed one is replaced; none remains.
+/// A killed guard is replaced; none remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn there_is_one_guard() {
     let bench = Bench::new(json!({ "echo": {} }));
@@ -482,7 +472,6 @@ async fn a_child_can_be_started_directly() {
     assert_eq!(outcome.text, "ok");
 }
 
-/// The first call runs alone; then at most the allowed number of children run.
 #[tokio::test(flavor = "multi_thread")]
 async fn children_are_counted() {
     let mut bench = Bench::new(json!({ "steps": [{ "sleep": 800 }, { "text": "ok" }] }));
@@ -506,7 +495,6 @@ async fn children_are_counted() {
     assert_eq!((most, bench.records().len()), (2, 6));
 }
 
-/// One call discovers a missing login; the others find out one by one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cold_start_does_not_fan_out() {
     let bench = Bench::new(json!({

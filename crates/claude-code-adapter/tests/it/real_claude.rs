@@ -1,8 +1,8 @@
-//! The real `claude`, from the oldest to the newest supported version, with an invented login in a
-//! temporary home and a local fake of its API.
+//! The real `claude`, from the oldest to the newest supported version, with an invented login and a
+//! local fake of its API.
 //!
-//! These tests and the fake `claude` validate each other: what the fake refuses must be what the
-//! real program does not need, and what the adapter relies on must be what the real program does.
+//! These tests and the fake `claude` validate each other: the real program must not need what the
+//! fake refuses, and must do what the adapter relies on.
 
 mod children;
 mod endings;
@@ -85,7 +85,7 @@ impl RealClaude {
         self.folder.path().join(name)
     }
 
-    /// The mark in the environment of every process of this test.
+    /// In the environment of every process of this test.
     fn mark(&self) -> String {
         let home = self.folder.path().canonicalize().expect("it exists");
         format!("HOME={}/home", home.display())
@@ -101,7 +101,7 @@ impl RealClaude {
 
     async fn spare(&self) -> u32 {
         until("a spare waits", || self.survivors().len() == 1).await;
-        // Its answer is not observable from outside; it arrives within this time.
+        // The answer is not observable from outside; it arrives within this time.
         tokio::time::sleep(Duration::from_secs(3)).await;
         *self.survivors().first().expect("it is still there")
     }

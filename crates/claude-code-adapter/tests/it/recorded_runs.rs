@@ -1,4 +1,4 @@
-//! Recorded loops of the real program, replayed by a process: the whole list of run events.
+//! Recorded loops of the real program, replayed by a process.
 
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ fn usage(fact: &UsageFact) -> String {
     )
 }
 
-/// One line, with the event's name in COG-05.
+/// COG-05 defines the event names.
 fn line(event: &RunEvent) -> String {
     match event {
         RunEvent::TextDelta(text) => format!("text_delta {text:?}"),
@@ -118,8 +118,7 @@ fn recorded_messages(version: &str, name: &str) -> Vec<RecordedMessage> {
     messages
 }
 
-/// COG-05: a call starts before its result and has one of each; the usage of a message is reported
-/// after all of the message and before the next one; the answer and `done` come last.
+/// COG-05.
 fn check_order(events: &[RunEvent], messages: &[RecordedMessage]) {
     let mut open = Vec::new();
     let (mut text, mut calls) = (String::new(), Vec::new());
@@ -163,7 +162,7 @@ fn check_order(events: &[RunEvent], messages: &[RecordedMessage]) {
     assert_eq!(at(|event| *event == RunEvent::Done), [1], "`done` is last");
 }
 
-/// COG-05, COG-06, COG-09: every event of the recorded loop of both versions, in order.
+/// COG-05, COG-06, COG-09.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_loop_is_these_events() {
     let (events, last) = run("v2.1.142", "adapter-loop.jsonl").await;
@@ -210,7 +209,7 @@ async fn a_recorded_loop_is_these_events() {
     assert_eq!(last.result.as_deref(), Ok("All done."));
 }
 
-/// COG-05, COG-06: a recorded loop that runs out of turns ends with an error and `done`.
+/// COG-05, COG-06.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_loop_without_turns_is_these_events() {
     let (events, last) = run("v2.1.330", "adapter-loop-budget.jsonl").await;

@@ -32,7 +32,7 @@ async fn events(handle: &mut RunHandle) -> Vec<String> {
     all
 }
 
-/// COG-05, COG-06: start before result, usage after its message, the answer and `done` last.
+/// COG-05, COG-06.
 #[tokio::test(flavor = "multi_thread")]
 async fn events_come_in_order() {
     let bench = Bench::new(one_call());
@@ -65,7 +65,7 @@ async fn events_come_in_order() {
     assert_eq!(last.usage, two);
 }
 
-/// COG-04: the prompt is the conversation with role markers.
+/// COG-04.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_conversation_is_the_prompt() {
     let bench = Bench::new(one_call());
@@ -87,7 +87,7 @@ async fn the_conversation_is_the_prompt() {
     );
 }
 
-/// COG-25: a crash ends with one final record, and events already sent remain.
+/// COG-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_has_one_final_record() {
     let bench = Bench::new(
@@ -113,7 +113,7 @@ async fn a_crash_has_one_final_record() {
     assert_eq!(last.usage.input, 100);
 }
 
-/// COG-03: a run ends and is billed without a listener.
+/// COG-03.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_ends_without_listeners() {
     let bench = Bench::new(one_call());
@@ -128,7 +128,7 @@ async fn a_run_ends_without_listeners() {
     );
 }
 
-/// COG-18: a turn limit is reported as `timeout`.
+/// COG-18.
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_turns_are_a_timeout_outside() {
     let again = json!({ "tools": [{ "name": "answer", "input": { "key": "k" } }] });
@@ -145,7 +145,7 @@ async fn used_up_turns_are_a_timeout_outside() {
     );
 }
 
-/// COG-22: a canceled run is `aborted`; its cost remains.
+/// COG-22.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_run_is_aborted() {
     let bench = Bench::new(json!({ "steps": [
@@ -183,7 +183,7 @@ async fn unsupported_content_ends_the_run_at_once() {
     assert!(bench.records().is_empty());
 }
 
-/// COG-03, COG-25: dropped at once, the run is still billed, and no process remains.
+/// COG-03, COG-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_ends_without_its_handle() {
     let bench = Bench::new(one_call());
@@ -206,8 +206,7 @@ async fn a_run_ends_without_its_handle() {
     assert_eq!(bench.records().remove(0)["ending"], "done");
 }
 
-/// COG-03, COG-25: more unread events than the channel holds block neither the child nor the final
-/// record.
+/// COG-03, COG-25: more unread events than the channel holds.
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_events_hold_up_nothing() {
     let delta = json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": {
@@ -222,7 +221,7 @@ async fn unread_events_hold_up_nothing() {
     assert_eq!(last.result.as_deref(), Ok("All done."));
 }
 
-/// COG-17, COG-18: how the program reports the end of a turn, and the code of the run.
+/// COG-17, COG-18.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_ending_has_its_code() {
     let table = [
@@ -246,7 +245,7 @@ async fn every_ending_has_its_code() {
     }
 }
 
-/// COG-19: no event of a run contains text of the backend, in any form of display.
+/// COG-19.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_event_of_a_run_contains_text_of_the_backend() {
     let words = "WORDS-OF-THE-BACKEND";
@@ -275,8 +274,7 @@ async fn no_event_of_a_run_contains_text_of_the_backend() {
     }
 }
 
-/// COG-15: two simultaneous runs whose messages have the same ids: each message is reported once,
-/// under its own run, to the run's listener and to the ledger.
+/// COG-15.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_runs_report_each_message_once() {
     let bench = Bench::new(one_call());
@@ -316,8 +314,7 @@ async fn two_runs_report_each_message_once() {
     );
 }
 
-/// COG-03, COG-25: a child killed during its answer gives one error, one `done` and one final
-/// record; its cost is reported, and no process remains.
+/// COG-03, COG-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_child_has_one_final_record() {
     let bench = Bench::new(json!({ "message_ids": "a", "steps": [
@@ -350,7 +347,7 @@ async fn a_killed_child_has_one_final_record() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// COG-25: a run whose task is lost with its runtime gets one synthetic final record.
+/// COG-25.
 #[test]
 fn a_run_that_is_lost_has_one_final_record() {
     let bench = Bench::new(json!({ "steps": ["hang"] }));

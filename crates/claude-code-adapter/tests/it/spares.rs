@@ -1,4 +1,4 @@
-//! Spares: initialized children that wait for the next call of their kind and leave no trace.
+//! Spares: initialized children that wait for the next call of their kind.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,7 +116,6 @@ async fn another_kind_of_call_starts_a_separate_child() {
     until("it has ended", || prompted(&bench).pop() == last).await;
 }
 
-/// The handlers are those of the call, even though the tools were listed before it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_in_a_spare_calls_its_own_tools() {
     let mut scenario = one_call();
@@ -134,7 +133,6 @@ async fn a_loop_in_a_spare_calls_its_own_tools() {
     assert_eq!(last.0, u64::from(waiting));
 }
 
-/// A second call shows that more will come: the next spare starts while the model works.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_repeats_has_its_spare_while_it_runs() {
     let bench =
@@ -183,7 +181,6 @@ async fn spares_end_with_the_runtime() {
     nothing_is_left(&bench).await;
 }
 
-/// The spare ends when its input is closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_waits_in_vain_ends() {
     let mut bench = bench(json!({ "echo": {} }));
@@ -200,7 +197,6 @@ async fn a_spare_that_waits_in_vain_ends() {
     assert_eq!(say(&runtime, "Second.").await, "ok");
 }
 
-/// A command with one call pays for one child.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_stays_alone_starts_one_child() {
     let mut bench = bench(json!({ "echo": {} }));
@@ -209,7 +205,7 @@ async fn a_call_that_stays_alone_starts_one_child() {
     say(&runtime, "First.").await;
     runtime.settle().await;
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
-    // The second call comes before the end of the pause; after it a third is expected.
+    // Before the end of the pause; after it a third call is expected.
     say(&runtime, "Second.").await;
     runtime.settle().await;
     drop(runtime);
@@ -236,7 +232,6 @@ async fn the_probe_and_a_runtime_without_spares_start_none() {
     assert_eq!(prompted(&bench).len(), 4);
 }
 
-/// Not an error of the next call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_dies_is_replaced() {
     let bench = bench(json!({ "echo": {} }));
@@ -253,14 +248,14 @@ async fn a_spare_that_dies_is_replaced() {
     }
 }
 
-/// The first process works; the second, which is the spare, plays this; the rest work.
+/// The second process is the spare.
 fn second_process(second: Value) -> Value {
     let mut second = second;
     second["echo"] = json!({});
     json!({ "sequence": [{ "echo": {} }, second, { "echo": {} }] })
 }
 
-/// It has produced and cost nothing: a new child answers.
+/// It has produced and cost nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_ends_at_its_prompt_is_replaced() {
     let mut scenario = second_process(json!({ "init": { "type": "informational" } }));
@@ -278,7 +273,6 @@ async fn a_spare_that_ends_at_its_prompt_is_replaced() {
     assert_eq!(second, Some(u64::from(waiting)));
 }
 
-/// The billing guard and the isolation guard also protect the prompt of a spare.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_is_checked_like_every_child() {
     let foreign = json!({ "account": { "apiKeySource": "ANTHROPIC_API_KEY" } });
@@ -299,7 +293,6 @@ async fn a_spare_is_checked_like_every_child() {
     assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
 }
 
-/// Output of a spare before its prompt never counts as an answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_talks_out_of_turn_is_not_used() {
     let result =
@@ -319,7 +312,6 @@ async fn a_spare_that_talks_out_of_turn_is_not_used() {
     }
 }
 
-/// Spares count as children, and a call of another kind gets their place.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_makes_room() {
     let mut bench = bench(json!({ "steps": [{ "sleep": 50 }, { "text": "ok" }] }));
@@ -357,7 +349,6 @@ async fn a_spare_makes_room() {
     nothing_is_left(&bench).await;
 }
 
-/// Three kinds of calls have two spares.
 #[tokio::test(flavor = "multi_thread")]
 async fn spares_are_bounded() {
     let mut bench = bench(json!({ "echo": {} }));
@@ -377,8 +368,7 @@ async fn spares_are_bounded() {
     nothing_is_left(&bench).await;
 }
 
-/// A call returns when the model has answered, not when the program has cleaned up. Until then the
-/// child stays recorded and guarded, and ends with the runtime.
+/// Until its exit the child stays recorded and guarded, and ends with the runtime.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_exits_after_its_answer() {
     let bench = bench(second_process(json!({ "after": ["hang"] })));
@@ -393,8 +383,7 @@ async fn a_spare_exits_after_its_answer() {
     nothing_is_left(&bench).await;
 }
 
-/// The first call of a kind waits no longer for its child's exit than later ones; a program that
-/// shuts down waits for exiting children and reports those that had to be ended.
+/// A program that shuts down waits for exiting children and reports those that had to be ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_child_exits_after_its_answer_too() {
     let after = json!([{ "sleep": 300 }, { "mark": "in order" }]);
@@ -411,7 +400,6 @@ async fn a_first_child_exits_after_its_answer_too() {
     drop(runtime);
 }
 
-/// The answer counts, and no process remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_exit_after_an_answer_changes_nothing() {
     let after = [
@@ -484,7 +472,7 @@ async fn a_child_keeps_its_place_until_it_has_left() {
     assert_eq!(second, Some((u64::from(waiting), json!("Second."))));
 }
 
-/// The end of the runtime gives the program a moment for its own files.
+/// The program gets a moment for its own files.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exiting_child_is_not_killed() {
     let after = json!([{ "sleep": 20 }, { "mark": "in order" }]);
@@ -498,7 +486,6 @@ async fn an_exiting_child_is_not_killed() {
     assert!(bench.settings.project_dir.join("in order").exists());
 }
 
-/// No process remains, also from earlier calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_waits_for_exiting_children() {
     let hangs = json!([{ "prompt_contains": "Hang.", "steps": [{ "mark": "asked" }, "hang"] }]);
@@ -522,7 +509,6 @@ async fn a_cancelled_call_waits_for_exiting_children() {
     assert!(bench.settings.project_dir.join("left").exists());
 }
 
-/// The silence deadline also applies to a child that waited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_falls_silent_is_given_up() {
     let hangs = json!([{ "prompt_contains": "Hang.", "steps": ["hang"] }]);

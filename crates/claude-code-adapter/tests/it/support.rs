@@ -81,7 +81,7 @@ impl Bench {
         ClaudeCodeRuntime::new(self.settings.clone(), events).expect("the settings are good")
     }
 
-    /// The records of the processes, in the order in which they ended.
+    /// In the order in which the processes ended.
     pub(crate) fn records(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.root().join("record.jsonl")).unwrap_or_default();
         let lines = text.lines().map(serde_json::from_str);
@@ -174,7 +174,6 @@ pub(crate) fn far() -> Timeouts {
     }
 }
 
-/// Limits are reported without a wait.
 pub(crate) fn no_waits() -> GovernorSettings {
     GovernorSettings {
         max_wait: Some(Duration::ZERO),

@@ -1,4 +1,4 @@
-//! Execution surfaces other than the requested one, on every operation (KTX-30…32).
+//! Wrong execution surfaces on every operation (KTX-30…32).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,6 @@ fn counting(calls: &Arc<AtomicUsize>) -> ToolSet {
     ToolSet::new(tools).unwrap()
 }
 
-/// No operation may accept these.
 fn foreign() -> Vec<Value> {
     let server = |source: &str| json!({ "name": "ktx", "status": "connected", "source": source });
     let plugin = |plugin: Value| json!({ "plugins": [plugin] });
@@ -43,8 +42,7 @@ fn foreign() -> Vec<Value> {
     ]
 }
 
-/// KTX-30, KTX-31, KTX-32: a wrong surface ends every operation before any output is used: no text,
-/// no usage, no tool.
+/// KTX-30, KTX-31, KTX-32.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_foreign_surface_is_never_used() {
     for init in foreign() {
@@ -94,7 +92,7 @@ async fn a_foreign_surface_is_never_used() {
     }
 }
 
-/// KTX-30: a tool call before the surface is known does not run.
+/// KTX-30.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_before_the_surface_does_not_run() {
     let call = json!({ "type": "control_request", "request_id": "early", "request": {

@@ -11,7 +11,7 @@ fn call(name: &str, key: &str) -> Value {
     json!({ "name": name, "input": { "key": key } })
 }
 
-/// KTX-54, KTX-57: the model sees Markdown, the trace keeps both forms.
+/// KTX-54, KTX-57.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_calls_tools_and_closes_with_text() {
     let bench = Bench::new(one_call());
@@ -47,7 +47,7 @@ async fn a_loop_calls_tools_and_closes_with_text() {
     );
 }
 
-/// KTX-66: failures of four kinds are readable errors for the model, are counted, and end nothing.
+/// KTX-66.
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_calls_are_counted_and_reported_to_the_model() {
     let bench = Bench::new(json!({ "steps": [
@@ -80,7 +80,6 @@ async fn failed_calls_are_counted_and_reported_to_the_model() {
     );
 }
 
-/// Ten calls of one message run concurrently and may be answered in any order.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_one_message_run_side_by_side() {
     let calls: Vec<Value> = (0..10)
@@ -100,7 +99,7 @@ async fn calls_of_one_message_run_side_by_side() {
     assert_eq!((answers, outcome.metrics.steps), (expected, 2));
 }
 
-/// KTX-61, KTX-64, KTX-68, KTX-70: exactly as many steps as the budget.
+/// KTX-61, KTX-64, KTX-68, KTX-70.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_used_up_budget_is_not_an_error() {
     let again = json!({ "tools": [call("answer", "k")] });
@@ -127,7 +126,7 @@ async fn a_used_up_budget_is_not_an_error() {
     assert_eq!(outcome.metrics.step_boundaries.len(), 3);
 }
 
-/// KTX-64: a success with a contradicting terminal reason is a used-up budget.
+/// KTX-64.
 #[tokio::test(flavor = "multi_thread")]
 async fn any_sign_of_used_up_turns_is_a_used_up_budget() {
     for end in [
@@ -143,7 +142,7 @@ async fn any_sign_of_used_up_turns_is_a_used_up_budget() {
     }
 }
 
-/// KTX-69: callbacks that fail or panic end nothing.
+/// KTX-69.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_callback_ends_nothing() {
     let bench = Bench::new(one_call());
@@ -159,8 +158,7 @@ async fn a_broken_callback_ends_nothing() {
     );
 }
 
-/// KTX-54: a result beyond the model's size limit is truncated, the cursor reads the rest, and the
-/// trace holds what the model saw.
+/// KTX-54.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_result_is_read_in_parts() {
     let rest = json!({ "name": "flood", "input": { "_cursor": "part-1" } });
@@ -197,7 +195,7 @@ async fn a_budget_of_zero_starts_nothing() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-68: a conversation inside a tool adds no step and no text of ours; its usage is counted.
+/// KTX-68: its usage is counted.
 #[tokio::test(flavor = "multi_thread")]
 async fn nested_messages_are_paid_for_and_nothing_else() {
     let line = |line: Value| {

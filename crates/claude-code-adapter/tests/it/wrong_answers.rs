@@ -1,4 +1,4 @@
-//! Answers that are not what they claim to be are reported as such and never trusted.
+//! Answers that are not what they claim to be.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +20,6 @@ async fn asked(scenario: Value) -> (LlmErrorKind, String) {
     short(outcome)
 }
 
-/// A success without a text fails, on every operation that returns one.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_text_is_an_error() {
     for (answer, message) in [
@@ -61,7 +60,6 @@ async fn an_answer_without_text_is_an_error() {
     }
 }
 
-/// Both sides would wait for each other: the call ends at once and names the problem.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_awaited_message_that_is_not_json_ends_the_call() {
     let broken = "{\"subtype\": \"success\", \"type\" : \"result\", \"total_cost_usd\": NaN}\n";
@@ -94,7 +92,7 @@ fn event(event: &Value) -> Value {
     json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": event } })
 }
 
-/// Dropped with a warning; the message counts by its observed output.
+/// The message counts by its observed output.
 #[tokio::test(flavor = "multi_thread")]
 async fn implausible_counts_are_ignored() {
     let steps = [
@@ -171,7 +169,7 @@ async fn an_implausible_reset_is_not_shown() {
     }
 }
 
-/// Older versions send a limit in place of the answer, as a success or as an error.
+/// As a success or as an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_old_text_of_a_limit_is_a_limit_with_its_time() {
     let reset = now() + 3600;
@@ -191,7 +189,6 @@ async fn the_old_text_of_a_limit_is_a_limit_with_its_time() {
     assert_eq!(found.0, RateLimit);
 }
 
-/// The deadline of a probe is far shorter than those of a call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_probe_has_a_separate_deadline() {
     assert_eq!(Timeouts::default().probe, Duration::from_mins(1));

@@ -1,4 +1,4 @@
-//! Tests of the records of children, and when they may be deleted.
+//! Tests of the records of children.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests write the notes of owners that are gone"
@@ -24,7 +24,7 @@ fn notes_of_owners_that_are_gone_are_cleared() {
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().join(FOLDER);
     std::fs::create_dir_all(&notes).unwrap();
-    // Both ids, the owner's and the child's, belong to other processes by now.
+    // Other processes have both ids by now.
     let reused = json!({
         "process": std::process::id(), "started": 1, "token": "no-such-token",
         "owner": std::process::id(), "owner_started": 1,
@@ -35,8 +35,7 @@ fn notes_of_owners_that_are_gone_are_cleared() {
     assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
 }
 
-/// A process in a container looks ended from outside, and vice versa. Records of an earlier boot or
-/// without a namespace are deleted.
+/// A process in a container looks ended from outside, and vice versa.
 #[test]
 fn notes_of_another_container_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,7 +67,6 @@ fn notes_of_another_container_are_left_alone() {
     assert_eq!(left, ["foreign.json"]);
 }
 
-/// An ended process is gone, even as a zombie.
 #[test]
 fn a_process_that_is_not_reaped_counts_as_gone() {
     let mut child = std::process::Command::new("true").spawn().unwrap();

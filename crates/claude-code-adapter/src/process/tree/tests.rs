@@ -4,7 +4,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 
 use super::kill_by_token;
 
-/// A process has no environment for a moment while its program is loaded: `KTX-26` holds there too.
+/// `KTX-26`: a process has no environment for a moment while its program is loaded.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "the processes of this test")]

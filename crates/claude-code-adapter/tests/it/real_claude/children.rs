@@ -1,4 +1,4 @@
-//! The real `claude` as a process: canceled, killed, waiting, eight at a time.
+//! The real `claude` as a process.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use super::{RealClaude, VERSIONS, files, text};
 use crate::support::{driver, run_request, short, text_request, until};
 
-/// COG-22: a canceled call ends the real program without a remainder.
+/// COG-22.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_leaves_nothing() {
     for name in VERSIONS {
@@ -89,8 +89,6 @@ async fn a_killed_parent_leaves_no_process() {
     }
 }
 
-/// The login ends while a spare starts: the spare is neither used nor restarted repeatedly, and the
-/// next call reports the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_without_a_login_is_not_used() {
     for name in VERSIONS {
@@ -114,7 +112,6 @@ async fn a_spare_without_a_login_is_not_used() {
     }
 }
 
-/// The next start of the same project finds nothing to sweep.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parent_killed_in_the_middle_of_a_turn_leaves_no_process() {
     for name in VERSIONS {
@@ -134,7 +131,7 @@ async fn a_parent_killed_in_the_middle_of_a_turn_leaves_no_process() {
     }
 }
 
-/// COG-22: no process remains.
+/// COG-22.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_cancelled_in_the_middle_of_its_answer_leaves_nothing() {
     for name in VERSIONS {
@@ -164,7 +161,6 @@ async fn a_call_cancelled_in_the_middle_of_its_answer_leaves_nothing() {
     }
 }
 
-/// Each prompt is sent once, and each caller gets its own answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn eight_calls_at_once_do_not_mix() {
     for name in VERSIONS {
@@ -201,8 +197,8 @@ async fn eight_calls_at_once_do_not_mix() {
     }
 }
 
-/// A prompt of a megabyte arrives unchanged, or is refused as too long before anything is sent:
-/// older versions count themselves and have smaller windows. Half a megabyte arrives everywhere.
+/// Older versions count the tokens themselves and have smaller windows. Half a megabyte arrives
+/// everywhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_prompt_arrives_whole_or_is_too_long() {
     for name in VERSIONS {

@@ -1,4 +1,4 @@
-//! Many loops of the real `claude` over every way in which one can end: no process remains.
+//! Many loops of the real `claude` over every way in which one can end.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use serde_json::json;
 use super::{RealClaude, files, text, tools};
 use crate::support::{run_request, until};
 
-/// The endings, each with the expected end of the run. Terminate and kill hit the program from
-/// outside, during an answer.
+/// With the expected end of the run. Terminate and kill come from outside, during an answer.
 const ENDINGS: [(&str, &str); 6] = [
     ("natural", "Done."),
     ("budget", "llm_max_turns"),
@@ -56,8 +55,7 @@ async fn answer_has_begun(run: &mut RunHandle) {
     }
 }
 
-/// COG-22, COG-25: thirty runs, five of each ending: each has one final record, and at the end no
-/// process and no child record remains.
+/// COG-22, COG-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_ending_of_the_real_program_leaves_a_process() {
     let endings = || ENDINGS.iter().cycle().take(ENDINGS.len() * TIMES);
@@ -65,8 +63,7 @@ async fn no_ending_of_the_real_program_leaves_a_process() {
     let Some(mut real) = RealClaude::new(ServiceName::ClaudeNewestTested, all).await else {
         return;
     };
-    // Half of the spares would end with their calls, and starting them is most of the time of this
-    // test.
+    // Half of the spares would end with their calls, and starting them takes most of the time.
     real.settings.max_spares = 0;
     let runtime = real.runtime();
     let mut found = BTreeMap::new();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{RealClaude, VERSIONS, error, text};
 use crate::support::{probe_request, short, text_request};
 
-/// KTX-44, KTX-84: without a login no request is sent, whatever keys the environment holds.
+/// KTX-44, KTX-84.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_login_no_request_is_sent() {
     for name in VERSIONS {
@@ -34,19 +34,19 @@ async fn without_a_login_no_request_is_sent() {
     }
 }
 
-/// KTX-67: API failures as the real program reports them.
+/// KTX-67.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_2_1_142_have_kinds() {
     failures_have_kinds(ServiceName::Claude142).await;
 }
 
-/// KTX-67: the same for the oldest version.
+/// KTX-67.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_the_oldest_have_kinds() {
     failures_have_kinds(ServiceName::ClaudeOldest).await;
 }
 
-/// KTX-67: the same for the newest version.
+/// KTX-67.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_the_newest_have_kinds() {
     failures_have_kinds(ServiceName::ClaudeNewestTested).await;
@@ -99,8 +99,6 @@ async fn failures_have_kinds(name: ServiceName) {
     }
 }
 
-/// It lacks an option, or sends requests before any check: the error names the found and the
-/// required version.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_is_too_old_sends_nothing() {
     for (name, version) in [
@@ -143,8 +141,7 @@ async fn too_old(real: &RealClaude, version: &str) {
     assert_eq!(real.survivors(), Vec::<u32>::new());
 }
 
-/// The newest version tries another model of the family if the account cannot use the alias's: the
-/// user is warned. For a model id, only that model is requested.
+/// The newest version tries another model of the family if the account cannot use the alias's.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_model_is_requested_for_an_alias_only() {
     let gone = || ModelAnswer::Error {

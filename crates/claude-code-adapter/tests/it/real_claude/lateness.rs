@@ -7,8 +7,7 @@ use serde_json::json;
 use super::{RealClaude, VERSIONS, text, tools};
 use crate::support::run_request;
 
-/// HOLO-44: the question is plain text, and the model calls tools seconds later, twice: stdin is still open for the
-/// results, and the run ends with its answer.
+/// HOLO-44: stdin is still open for tool results seconds later.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_call_is_answered() {
     for name in VERSIONS {

@@ -1,4 +1,4 @@
-//! The real `claude` with our isolation, tools and objects.
+//! The real `claude` with ktx's isolation, tools and objects.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,7 @@ use crate::support::{
     canaries, loop_request, object_request, probe_request, run_request, short, text_request,
 };
 
-/// KTX-20…34, KTX-40…43: one request, no tools, no file of the host, no stored session, the login's
-/// token despite sixty conflicting variables; the final token counts.
+/// KTX-20…34, KTX-40…43.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_comes_in_isolation() {
     for name in VERSIONS {
@@ -64,7 +63,7 @@ async fn the_answer_comes_in_isolation() {
     }
 }
 
-/// KTX-51: the object uses the program's own structured output.
+/// KTX-51.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_given() {
     for name in VERSIONS {
@@ -95,7 +94,7 @@ async fn objects_are_given() {
     }
 }
 
-/// KTX-54, KTX-57, KTX-66, KTX-68: our tools run, two at a time; everything else is refused.
+/// KTX-54, KTX-57, KTX-66, KTX-68.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_our_tools_are_called() {
     for name in VERSIONS {
@@ -176,7 +175,7 @@ async fn only_our_tools_are_called() {
     }
 }
 
-/// KTX-61, KTX-70: a used-up budget has exactly as many steps as turns.
+/// KTX-61, KTX-70.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_stops_at_the_budget() {
     for name in VERSIONS {
@@ -197,7 +196,7 @@ async fn a_loop_stops_at_the_budget() {
     }
 }
 
-/// COG-05: a run of the real program has the same events as any other.
+/// COG-05.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_has_events() {
     for name in VERSIONS {
@@ -236,7 +235,7 @@ async fn a_run_has_events() {
     }
 }
 
-/// The system prompt is ours, even if empty, without any part of the program's own long one.
+/// Even an empty one replaces the program's own.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_system_prompt_is_ours() {
     for name in VERSIONS {

@@ -1,4 +1,4 @@
-//! The real `claude` in a home and a project full of traps, and forbidden requests of models.
+//! The real `claude` in a home and a project full of traps.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -42,8 +42,7 @@ fn server(command: &str) -> Value {
     json!({ "command": "sh", "args": ["-c", command] })
 }
 
-/// Settings with hooks and a key helper, memories, agents, commands, skills, a plugin, and servers,
-/// one of them with our server's name.
+/// One of the servers has the name of ktx's.
 fn plant(real: &RealClaude) {
     for (folder, name) in [("home/.claude", "user"), ("project/.claude", "project")] {
         let settings = json!({
@@ -130,8 +129,7 @@ fn plant_servers(real: &RealClaude) {
     }
 }
 
-/// KTX-24, KTX-26, KTX-30, KTX-31, KTX-32: no operation triggers a trap or sends it to the model,
-/// no warning appears and no transcript remains.
+/// KTX-24, KTX-26, KTX-30, KTX-31, KTX-32.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_is_ignored() {
     for name in VERSIONS {
@@ -174,7 +172,7 @@ async fn the_host_is_ignored() {
     }
 }
 
-/// KTX-26: the same traps are triggered by the bare program, so they do work.
+/// KTX-26: the bare program triggers the same traps, so they work.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_traps_spring_without_isolation() {
     for name in VERSIONS {
@@ -216,7 +214,7 @@ async fn the_traps_spring_without_isolation() {
     }
 }
 
-/// KTX-28: actions requested in a text or an object are not performed.
+/// KTX-28.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_done_for_a_text_or_an_object() {
     for name in VERSIONS {
@@ -254,7 +252,7 @@ async fn nothing_is_done_for_a_text_or_an_object() {
     }
 }
 
-/// C-19: one other child follows for a text, and none for a loop.
+/// C-19.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_killed_in_the_middle_of_a_turn() {
     for name in VERSIONS {
@@ -292,7 +290,7 @@ async fn kill_the_child(real: &RealClaude) {
     }
 }
 
-/// KTX-67: a rate refusal without a window is a limit, too.
+/// KTX-67.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_refusal_for_the_rate_is_a_limit() {
     for name in VERSIONS {
