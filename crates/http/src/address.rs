@@ -6,14 +6,13 @@ use reqwest::Url;
 /// The address to which the paths of an API are appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
-    /// The address without a trailing slash.
     url: String,
     host: String,
 }
 
 impl BaseUrl {
-    /// Parses an address without credentials, query and fragment. Plain HTTP is allowed for this
-    /// machine only, because requests carry secrets.
+    /// No credentials, query or fragment. Plain HTTP only for this machine, because requests carry
+    /// secrets.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let url = Url::parse(text).ok()?;
@@ -33,7 +32,6 @@ impl BaseUrl {
         })
     }
 
-    /// Returns the address without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.url
     }

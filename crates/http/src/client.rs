@@ -9,7 +9,6 @@ use rustls::ClientConfig;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// The proxy that the usual proxy variables name.
     #[default]
     System,
     Direct,
@@ -17,8 +16,7 @@ pub enum Proxy {
 }
 
 impl Proxy {
-    /// Returns the system's proxy, and none for this machine: a proxy would resolve `localhost` to
-    /// itself.
+    /// No proxy for this machine: a proxy would resolve `localhost` to itself.
     pub fn for_host(host: &str) -> Self {
         if is_loopback(host) {
             Self::Direct
@@ -28,12 +26,11 @@ impl Proxy {
     }
 }
 
-/// Which redirects a client follows. Never to another origin: keys and requests stay with the host
-/// that the user named.
+/// Never to another origin, because requests carry keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
     None,
-    /// At most five within one origin, if the method and the body stay the same.
+    /// At most five; same method and body.
     SameOrigin,
 }
 
@@ -43,7 +40,7 @@ pub struct ClientSettings {
     pub proxy: Proxy,
     pub redirects: Redirects,
     pub connect_timeout: Duration,
-    /// The limit from the request to the last byte of the answer, if there is one.
+    /// To the last byte of the answer.
     pub total_timeout: Option<Duration>,
     pub user_agent: Option<&'static str>,
 }
@@ -51,10 +48,7 @@ pub struct ClientSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("`{url}` is not a proxy URL")]
-    Proxy {
-        /// The URL without its password.
-        url: String,
-    },
+    Proxy { url: String },
     #[error(transparent)]
     Library(reqwest::Error),
 }

@@ -1,4 +1,4 @@
-//! Sends idempotent requests with retries; reads answers up to a limit.
+//! Idempotent requests with retries, and bounded answers.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -8,25 +8,20 @@ use reqwest::{RequestBuilder, Response};
 
 #[derive(Debug, Clone, Copy)]
 pub struct RetryPolicy {
-    /// Maximum attempts, including the first.
+    /// Includes the first.
     pub attempts: u32,
-    /// The last attempt after whose broken connection another one follows: the server may have
-    /// closed a reused connection just then.
+    /// Last attempt that is retried after a broken connection: the server may have closed a reused
+    /// one.
     pub last_broken_attempt: u32,
-    /// Statuses of a busy server.
     pub busy: &'static [u16],
-    /// The delay before the first retry; each further one is twice as long.
+    /// Doubles with each retry.
     pub first_delay: Duration,
-    /// Applies also to the delay that the server asks for.
+    /// Even if the server asks for more.
     pub longest_delay: Duration,
 }
 
-/// Sends a request that changes no data, with retries while the server is busy. Waits for the
-/// seconds in `retry-after`, else for the policy's delay. A request whose body cannot be repeated
-/// is sent once.
-///
-/// # Errors
-/// The library's error of the last attempt. A busy answer of the last attempt is not an error.
+/// Repeats an idempotent request while the server is busy, after `retry-after` seconds or the
+/// policy's delay. A busy last answer is not an error.
 pub async fn send(
     request: RequestBuilder,
     policy: &RetryPolicy,
@@ -71,7 +66,7 @@ pub enum BodyError {
     Broken(reqwest::Error),
 }
 
-/// Counts the bytes after decompression.
+/// `max_bytes` after decompression.
 pub async fn read_body(mut response: Response, max_bytes: usize) -> Result<Vec<u8>, BodyError> {
     let mut bytes: Vec<u8> = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(BodyError::Broken)? {
@@ -83,7 +78,7 @@ pub async fn read_body(mut response: Response, max_bytes: usize) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Returns the text of the innermost cause, which names neither the URL nor the library.
+/// Names neither the URL nor the library.
 pub fn root_cause(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,8 +1,5 @@
-//! HTTPS clients and the certificates that they trust.
-//!
-//! Addresses are HTTPS, or plain HTTP on this machine. Clients follow no redirect to another
-//! origin; retries and the bytes read of an answer are bounded. This crate must not know what is
-//! sent. Its errors are those of the HTTP library: each caller words its own.
+//! HTTPS clients and their certificates; plain HTTP only on this machine. Knows nothing about what
+//! is sent.
 
 mod address;
 mod client;

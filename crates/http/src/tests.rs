@@ -86,7 +86,7 @@ fn direct(redirects: Redirects) -> Client {
     .unwrap()
 }
 
-/// The final status, `None` for a broken connection, and the number of requests.
+/// Returns the final status (`None` for a broken connection) and the number of requests.
 async fn exchange(answers: &'static [&'static str]) -> (Option<u16>, usize) {
     let server = serve(answers);
     let request = direct(Redirects::None).get(&server.url);
@@ -95,7 +95,7 @@ async fn exchange(answers: &'static [&'static str]) -> (Option<u16>, usize) {
     (status, server.requests.load(Ordering::SeqCst))
 }
 
-/// The policy's longest delay limits the hour that the server asks for.
+/// The server asks for an hour; the longest delay limits it.
 #[tokio::test]
 async fn retries_a_busy_server_up_to_the_limit() {
     assert_eq!(exchange(&[BUSY, GOOD]).await, (Some(200), 2));
