@@ -1,4 +1,4 @@
-//! Collects `tracing` spans into finished spans with ids, times and sums.
+//! Collects `tracing` spans with ids, times and sums.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use crate::export::Exporter;
 use crate::span::{self, FinishedSpan, SpanKind, Value};
 
-/// Whether a span or an event belongs to traces.
 pub(crate) fn concerns(metadata: &Metadata<'_>) -> bool {
     metadata.target() == SPANS || metadata.target() == USAGE
 }
@@ -30,7 +29,6 @@ struct OpenSpan {
     sums: SpanSums,
 }
 
-/// Sums over the messages and calls below a span.
 #[derive(Default)]
 struct SpanSums {
     input: i64,
@@ -128,7 +126,7 @@ where
         let count = if fields.is(span::OPERATION, "execute_tool") {
             Some(Count::Tool)
         } else {
-            // A turn within a call does not count as a call.
+            // A turn within a call is not a call of its own.
             let outermost = span
                 .parent()
                 .is_some_and(|parent| is_operation(&parent, "invoke_workflow"));
@@ -269,7 +267,7 @@ impl OpenSpan {
     }
 }
 
-/// The run id if it is a UUID, so that one leads to the other.
+/// Uses the run id if it is a UUID, so that one leads to the other.
 fn trace_id(fields: &SpanFields) -> [u8; 16] {
     let of_run = match fields.0.get(span::RUN_ID) {
         Some(Value::Text(text)) => uuid::Uuid::parse_str(text).ok(), // any other id names no trace
@@ -278,7 +276,7 @@ fn trace_id(fields: &SpanFields) -> [u8; 16] {
     of_run.unwrap_or_else(uuid::Uuid::now_v7).into_bytes()
 }
 
-/// The random half of a new UUID; its first bits are never all zero.
+/// The random half of a UUID, never all zero.
 fn span_id() -> [u8; 8] {
     let [_, _, _, _, _, _, _, _, id @ ..] = uuid::Uuid::new_v4().into_bytes();
     id

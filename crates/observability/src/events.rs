@@ -1,13 +1,13 @@
-//! Turns runtime events into log lines and sums of spans.
+//! Runtime events as log lines and sums of spans.
 
 use std::sync::Arc;
 
 use ktx_llm_runtime::{EventSink, RuntimeEvent, USAGE, UsageFact};
 
-/// List price of a message in US dollars, if known.
+/// US dollars.
 type Price = Box<dyn Fn(&UsageFact) -> Option<f64> + Send + Sync>;
 
-/// Passes events on and reports them to `tracing`.
+/// Forwards events to `tracing` too.
 pub struct TracedEvents {
     inner: Arc<dyn EventSink>,
     price: Price,

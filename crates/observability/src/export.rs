@@ -1,4 +1,4 @@
-//! Sends finished spans to the collector: a bounded queue, one thread, batches, a bounded end.
+//! Sends finished spans from a bounded queue.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -12,27 +12,27 @@ use crate::redaction::SharedRedactor;
 use crate::settings::ExportSettings;
 use crate::span::FinishedSpan;
 
-/// Maximum queued spans; further ones are dropped and counted.
+/// More are dropped and counted.
 const QUEUE: usize = 2048;
-/// Maximum spans per post.
+/// Per post.
 const BATCH: usize = 512;
-/// How long a span waits for others.
+/// A span waits for others.
 const GATHER: Duration = Duration::from_secs(2);
-/// Posts of a batch, including the first.
+/// Includes the first post.
 const TRIES: u32 = 3;
-/// The delay before the second post; doubled each time.
+/// Doubles with each retry.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The longest delay that a collector can request.
+/// Even if a collector asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub struct Shipment<'a> {
     pub url: &'a str,
-    /// Their values are secrets.
+    /// Values are secrets.
     pub headers: &'a [(String, String)],
     /// JSON.
     pub body: Vec<u8>,
-    /// The timeout of the whole exchange.
+    /// Whole exchange.
     pub timeout: Duration,
 }
 
@@ -43,17 +43,15 @@ pub struct Receipt {
     pub body: Vec<u8>,
 }
 
-/// Speaks HTTP.
 #[async_trait]
 pub trait Delivery: Send + Sync {
-    /// Posts JSON. The error is for display and holds no secret.
+    /// Errors are for display, without secrets.
     async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String>;
 }
 
-/// Creates the [`Delivery`] on the exporter's own thread, at the first span.
+/// On the exporter's thread, at the first span.
 type DeliveryFactory = Box<dyn FnOnce() -> Result<Box<dyn Delivery>, String> + Send>;
 
-/// The outcome of spans that were not dropped at the queue.
 #[derive(Debug, Default)]
 struct Tally {
     lost: u64,
@@ -78,7 +76,7 @@ enum ExporterState {
     Over,
 }
 
-/// Sends spans to a collector. Costs nothing before its first span.
+/// Costs nothing before its first span.
 pub struct Exporter {
     state: Mutex<ExporterState>,
     dropped: AtomicU64,
@@ -93,7 +91,6 @@ impl std::fmt::Debug for Exporter {
 }
 
 impl Exporter {
-    /// `opening` is called on another thread with the first span.
     pub fn new(
         settings: ExportSettings,
         redactor: SharedRedactor,
@@ -133,8 +130,8 @@ impl Exporter {
         }
     }
 
-    /// Sends the remaining spans and ends. Waits at most for the timeout of a post, and never
-    /// longer than 3 s; one warning reports undelivered spans.
+    /// Waits at most for the timeout of a post, and never longer than 3 s. One warning about lost
+    /// spans.
     pub fn finish(&self) {
         let state = std::mem::replace(&mut *self.lock(), ExporterState::Over);
         let mut tally = match state {
@@ -168,7 +165,7 @@ impl Exporter {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, ExporterState> {
-        // The state stays usable after a poisoned lock.
+        // Stays usable after a poisoned lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -191,7 +188,6 @@ fn start(
     Ok(ExportThread { queue, done })
 }
 
-/// Posts batches until the queue is closed and empty.
 fn work(
     settings: &ExportSettings,
     opening: DeliveryFactory,
@@ -229,7 +225,6 @@ fn work(
     tally
 }
 
-/// The next batch; `None` if no span will follow.
 fn gather(spans: &Receiver<FinishedSpan>) -> Option<Vec<FinishedSpan>> {
     let mut batch = vec![spans.recv().ok()?]; // closed and empty
     let until = Instant::now() + GATHER;
@@ -276,7 +271,6 @@ async fn post(
     }
 }
 
-/// How many spans of an accepted post the collector rejected, and why.
 fn rejected(receipt: &Receipt) -> Option<(u64, String)> {
     let answer: serde_json::Value = serde_json::from_slice(&receipt.body).ok()?; // not JSON: nothing was rejected
     let partial = answer.get("partialSuccess")?;

@@ -1,13 +1,9 @@
-//! Logs and traces: redacted log lines, spans of model calls, their export as OTLP/JSON.
+//! Redacted log lines, and spans of model calls as OTLP/JSON.
 //!
-//! Spans follow the `OpenTelemetry` semantic conventions for generative AI, version 1.41.0: a run
-//! (`invoke_workflow`) contains calls (`chat`, `invoke_agent`), and calls contain tools
-//! (`execute_tool`). No data leaves the machine unless the standard `OTEL_*` variables name a
-//! collector; content of users and models is omitted unless a variable enables it. An export never
-//! delays or fails the traced work: its queue is bounded, dropped spans are counted, and the end
-//! waits a bounded time.
-//!
-//! This crate must never know any backend, `ktx.yaml`, the environment, or how HTTP works.
+//! `OpenTelemetry` conventions for generative AI 1.41.0: `invoke_workflow` contains `chat` and
+//! `invoke_agent`, which contain `execute_tool`. Without `OTEL_*` variables nothing leaves the
+//! machine; content needs another variable. Export never delays or fails traced work. This crate
+//! must never know backends, `ktx.yaml`, the environment, or HTTP.
 
 mod collect;
 mod events;

@@ -1,4 +1,4 @@
-//! Log lines on stderr, redacted line by line, and the global subscriber.
+//! Redacted log lines on stderr, and the global subscriber.
 
 mod sentences;
 
@@ -19,17 +19,15 @@ use sentences::Sentences;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Human-readable.
     #[default]
     Text,
-    /// One JSON object per line, with its time and the enclosing spans.
+    /// One object per line.
     Json,
 }
 
 impl LogFormat {
     pub const ALL: [Self; 2] = [Self::Text, Self::Json];
 
-    /// Returns the spelling in `KTX_LOG_FORMAT`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -42,22 +40,19 @@ impl LogFormat {
     }
 }
 
-/// Escapes a line for the terminal, which foreign text must not control.
+/// Foreign text must not control the terminal.
 pub type LineEscape = for<'t> fn(&'t str) -> Cow<'t, str>;
 
 #[derive(Debug, Clone, Default)]
 pub struct LogSettings {
-    /// The filter in the syntax of `tracing`; by default warnings of ktx.
+    /// Syntax of `tracing`; default: warnings of ktx.
     pub filter: Option<String>,
     pub format: LogFormat,
-    /// Escapes lines of text; JSON keeps every character.
+    /// Not used for JSON.
     pub shown: Option<LineEscape>,
 }
 
-/// Installs logging and, with an exporter, traces, for the rest of the process. A second call has
-/// no effect.
-///
-/// Returns warnings about the settings, for display.
+/// Once per process. Returns warnings about the settings.
 pub fn install(
     logs: &LogSettings,
     exporter: Option<Arc<Exporter>>,
@@ -68,7 +63,7 @@ pub fn install(
     let shown = logs.shown.filter(|_| logs.format == LogFormat::Text);
     let writer = RedactedStderr { redactor, shown };
     let lines = match logs.format {
-        // Without an explicit filter the lines are plain sentences.
+        // Without an explicit filter, lines are plain sentences.
         LogFormat::Text if logs.filter.is_none() => fmt::layer()
             .with_writer(writer)
             .event_format(Sentences)
@@ -105,7 +100,7 @@ fn log_filter(
     wanted: Option<&str>,
     warnings: &mut Vec<String>,
 ) -> Box<dyn Filter<Registry> + Send + Sync> {
-    // Must stay cheap: every command starts with it.
+    // Must stay cheap: every command starts here.
     let usual = || Targets::new().with_target("ktx", LevelFilter::WARN);
     match wanted {
         None => Box::new(usual()),
@@ -121,7 +116,6 @@ fn log_filter(
     }
 }
 
-/// Redacts every line before it is written.
 #[derive(Debug, Clone)]
 struct RedactedStderr {
     redactor: SharedRedactor,
@@ -140,7 +134,7 @@ impl<'a> MakeWriter<'a> for RedactedStderr {
     }
 }
 
-/// The line of one event; written in one piece when it is complete.
+/// Written in one piece.
 #[derive(Debug)]
 struct LogLine<'a> {
     redactor: &'a SharedRedactor,
@@ -173,7 +167,7 @@ impl LogLine<'_> {
 impl Drop for LogLine<'_> {
     fn drop(&mut self) {
         let text = self.text();
-        // If stderr is closed, the error cannot be reported.
+        // A closed stderr cannot be reported.
         std::io::stderr()
             .write_all(text.as_bytes())
             .unwrap_or_default();

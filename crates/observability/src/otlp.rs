@@ -1,16 +1,14 @@
-//! Formats spans as OTLP/JSON (protocol 1.x): ids in hexadecimal, 64-bit numbers as text.
+//! OTLP/JSON (protocol 1.x): ids in hexadecimal, 64-bit numbers as text.
 
 use serde_json::{Value as Json, json};
 
 use crate::redaction::SharedRedactor;
 use crate::span::{FinishedSpan, SpanKind, Value};
 
-/// The version of the conventions that define the attribute names.
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.41.0";
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 
-/// The body of one export, with all text redacted.
 pub(crate) fn body(
     resource: &[(String, String)],
     spans: &[FinishedSpan],

@@ -1,4 +1,4 @@
-//! A runtime whose conversations are recorded line by line, for any backend.
+//! A runtime that records conversations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -14,29 +14,26 @@ use ktx_tool_descriptors::{CallContext, ToolError, ToolHandler, ToolOutput, Tool
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::{Value, json};
 
-/// Maximum characters of a prompt or an answer.
+/// In characters.
 const LONGEST_TEXT: usize = 20_000;
 
-/// Maximum characters of the arguments or the result of a tool.
+/// Of arguments or a result.
 const LONGEST_PART: usize = 4_000;
 
-/// Maximum bytes of a record; a last line says that it ends there.
+/// In bytes.
 const LONGEST_RECORD: usize = 16 << 20;
 
-/// Where the lines of a record go: redacted JSON objects.
+/// Receives redacted JSON lines.
 pub trait RecordSink: Send + Sync {
-    /// Returns the time of a line.
     fn now(&self) -> Timestamp;
 
-    /// Returns a text without secrets.
     fn redact(&self, text: &str) -> String;
 
-    /// Appends a line. A line that cannot be written is lost; the work continues.
+    /// A failed write loses only the line.
     fn append(&self, line: &str);
 }
 
-/// Passes every operation on and records it: the prompt, the calls of tools, the answer. Handles
-/// of single runs are passed on as they are: their callers have logs of their own.
+/// Does not record single runs: their callers have logs of their own.
 pub struct RecordedRuntime {
     inner: Arc<dyn LlmRuntime>,
     record: Arc<Record>,
@@ -113,7 +110,6 @@ struct Prompt<'a> {
     prompt: &'a str,
 }
 
-/// One call of a model, by its number in the run.
 #[derive(Clone)]
 struct Call {
     record: Arc<Record>,
@@ -186,7 +182,7 @@ impl ToolHandler for RecordedTool {
     }
 }
 
-/// What a model says between its calls of tools, where the backend hands it over.
+/// Records the text between tool calls.
 struct RecordedTurns {
     inner: Arc<dyn Transcript>,
     call: Call,
@@ -272,7 +268,7 @@ impl LlmRuntime for RecordedRuntime {
         self.inner.start_run(request)
     }
 
-    /// Only a probe that fails says something.
+    /// Records only failures.
     async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
         let label = CallLabel::of_probe(&request.run_id);
         let report = self.inner.probe(request).await;

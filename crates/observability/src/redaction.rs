@@ -1,10 +1,10 @@
-//! The redactor of all side outputs: logs and spans.
+//! The redactor of logs and spans.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ktx_secrets::{Redactor, Secret};
 
-/// Learns secrets at run time. Clones know the same secrets.
+/// Clones learn the same secrets.
 #[derive(Debug, Clone, Default)]
 pub struct SharedRedactor {
     known: Arc<RwLock<Redactor>>,
@@ -12,7 +12,7 @@ pub struct SharedRedactor {
 
 impl SharedRedactor {
     pub fn learn(&self, secret: &Secret) {
-        // The list stays usable after a poisoned lock.
+        // Stays usable after a poisoned lock.
         self.known
             .write()
             .unwrap_or_else(PoisonError::into_inner)

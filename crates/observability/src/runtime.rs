@@ -17,20 +17,18 @@ use tracing::{Instrument as _, Span};
 use crate::settings::Capture;
 use crate::tools::traced;
 
-/// The facts that all spans of a run share.
 #[derive(Debug, Clone)]
 pub struct RunFacts {
-    /// The workflow, such as `ingest`.
     pub workflow: String,
     pub run_id: RunId,
-    /// The provider's name in the conventions, such as `anthropic` or `gcp.gemini`.
+    /// Such as `anthropic` or `gcp.gemini`.
     pub provider: String,
     pub models: BTreeMap<ModelRole, String>,
     pub capture: Capture,
 }
 
-/// Passes every operation on as a span below the span of the run, which ends with the last handle
-/// of the runtime. Almost free if no traces are collected.
+/// Makes every operation a span below the run's, which ends with the last handle. Almost free
+/// without traces.
 pub struct TracedRuntime {
     inner: Arc<dyn LlmRuntime>,
     facts: RunFacts,
@@ -46,7 +44,7 @@ impl std::fmt::Debug for TracedRuntime {
 }
 
 impl TracedRuntime {
-    /// The span of the run begins with the first operation.
+    /// The run's span begins with the first operation.
     pub fn new(inner: Arc<dyn LlmRuntime>, facts: RunFacts) -> Self {
         Self {
             inner,
@@ -71,7 +69,7 @@ impl TracedRuntime {
         })
     }
 
-    /// Loops run in this process; single turns are remote calls.
+    /// Loops are local; single turns are remote calls.
     fn call(&self, operation: &'static str, role: ModelRole, label: &CallLabel) -> Span {
         let model = self
             .facts
@@ -203,7 +201,7 @@ impl LlmRuntime for TracedRuntime {
             span.record("gen_ai.input.messages", conversation(&request.messages));
         }
         request.tools = traced(&request.tools, &span, self.facts.capture);
-        // Spans that the backend starts here are below this span and keep it open.
+        // The backend's spans keep this one open.
         let handle = span.in_scope(|| self.inner.start_run(request));
         if span.is_disabled() {
             return handle;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Whether spans contain prompts, answers, tool arguments and tool results.
+/// Prompts, answers, tool arguments and results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Capture {
     #[default]
@@ -11,25 +11,21 @@ pub enum Capture {
     On,
 }
 
-/// The collector, and how spans are sent to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportSettings {
-    /// The full URL.
     pub url: String,
-    /// Their values are secrets.
+    /// Values are secrets.
     pub headers: Vec<(String, String)>,
-    /// The timeout of one post.
     pub timeout: Duration,
-    /// Attributes of the program, including `service.name`.
+    /// Includes `service.name`.
     pub resource: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// `None` unless a collector is named.
+    /// `None` without a collector.
     pub export: Option<ExportSettings>,
     pub capture: Capture,
-    /// About invalid or unsupported values, for display.
     pub warnings: Vec<String>,
 }
 
@@ -37,7 +33,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const PROTOCOL: &str = "http/json";
 
 impl TraceSettings {
-    /// Reads the variables through `get`, which omits blank ones.
+    /// `get` omits blanks.
     pub fn read<'a>(get: &dyn Fn(&str) -> Option<&'a str>) -> Self {
         let mut settings = Self {
             capture: match get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT") {
@@ -104,7 +100,7 @@ impl TraceSettings {
     }
 }
 
-/// `OTEL_SERVICE_NAME` overrides `service.name` in the attributes.
+/// `OTEL_SERVICE_NAME` overrides `service.name`.
 fn resource(service: Option<&str>, attributes: &str) -> Vec<(String, String)> {
     let mut resource = pairs(attributes);
     let named = resource
@@ -123,7 +119,7 @@ fn resource(service: Option<&str>, attributes: &str) -> Vec<(String, String)> {
     resource
 }
 
-/// Parses `name=value,name=value` with percent-encoded values; skips parts without `=`.
+/// `name=value,name=value`, percent-encoded.
 fn pairs(text: &str) -> Vec<(String, String)> {
     text.split(',')
         .filter_map(|pair| {
@@ -134,7 +130,6 @@ fn pairs(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Decodes percent encoding; invalid sequences stay unchanged.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Attributes that the collector reads itself instead of exporting them.
+/// Not exported.
 pub(crate) const NAME: &str = "otel.name";
 /// `client` or `internal`.
 pub(crate) const KIND: &str = "otel.kind";
@@ -15,12 +15,11 @@ pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 pub(crate) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
 pub(crate) const CACHE_CREATION: &str = "gen_ai.usage.cache_creation.input_tokens";
-/// The run of a span; its trace has the same id.
+/// Also the trace id.
 pub(crate) const RUN_ID: &str = "ktx.run_id";
-/// List price in US dollars.
+/// US dollars.
 pub(crate) const COST: &str = "ktx.cost_usd";
 pub(crate) const MESSAGES: &str = "ktx.messages";
-/// Model calls below a run.
 pub(crate) const CALLS: &str = "ktx.calls";
 pub(crate) const TOOL_CALLS: &str = "ktx.tool_calls";
 
@@ -47,9 +46,8 @@ pub(crate) struct FinishedSpan {
     pub(crate) kind: SpanKind,
     /// Nanoseconds since 1970.
     pub(crate) start: u64,
-    /// Nanoseconds since 1970; never before `start`.
+    /// Never before `start`.
     pub(crate) end: u64,
     pub(crate) attributes: BTreeMap<&'static str, Value>,
-    /// The error text of a failed span.
     pub(crate) failure: Option<String>,
 }

@@ -26,7 +26,7 @@ pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: Capture) -> ToolSet 
     })
 }
 
-/// Wraps the tools of a server; each call is a span of its own trace.
+/// Each call is its own trace.
 pub fn traced_calls(tools: &ToolSet) -> ToolSet {
     tools.with_handlers(|tool| {
         Arc::new(TracedTool {
@@ -77,7 +77,7 @@ impl ToolHandler for TracedTool {
             Ok(_) => {}
             Err(error) => {
                 span.record("error.type", "tool_error");
-                // A tool's error may quote data, which is content.
+                // A tool's error can quote data.
                 let words = match self.capture {
                     Capture::On => error.message.as_str(),
                     Capture::Off => "the tool failed",

@@ -1,4 +1,4 @@
-//! Formats warnings for display: a sentence without the module that logs it.
+//! Formats warnings for display: a sentence without its module.
 
 use std::fmt::{self, Write as _};
 
@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// `warning: what happened: why (what else)`.
+/// `warning: what happened: why (what else)`
 pub(super) struct Sentences;
 
 impl<S, N> FormatEvent<S, N> for Sentences

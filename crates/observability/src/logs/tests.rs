@@ -31,7 +31,6 @@ fn formats_have_their_spellings() {
     assert_eq!(LogFormat::parse("JSON"), None);
 }
 
-/// However many pieces it is written in.
 #[test]
 fn a_secret_in_two_pieces_of_a_line_is_still_hidden() {
     use std::io::Write as _;

@@ -188,8 +188,7 @@ fn tree(spans: &[SeenSpan], parent: Option<&str>, depth: usize, lines: &mut Vec<
     }
 }
 
-/// COG-23, COG-27: one span per run with counts, tokens, cost and duration; calls and tools below
-/// it; the caller's trace id on the span of its run; and no content.
+/// COG-23, COG-27.
 #[tokio::test]
 async fn operations_become_spans_with_sums_and_without_words() {
     let kept = SpanLog::default();
