@@ -1,5 +1,4 @@
-//! Copies of remote repositories below `.ktx/cache`: only the newest commit of one branch. The copy
-//! does not configure the remote, so it stores no password.
+//! Copies of remote repositories in `.ktx/cache`: the newest commit of one branch, no password.
 
 use std::path::{Path, PathBuf};
 
@@ -13,32 +12,29 @@ use crate::{FileError, GitError, Store, remove_folder};
 
 const TOKEN: &str = "KTX_GIT_TOKEN";
 
-/// The variable from which git's helper reads the user name for the token.
 const USER: &str = "KTX_GIT_USER";
 
-/// Answers with those two. The same for every token, so that no token appears in the process list.
+/// Takes both from the environment, so that the process list shows no token.
 const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && echo \"username=$KTX_GIT_USER\" && echo \"password=$KTX_GIT_TOKEN\"; }; f";
 
 #[derive(Debug, Clone)]
 pub struct Remote {
     /// HTTPS, HTTP, SSH, or a folder.
     pub url: String,
-    /// `None`: the branch of the repository's `HEAD`.
+    /// Default: `HEAD` of the repository.
     pub branch: Option<String>,
-    /// The login for HTTPS; `None` leaves it to the user's own git.
+    /// For HTTPS. Default: the user's git.
     pub token: Option<Secret>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum CheckoutError {
-    /// The address or the branch is not valid.
     #[error("{what}")]
     Invalid { what: String },
     #[error(transparent)]
     File(#[from] FileError),
     #[error("`{url}` cannot be fetched")]
     Fetch {
-        /// The address, without a password.
         url: String,
         #[source]
         source: GitError,
@@ -66,18 +62,14 @@ impl Hints for CheckoutError {
 }
 
 impl Store {
-    /// Updates the copy of a connection to the newest commit of a branch and returns its folder.
-    /// Never falls back to an earlier copy.
-    ///
-    /// # Errors
-    /// [`CheckoutError`] if the address is not valid, the fetch fails or the copy cannot be made.
+    /// Updates the copy and returns its folder; never falls back to an earlier copy.
     pub fn checkout(&self, id: &ConnectionId, remote: &Remote) -> Result<PathBuf, CheckoutError> {
         remote.check()?;
         let folder = self.layout().cache().join("repositories").join(id.as_str());
         let is_new = !folder.exists();
         match fetch(self, &folder, remote) {
             Err(_) if !is_new => {
-                // The remains of an earlier run may cause the failure.
+                // Leftovers of an earlier run may cause the failure.
                 remove_folder(&folder)?;
                 fetch(self, &folder, remote)?;
             }
@@ -89,7 +81,7 @@ impl Store {
 
 fn fetch(store: &Store, folder: &Path, remote: &Remote) -> Result<(), CheckoutError> {
     make_private_folder(folder)?;
-    // Explicit, so that git never looks for a surrounding repository, which would be the project's.
+    // Never the project's repository around it.
     let mut git = Git::find(folder, store.environment())?
         .fetching(store.environment())
         .with("GIT_DIR", folder.join(".git"))
@@ -102,14 +94,13 @@ fn fetch(store: &Store, folder: &Path, remote: &Remote) -> Result<(), CheckoutEr
         Some(branch) => format!("refs/heads/{branch}"),
         None => "HEAD".to_owned(),
     };
-    // Only our own helper is asked.
     let helpers = ["-c", "credential.helper=", "-c", HELPER];
     let mut arguments: Vec<&str> = Vec::new();
     if remote.token.is_some() {
         arguments.extend(helpers);
     }
     arguments.extend([
-        // Without redirects a token reaches only the named host. Gives up on a silent host.
+        // Without redirects a token reaches only the named host.
         "-c",
         "http.followRedirects=false",
         "-c",
@@ -160,7 +151,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Whether the transport is encrypted or stays on this machine.
+    /// True if the transport is encrypted or stays on this machine.
     fn is_sealed(&self) -> bool {
         let is_here = self.url.strip_prefix("http://").is_some_and(|rest| {
             let place = rest.split('/').next().unwrap_or_default();
@@ -170,7 +161,6 @@ impl Remote {
         self.url.starts_with("https://") || is_here
     }
 
-    /// The user name that the large hosts expect with a token.
     fn user(&self) -> &'static str {
         let host = self.url.split('/').nth(2).unwrap_or_default();
         if host.contains("gitlab") {

@@ -1,4 +1,4 @@
-//! File operations whose effect readers see complete or not at all.
+//! File operations that readers see completely or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use ktx_diagnostics::{Code, Failure, chain};
 use tempfile::NamedTempFile;
 
-/// Followed by the id of the process.
 const TEMPORARY: &str = ".ktx-tmp-";
 
 const WRITERS: usize = 16;
@@ -48,7 +47,7 @@ impl From<FileError> for Failure {
     }
 }
 
-/// Asks the system whether this user may write. Does not check disk space.
+/// Writes nothing; ignores disk space.
 pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(|source| FileError::Write {
         path: path.to_owned(),
@@ -58,9 +57,7 @@ pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// New, or new content.
     Changed,
-    /// Had that content already; not touched.
     Unchanged,
 }
 
@@ -74,7 +71,6 @@ pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Returns the bytes of a file; `None` if it does not exist.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -86,9 +82,8 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Every file below `folder`, including hidden ones, sorted by path; empty if the folder does not
-/// exist. Does not follow links to folders. [`walk`](crate::walk) lists only the files that count
-/// for a project.
+/// Lists every file below `folder`, even hidden ones, sorted; none if it is missing. Does not
+/// follow links to folders. See [`walk`](crate::walk).
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -115,10 +110,8 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(files)
 }
 
-/// Readers see the old or the new content, never a part: writes a new file in the same folder,
-/// syncs it, and renames it over the old one. Creates missing folders. Keeps the permissions of an
-/// existing file and a symbolic link to it; does not write equal content. Writes directly to a
-/// device or a pipe.
+/// Readers see the old or the new content. Creates folders, keeps permissions and links, and does
+/// not write equal content. Writes directly to devices and pipes.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return stream(path, bytes);
@@ -128,15 +121,14 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError>
     put(&target, bytes, folder, FileAccess::Shared)
 }
 
-/// Like [`write_atomically`], for a file that only the user may read.
+/// Like [`write_atomically`], readable only by the user.
 pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     let target = destination(path)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     put(&target, bytes, folder, FileAccess::Private)
 }
 
-/// The content of a file that only the user may read; writes it first if it does not exist.
-/// Concurrent callers all get what the first one wrote.
+/// Writes a missing file. Concurrent callers all get the first writer's content.
 pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Write {
         path: path.to_owned(),
@@ -167,8 +159,7 @@ fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     Ok(Written::Changed)
 }
 
-/// Appends a line. Only the user may read a new file. The line and its line feed are one write, so
-/// that lines of several processes do not mix.
+/// One write per line, so that processes do not mix lines. Only the user can read a new file.
 pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     let failed = |source| FileError::Write {
         path: path.to_owned(),
@@ -186,7 +177,6 @@ pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     file.write_all(&whole).map_err(failed)
 }
 
-/// Like [`write_atomically`], with the temporary file in `staging`.
 pub(crate) fn write_staged(
     path: &Path,
     bytes: &[u8],
@@ -197,18 +187,15 @@ pub(crate) fn write_staged(
     put(&target, bytes, staging, access)
 }
 
-/// A file to write, and the content expected there until the last moment.
 #[derive(Debug)]
 pub(crate) struct Replacement<'a> {
     pub(crate) path: PathBuf,
     pub(crate) bytes: &'a [u8],
-    /// `None` if the file must not exist.
     pub(crate) expected: Option<&'a [u8]>,
 }
 
-/// Writes many files concurrently, because a disk that syncs one file syncs its neighbors with it.
-/// Readers may see some of them new and others old. Returns the files that did not have the
-/// expected content and were left unchanged.
+/// Writes concurrently, because a disk syncs neighbors together. Files without the expected content
+/// stay unchanged and are returned.
 pub(crate) fn replace_all(
     files: &[&Replacement<'_>],
     staging: &Path,
@@ -253,7 +240,6 @@ fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
         matches!(unchanged, Ok(true))
     };
     match persist(&file.path, file.bytes, staging, FileAccess::Shared, check) {
-        // A file is where a folder is needed.
         Err(FileError::Write { source, .. })
             if matches!(
                 source.kind(),
@@ -266,7 +252,7 @@ fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
     }
 }
 
-/// Whether a path is an ordinary file with these bytes, or, without bytes, does not exist.
+/// `None` means missing.
 pub(crate) fn is_unchanged(path: &Path, expected: Option<&[u8]>) -> Result<bool, FileError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(read_optional(path)?.as_deref() == expected),
@@ -291,7 +277,7 @@ pub fn remove(path: &Path) -> Result<Removed, FileError> {
     }
 }
 
-/// Both on the same disk.
+/// Both must be on the same disk.
 #[expect(clippy::disallowed_methods, reason = "folders are moved here")]
 pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     fs::rename(from, to).map_err(|source| FileError::Write {
@@ -300,7 +286,7 @@ pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Removes links in it and does not follow them.
+/// Does not follow links.
 #[expect(clippy::disallowed_methods, reason = "folders are removed here")]
 pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     fs::remove_dir_all(path).map_err(|source| FileError::Remove {
@@ -311,12 +297,11 @@ pub fn remove_folder(path: &Path) -> Result<(), FileError> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileAccess {
-    /// Unchanged for an existing file; a new file follows the user's umask.
+    /// Keeps existing permissions; a new file follows the umask.
     Shared,
     Private,
 }
 
-/// Only the user may read the folder, even if it existed.
 pub(crate) fn make_private_folder(path: &Path) -> Result<(), FileError> {
     make_folder(path)?;
     close(path, 0o700).map_err(|source| FileError::Write {
@@ -339,7 +324,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Removes the temporary files in `folder` whose process has ended.
+/// Removes temporary files of ended processes.
 pub(crate) fn sweep(folder: &Path) -> Result<(), FileError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -370,7 +355,7 @@ fn is_alive(process: i32) -> bool {
     let Some(process) = rustix::process::Pid::from_raw(process) else {
         return false;
     };
-    // Not permitted means that the process exists and belongs to another user.
+    // "Not permitted" means that the process exists and belongs to another user.
     rustix::process::test_kill_process(process) != Err(rustix::io::Errno::SRCH)
 }
 
@@ -399,7 +384,7 @@ fn put(
     Ok(written)
 }
 
-/// Puts a file in its place; the folder entry is not synced yet.
+/// Without a sync of the folder.
 fn place(
     path: &Path,
     bytes: &[u8],
@@ -419,7 +404,7 @@ fn place(
     Ok(Written::Changed)
 }
 
-/// Writes a file next to its place and moves it there if `allowed`, called directly before, agrees.
+/// Calls `allowed` just before the move.
 fn persist(
     path: &Path,
     bytes: &[u8],
@@ -447,7 +432,7 @@ fn persist(
     Ok(())
 }
 
-/// A file's name is on the disk only after its folder is synced.
+/// A file's name is on the disk only after a sync of its folder.
 fn sync_folder(folder: &Path) -> Result<(), FileError> {
     File::open(folder)
         .and_then(|folder| folder.sync_all())

@@ -9,7 +9,6 @@ use std::process::{Command, Output, Stdio};
 use ktx_config::Environment;
 use ktx_diagnostics::{Hint, Hints};
 
-/// The oldest version with every feature that ktx uses.
 const NEEDED: (u32, u32) = (2, 20);
 
 #[derive(Debug, thiserror::Error)]
@@ -23,14 +22,9 @@ pub enum GitError {
     },
     #[error("`git` {found} is too old: ktx needs {}.{}", NEEDED.0, NEEDED.1)]
     TooOld { found: String },
-    /// There is a repository, but git cannot use it.
     #[error("git cannot use the repository of `{entry}`: {message}")]
-    Unusable {
-        /// The repository's `.git`.
-        entry: PathBuf,
-        message: String,
-    },
-    /// Another git holds the lock, or a crashed one left it.
+    Unusable { entry: PathBuf, message: String },
+    /// Another git holds the lock, or a crash left it.
     #[error("git lock `{file}` exists: another git is running, or a crashed one left it")]
     Locked { file: PathBuf },
     #[error("`git {command}` failed: {message}")]
@@ -56,11 +50,7 @@ impl Hints for GitError {
     }
 }
 
-/// What git ignores below a folder: relative paths with `/`; a folder's path covers everything
-/// below it.
-///
-/// # Errors
-/// If git fails, also because the folder is in no repository.
+/// Relative paths with `/`; a folder covers everything below. Fails outside of a repository.
 pub fn ignored_files(
     folder: &Path,
     environment: &Environment,
@@ -81,8 +71,7 @@ pub fn ignored_files(
         .collect())
 }
 
-/// `git` in one folder. It runs without git's own environment variables (ktx reads the identity
-/// from them), without hooks and signatures, and with English messages.
+/// `git` without its environment variables, hooks and signatures, in English.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     folder: PathBuf,
@@ -90,7 +79,6 @@ pub(crate) struct Git {
     identity: BTreeMap<String, String>,
 }
 
-/// The variables by which a user or a pipeline names the author and the committer.
 const IDENTITY: [&str; 4] = [
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
@@ -99,7 +87,6 @@ const IDENTITY: [&str; 4] = [
 ];
 
 impl Git {
-    /// Finds git and checks its version.
     pub(crate) fn find(folder: &Path, environment: &Environment) -> Result<Self, GitError> {
         let identity = IDENTITY.iter().filter_map(|name| {
             let value = environment.all().get(std::ffi::OsStr::new(name))?;
@@ -131,8 +118,8 @@ impl Git {
         Ok(git)
     }
 
-    /// The same git with the user's own settings for reaching other hosts. Never prompts, and uses
-    /// no transport that could run a program of the repository.
+    /// Adds the user's network settings. Never prompts; no transport can run programs of the
+    /// repository.
     pub(crate) fn fetching(mut self, environment: &Environment) -> Self {
         let is_way = |name: &str| name.starts_with("GIT_SSH") || name.starts_with("GIT_SSL_");
         for (name, value) in environment.all() {
@@ -160,9 +147,8 @@ impl Git {
         &self.folder
     }
 
-    /// A part of the identity from the variable, else from the setting; `None` if neither is set.
     pub(crate) fn identity(&self, variable: &str, key: &str) -> Result<Option<String>, GitError> {
-        // A line break or an angle bracket would end the field in a commit.
+        // These characters would end the field in a commit.
         let clean = |text: &str| {
             let text = text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
             Some(text).filter(|text| !text.is_empty())
@@ -186,7 +172,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&self.bytes(arguments, b"")?).into_owned())
     }
 
-    /// The trimmed answer, or `None` if git exits with `no`.
+    /// `None` if git exits with `no`.
     pub(crate) fn query(&self, arguments: &[&str], no: i32) -> Result<Option<String>, GitError> {
         let output = self.run(arguments, b"")?;
         match output.status.code() {
@@ -231,7 +217,7 @@ impl Git {
                 .wait_with_output()
                 .map_err(|source| GitError::Start { source })?;
             match writer.join() {
-                // A failed git does not read its whole input; its own message says why.
+                // A failed git may not read its input; its message says why.
                 Ok(Err(source)) if output.status.success() => Err(GitError::Start { source }),
                 _ => Ok(output),
             }
@@ -250,8 +236,7 @@ pub(crate) fn failed(arguments: &[&str], output: &Output) -> GitError {
     }
 }
 
-/// The existing lock that git could not create. The message has the same form for the index, a
-/// branch, `HEAD` and the packed branches.
+/// The message is the same for the index, branches, `HEAD` and packed branches.
 fn lock_in_the_way(message: &str) -> Option<PathBuf> {
     let (_, rest) = message.split_once("Unable to create '")?;
     let (file, rest) = rest.split_once(".lock'")?;
@@ -273,7 +258,7 @@ pub(crate) fn message(output: &Output) -> String {
     }
 }
 
-/// `None`, an unknown format, counts as new enough.
+/// Unknown formats count as new enough.
 fn parse_version(text: &str) -> Option<(u32, u32)> {
     let mut parts = text.split(['.', ' ', '-']);
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

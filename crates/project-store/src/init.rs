@@ -13,7 +13,7 @@ use crate::{
     Skipped, Store, UnsafePath, read_optional, remove,
 };
 
-/// The choices made, not every default.
+/// The user's choices, not every default.
 pub const PROJECT_FILE_TEMPLATE: &str = "\
 # Configuration of this ktx project. `ktx admin schema` prints every key with its default.
 
@@ -29,7 +29,6 @@ llm:
     backend: none
 ";
 
-/// Lines of `.ktx/.gitignore` that keep local files out of git.
 const IGNORED: [&str; 14] = [
     "cache/",
     "db.sqlite",
@@ -55,12 +54,10 @@ const KEPT: [&str; 5] = [
     "wiki/global/.gitkeep",
 ];
 
-/// What happens to existing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// A project or a foreign repository is refused.
     No,
-    /// Missing files are added; existing ones are not replaced.
+    /// Adds only missing files.
     Yes,
 }
 
@@ -68,9 +65,8 @@ pub enum Force {
 pub struct Initialized {
     pub store: Store,
     pub name: String,
-    /// `None` if everything existed already.
+    /// `None` if nothing was new.
     pub commit: Option<String>,
-    /// Files of the work tree that do not match the commit.
     pub skipped: Vec<Skipped>,
 }
 
@@ -78,7 +74,7 @@ pub struct Initialized {
 pub enum InitError {
     #[error("`{dir}` is a ktx project already")]
     Exists { dir: PathBuf },
-    /// The folder is the top of a repository without `ktx.yaml`.
+    /// Without `ktx.yaml`.
     #[error("`{dir}` is a git repository that is not a ktx project")]
     ForeignRepository { dir: PathBuf },
     #[error("cannot make a project in `{dir}`")]
@@ -87,7 +83,6 @@ pub enum InitError {
         #[source]
         source: FileError,
     },
-    /// Git is missing or too old.
     #[error(transparent)]
     Git(#[from] GitError),
     #[error("cannot commit the new project")]
@@ -95,7 +90,6 @@ pub enum InitError {
         #[source]
         source: PublishError,
     },
-    /// A bug of ktx itself.
     #[error(transparent)]
     Internal(#[from] UnsafePath),
 }
@@ -115,9 +109,7 @@ impl Hints for InitError {
     }
 }
 
-/// Creates a project in `dir`, and `dir` itself if it is missing. Inside the work tree of the
-/// user's own repository the project becomes a part of it; elsewhere it gets a repository.
-/// Continues an init that was killed.
+/// The project joins a repository around it, or gets its own. Continues a killed init.
 pub fn init(
     dir: &Path,
     force: Force,
@@ -177,7 +169,6 @@ fn refuse_what_is_there(layout: &Layout) -> Result<(), InitError> {
     Ok(())
 }
 
-/// Writes the missing files, `ktx.yaml` last, and returns all of them.
 fn scaffold(store: &Store) -> Result<Vec<Change>, InitError> {
     let mut changes = Vec::new();
     let mut add = |name: &str, content: &dyn Fn(Option<Vec<u8>>) -> Vec<u8>| {
@@ -219,7 +210,7 @@ fn ignore_lines(found: &[u8]) -> Vec<u8> {
 }
 
 fn name_of(dir: &Path) -> String {
-    // The given name is good enough if the folder cannot be resolved.
+    // The name as given is good enough if the folder cannot be resolved.
     let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     full.file_name().map_or_else(
         || "ktx".to_owned(),

@@ -1,8 +1,7 @@
-//! Project folders: discovery, atomic writes, git publish, locks, local state.
+//! Project folders: files, git, locks, local state. Knows no models or warehouses.
 //!
-//! Committed files have the same paths as in a KTX 0.12 project. Local files are in `.ktx/state/`,
-//! a folder that ignores itself, so that no version's `.gitignore` has to list them. This crate
-//! must not know language models or warehouses.
+//! Committed files have the paths of KTX 0.12. `.ktx/state/` ignores itself, so that no version's
+//! `.gitignore` has to list it.
 
 mod checkout;
 mod failpoint;

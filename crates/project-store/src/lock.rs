@@ -1,4 +1,4 @@
-//! The lock that lets only one command at a time change a project.
+//! One command at a time changes a project.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -14,19 +14,18 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub pid: u32,
-    /// The command, such as `ktx scan`.
+    /// Such as `ktx scan`.
     pub command: String,
-    /// The time at which it took the lock; absent in a lock file of an older ktx.
+    /// Older versions of ktx do not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// The second since 1970 in which its process began, as the system tells it; absent in a lock file of an older
-    /// ktx. A system gives the number of an ended process to another one.
+    /// Start in seconds since 1970, because process numbers are reused. Older versions of ktx do
+    /// not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<u64>,
 }
 
 impl Holder {
-    /// This process, which runs `command`.
     pub fn this_process(command: &str, since: Option<Timestamp>) -> Self {
         let pid = std::process::id();
         Self {
@@ -37,12 +36,11 @@ impl Holder {
         }
     }
 
-    /// Whether its process runs here: in this machine, in this container.
+    /// True if the process is in this machine and container.
     fn runs_here(&self) -> bool {
         self.begun.is_some() && begun(self.pid) == self.begun
     }
 
-    /// Sends the process the signal of Ctrl-C.
     pub(crate) fn interrupt(self) -> io::Result<Interruption> {
         if self.runs_here() && interrupt(self.pid)? {
             Ok(Interruption::Sent(self))
@@ -52,19 +50,15 @@ impl Holder {
     }
 }
 
-/// What became of the wish to end a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interruption {
-    /// No run has the project's lock.
     NoRun,
-    /// The process was asked to end.
     Sent(Holder),
-    /// The process with this number is not the one that took the lock: that one runs on another machine, in another
-    /// container, or is of an older ktx.
+    /// The process is on another machine or in another container, or the holder is an older ktx.
     NotReached(Holder),
 }
 
-/// The second since 1970 in which a process began; `None` if there is no such process.
+/// In seconds since 1970.
 fn begun(process: u32) -> Option<u64> {
     let process = sysinfo::Pid::from_u32(process);
     let mut system = System::new().ok()?;
@@ -79,7 +73,7 @@ pub enum Wait {
     AtMost(Duration),
 }
 
-/// Held until it is dropped or the process ends in any way.
+/// Released on drop, or when the process ends.
 #[derive(Debug)]
 pub struct ProjectLock {
     _file: File,
@@ -88,10 +82,7 @@ pub struct ProjectLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     #[error("the project is in use{}", by(.holder.as_ref()))]
-    Held {
-        /// The holder, if it has written its name.
-        holder: Option<Holder>,
-    },
+    Held { holder: Option<Holder> },
     #[error("cannot lock `{path}`")]
     File {
         path: PathBuf,
@@ -118,7 +109,6 @@ impl Hints for LockError {
 }
 
 impl ProjectLock {
-    /// Creates a missing file and records the holder in it.
     pub(crate) fn acquire(path: &Path, holder: &Holder, wait: Wait) -> Result<Self, LockError> {
         let failed = |source| LockError::File {
             path: path.to_owned(),
@@ -137,7 +127,7 @@ impl ProjectLock {
         Ok(Self { _file: file })
     }
 
-    /// Fails if another process holds the lock. Creates and writes no file.
+    /// Fails if another process holds the lock. Writes nothing.
     pub(crate) fn check_free(path: &Path) -> Result<(), LockError> {
         let failed = |source| LockError::File {
             path: path.to_owned(),
@@ -175,13 +165,12 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Waits on a separate thread, because the system call has no timeout. After a timeout the thread
-/// gets the lock later and releases it at once.
+/// Waits on a thread, because the system call has no timeout. A late lock is released at once.
 fn lock_within(file: File, time: Duration) -> io::Result<Option<File>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let locked = file.lock().map(|()| file);
-        // If the receiver is gone, this drops the file and releases the lock.
+        // Releases the lock if the receiver is gone.
         drop(sender.send(locked));
     });
     match receiver.recv_timeout(time) {
@@ -190,7 +179,6 @@ fn lock_within(file: File, time: Duration) -> io::Result<Option<File>> {
     }
 }
 
-/// Sends a process the signal of Ctrl-C; false if there is no such process.
 #[cfg(unix)]
 fn interrupt(process: u32) -> io::Result<bool> {
     let process = i32::try_from(process).ok();
@@ -218,7 +206,7 @@ fn sign(file: &mut File, holder: &Holder) -> io::Result<()> {
 }
 
 fn held_error(path: &Path) -> LockError {
-    // The holder may not have written its name yet; then the error names none.
+    // The holder may not have written its name yet.
     let text = std::fs::read_to_string(path).ok();
     LockError::Held {
         holder: text.and_then(|text| serde_json::from_str(&text).ok()),

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A file of the project: relative, with `/` between its parts.
-///
-/// Not empty; no part is empty, `.`, `..` or `.git` in any case; no NUL, no `\`.
+/// A relative path with `/`. No empty part, `.`, `..` or `.git` in any case; no NUL, no `\`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProjectPath(String);
 
@@ -27,7 +25,6 @@ impl ProjectPath {
         })
     }
 
-    /// `file` must be in `root`.
     pub fn inside(root: &Path, file: &Path) -> Result<Self, UnsafePath> {
         let text = file.strip_prefix(root).ok().and_then(Path::to_str);
         let Some(text) = text else {

@@ -1,12 +1,8 @@
 //! Publishes one commit per run by compare-and-swap.
 //!
-//! `git fast-import` writes the commit and moves the branch only if it still is where the commit
-//! began; the user's tree is never merged or reset. Then each file that still equals its old
-//! version is updated together with its index entry. Files that the user has changed, and entries
-//! that the user has staged, stay as they are and are reported.
-//!
-//! A record of the paths exists during this step: if the process is killed, the next publish
-//! completes it first.
+//! `git fast-import` moves the branch only if no other commit has moved it. Then each unchanged file
+//! and its index entry are updated; changed files and staged entries stay. A record lets the next
+//! publish complete this step after a kill.
 
 mod around;
 mod error;
@@ -44,12 +40,11 @@ use tree::{Tree, TreeEntry};
 /// Maximum attempts while others move the branch.
 const TRIES: usize = 20;
 
-/// The branch when a run begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
-    /// The branch, such as `refs/heads/main`.
+    /// Such as `refs/heads/main`.
     pub branch: String,
-    /// `None` before the first one.
+    /// `None` before the first commit.
     pub commit: Option<String>,
 }
 
@@ -93,18 +88,15 @@ pub struct PublishRequest<'a> {
 pub struct Published {
     /// `None` if nothing changed.
     pub commit: Option<String>,
-    /// The changed files, sorted by path.
     pub changed: Vec<ProjectPath>,
-    /// Files whose version in the user's tree differs from the commit and was left unchanged,
-    /// sorted by path.
+    /// Files that differ from the commit and stay, sorted by path.
     pub skipped: Vec<Skipped>,
 }
 
 enum Import {
     Made(ImportedCommit),
-    /// The branch has moved in the meantime.
     Moved,
-    /// Another git locks the branch, or a crashed one left its lock.
+    /// Another git locks the branch, or a crash left the lock.
     Locked(GitError),
 }
 
@@ -116,17 +108,16 @@ struct ImportedCommit {
 #[derive(Debug)]
 pub struct Publisher {
     store: Store,
-    /// Git in the top folder of the work tree.
     git: Git,
-    /// The project's path in it: empty, or with a trailing slash.
+    /// The project's path in the repository: empty, or with a trailing slash.
     prefix: String,
-    /// Locks of crashed gits, removed but not reported yet.
+    /// Removed locks of crashed gits, not reported yet.
     removed: Mutex<Vec<PathBuf>>,
 }
 
 impl Publisher {
-    /// Finds the project's repository: its own, or the one whose work tree contains it. A folder in
-    /// no repository, or ignored by the one around it, gets its own.
+    /// Opens the project's own repository, or the one around it. Creates one if there is none or it
+    /// ignores the project.
     pub(crate) fn open(store: Store) -> Result<Self, PublishError> {
         let root = store.layout().root().to_owned();
         let git = Git::find(&root, store.environment())?;
@@ -149,18 +140,14 @@ impl Publisher {
         })
     }
 
-    /// Completes a killed publish and returns the state of the branch.
+    /// Completes a killed publish first.
     pub fn begin(&self) -> Result<Base, PublishError> {
         let _lock = self.locked()?;
         self.recover()?;
         self.base()
     }
 
-    /// Checks whether a publish could write git's folders for objects and the index, and whether
-    /// another git holds a lock for longer than a moment. Creates nothing.
-    ///
-    /// # Errors
-    /// [`PublishError`] if a folder is not writable or a lock stays.
+    /// Checks permissions and locks. Creates nothing.
     pub fn check_writable(&self) -> Result<(), PublishError> {
         let places = ["rev-parse", "--git-path", "objects", "--git-dir"];
         for place in self.git.text(&places)?.lines() {
@@ -169,8 +156,7 @@ impl Publisher {
         self.check_locks()
     }
 
-    /// Commits the changes on top of the branch's current commit: others may have changed other
-    /// files since `base`. Then updates the user's tree.
+    /// On the branch's current commit, because others may have changed other files since `base`.
     pub fn publish(
         &self,
         base: &Base,
@@ -349,8 +335,7 @@ impl Publisher {
         Err(error.into())
     }
 
-    /// `Name <address>` of the author or the committer, from the environment or git's settings;
-    /// ktx's own identity only if neither sets it.
+    /// `Name <address>` from the environment or git's settings; otherwise ktx.
     fn identity(&self, role: &str) -> Result<String, PublishError> {
         let name = self
             .git

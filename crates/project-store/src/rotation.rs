@@ -1,4 +1,4 @@
-//! Logs that are put aside when they have become long.
+//! Rotation of long logs.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::files::FileError;
 
-/// A log longer than this is put aside, in bytes.
+/// In bytes.
 const LONG: u64 = 4 << 20;
 
-/// How many logs that were put aside are kept.
 const KEPT: u32 = 3;
 
-/// Puts a long log aside: `calls.jsonl` becomes `calls.jsonl.1`, and so on. One process at a time does so.
+/// `calls.jsonl` becomes `calls.jsonl.1`, and so on. One process at a time.
 pub(crate) fn rotate(path: &Path) -> Result<(), FileError> {
     if !is_long(path) {
         return Ok(());
@@ -25,7 +24,6 @@ pub(crate) fn rotate(path: &Path) -> Result<(), FileError> {
     options.create(true).truncate(false).write(true).mode(0o600);
     let lock = options.open(with(path, "lock")).map_err(failed)?;
     lock.lock().map_err(failed)?;
-    // Another process may have done it meanwhile.
     if !is_long(path) {
         return Ok(());
     }

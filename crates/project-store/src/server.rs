@@ -1,4 +1,4 @@
-//! The servers of a project, one of each kind: its lock, its token for agents, its log.
+//! Locks, tokens and logs of a project's servers.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -9,15 +9,11 @@ use crate::files::{keep_private, make_folder};
 use crate::lock::{Holder, LockError, ProjectLock, Wait};
 use crate::{FileError, LocalServer, Store};
 
-/// The size in bytes above which the log is rotated when a server starts.
+/// In bytes.
 const LONG_LOG: u64 = 1024 * 1024;
 
 impl Store {
-    /// Takes the lock of a server of the project, held until its process ends in any way.
-    /// `wait`: how long to wait for another server that is about to end.
-    ///
-    /// # Errors
-    /// [`LockError::Held`] with the other server's process.
+    /// Held until the process ends. `wait`: for a server that is about to end.
     pub fn serve(&self, server: LocalServer, wait: Wait) -> Result<ProjectLock, LockError> {
         let path = self.layout().server_lock(server);
         self.local_folder(&self.layout().state())
@@ -30,30 +26,19 @@ impl Store {
     }
 
     /// Creates nothing.
-    ///
-    /// # Errors
-    /// [`LockError::Held`] with the process of a running server.
     pub fn is_not_served(&self, server: LocalServer) -> Result<(), LockError> {
         ProjectLock::check_free(&self.layout().server_lock(server))
     }
 
-    /// The token with which agents log in to the server; stores `fresh` if there is none yet. The
-    /// token never changes, so that the settings of agents stay valid. Only the user may read its
-    /// file, which git ignores.
-    ///
-    /// # Errors
-    /// [`FileError`] if it can neither be read nor written.
+    /// The token with which agents log in; `fresh` if there is none. It never changes, so that
+    /// agents' settings stay valid.
     pub fn server_token(&self, fresh: &Secret) -> Result<Secret, FileError> {
         self.local_folder(&self.layout().state())?;
         let kept = keep_private(&self.layout().server_token(), fresh.expose().as_bytes())?;
         Ok(Secret::new(String::from_utf8_lossy(&kept).trim()))
     }
 
-    /// Opens the server's log for appending; only the user may read it. A long log is rotated to
-    /// a file beside it.
-    ///
-    /// # Errors
-    /// [`FileError`] if it cannot be written.
+    /// Private; a long log is rotated.
     #[expect(
         clippy::disallowed_methods,
         reason = "a log that is moved aside is whole at any moment"

@@ -1,7 +1,4 @@
-//! The local database: the run journal and the stages of scans. Other crates have their own tables
-//! in the same file.
-//!
-//! The file is `.ktx/state/ktx.sqlite`; KTX 0.12's `.ktx/db.sqlite` is never changed.
+//! The local database `.ktx/state/ktx.sqlite`: runs, stages of scans, and tables of other crates.
 
 mod runs;
 mod stages;
@@ -17,7 +14,6 @@ use crate::FileError;
 pub use runs::{Run, RunStatus};
 pub use stages::StageRow;
 
-/// Owns this crate's tables.
 const COMPONENT: &str = "project-store";
 
 const STEPS: &[&str] = &["
@@ -52,10 +48,8 @@ pub enum StateError {
         #[source]
         source: rusqlite::Error,
     },
-    /// A newer ktx has changed the tables.
     #[error("the tables of `{component}` in `{path}` are from a newer ktx")]
     Newer { path: PathBuf, component: String },
-    /// A row cannot be parsed.
     #[error("a row of `{table}` cannot be parsed")]
     Row {
         table: &'static str,
@@ -68,7 +62,7 @@ impl Hints for StateError {
     fn hints(&self) -> Vec<Hint> {
         match self {
             Self::Newer { .. } => vec![Hint::new("install the newer ktx that wrote them")],
-            // The machine causes these errors.
+            // Caused by the machine.
             Self::File(_) | Self::Database { .. } => Vec::new(),
             Self::Row { .. } => vec![Hint::new(
                 "move `.ktx/state/ktx.sqlite` away, then run the command again: ktx makes a new one",
@@ -77,7 +71,7 @@ impl Hints for StateError {
     }
 }
 
-/// Each thread opens its own.
+/// One per thread.
 #[derive(Debug)]
 pub struct StateDatabase {
     connection: Connection,
@@ -85,7 +79,7 @@ pub struct StateDatabase {
 }
 
 impl StateDatabase {
-    /// Creates the database if it is missing, and migrates its tables.
+    /// Creates a missing database and migrates its tables.
     pub fn open(path: &Path) -> Result<Self, StateError> {
         let mut connection = open_sqlite(path)?;
         migrate(&mut connection, COMPONENT, STEPS)?;
@@ -95,8 +89,7 @@ impl StateDatabase {
         })
     }
 
-    /// Checks the existing database as [`Self::open`] would read it: its header, its tables, their
-    /// versions. Changes nothing.
+    /// Changes nothing.
     pub(crate) fn check_readable(path: &Path) -> Result<(), StateError> {
         let failed = |source| StateError::Database {
             path: path.to_owned(),
@@ -126,7 +119,7 @@ impl StateDatabase {
         }
     }
 
-    /// Returns the connection, for the tables of other crates. See [`migrate`].
+    /// For the tables of other crates; see [`migrate`].
     pub const fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
@@ -143,8 +136,8 @@ impl StateDatabase {
     }
 }
 
-/// Opens a SQLite file with the settings of every ktx database: write-ahead log, foreign keys, a
-/// busy timeout of five seconds. Writing transactions should be immediate.
+/// Write-ahead log, foreign keys, a busy timeout of five seconds. Writing transactions should be
+/// immediate.
 pub fn open_sqlite(path: &Path) -> Result<Connection, StateError> {
     let open = || {
         let connection = Connection::open(path)?;
@@ -160,8 +153,7 @@ pub fn open_sqlite(path: &Path) -> Result<Connection, StateError> {
     })
 }
 
-/// Runs those of `steps` that have not run on this file yet, in one transaction. New steps must be
-/// appended at the end.
+/// New steps must be appended at the end.
 pub fn migrate(
     connection: &mut Connection,
     component: &str,
@@ -181,7 +173,6 @@ pub fn migrate(
     Ok(())
 }
 
-/// Returns the number of steps that had run before.
 fn apply(connection: &mut Connection, component: &str, steps: &[&str]) -> rusqlite::Result<u32> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(

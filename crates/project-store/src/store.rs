@@ -19,8 +19,7 @@ use crate::{
     append_line, read_optional, remove, write_atomically,
 };
 
-/// A project's files, git and local state. Cheap to clone. Opening only checks that `ktx.yaml`
-/// exists.
+/// Cheap to clone. Opening only checks that `ktx.yaml` exists.
 #[derive(Debug, Clone)]
 pub struct Store {
     layout: Layout,
@@ -30,7 +29,6 @@ pub struct Store {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The folder has no `ktx.yaml`.
     #[error("no ktx project in `{dir}`")]
     Missing { dir: PathBuf },
 }
@@ -129,8 +127,7 @@ impl Store {
         remove(&path.under(self.layout.root()))
     }
 
-    /// Stores a secret in `.ktx/secrets/<name>`, readable by the user only and ignored by git.
-    /// Returns the reference for `ktx.yaml`.
+    /// Private and ignored by git. Returns the reference for `ktx.yaml`.
     pub fn write_secret(&self, name: &ProjectPath, secret: &Secret) -> Result<String, FileError> {
         let folder = self.layout.secrets();
         make_private_folder(&folder)?;
@@ -151,7 +148,6 @@ impl Store {
         append_line(&self.layout.audit(), line)
     }
 
-    /// Appends a line about a call to the log of calls. A log that has become long is put aside; the last few are kept.
     pub fn append_call(&self, line: &[u8]) -> Result<(), FileError> {
         let path = self.layout.call_log();
         self.local_folder(&self.layout.logs())?;
@@ -159,12 +155,7 @@ impl Store {
         append_line(&path, line)
     }
 
-    /// Takes the project's lock for a command that changes it, and removes what killed processes
-    /// left.
-    ///
-    /// # Errors
-    /// [`LockError::Held`] with the holder if another command has the lock; [`LockError::File`] if
-    /// the lock file cannot be used.
+    /// Also removes leftovers of killed processes.
     pub fn lock(
         &self,
         command: &str,
@@ -183,10 +174,6 @@ impl Store {
         Ok(lock)
     }
 
-    /// Returns whether a command holds the project's lock. Creates nothing.
-    ///
-    /// # Errors
-    /// [`LockError`] if the lock file cannot be read.
     pub fn is_locked(&self) -> Result<bool, LockError> {
         match ProjectLock::check_free(&self.layout.lock()) {
             Ok(()) => Ok(false),
@@ -195,10 +182,7 @@ impl Store {
         }
     }
 
-    /// Asks the process that holds the project's lock to end, as Ctrl-C does.
-    ///
-    /// # Errors
-    /// [`LockError`] if the lock file cannot be read or does not name the process, or if the process cannot be asked.
+    /// As Ctrl-C does.
     pub fn interrupt_holder(&self) -> Result<Interruption, LockError> {
         let path = self.layout.lock();
         match ProjectLock::check_free(&path) {
@@ -219,11 +203,7 @@ impl Store {
         StateDatabase::open(&self.layout.database())
     }
 
-    /// Checks whether the local state can be written and its database read, as far as they exist.
-    /// Creates nothing.
-    ///
-    /// # Errors
-    /// [`StateError`] if a command that changes the project would fail on them.
+    /// As far as it exists. Creates nothing.
     pub fn check_state(&self) -> Result<(), StateError> {
         let state = self.layout.state();
         let folders = state.ancestors();
@@ -237,30 +217,23 @@ impl Store {
         StateDatabase::check_readable(&database)
     }
 
-    /// A folder that is not in a repository gets one.
+    /// Creates a missing repository.
     pub fn publisher(&self) -> Result<Publisher, PublishError> {
         Publisher::open(self.clone())
     }
 
-    /// Checks whether git is installed and new enough. Creates nothing.
-    ///
-    /// # Errors
-    /// [`GitError`] if git is missing, too old or does not start.
     pub fn check_git(&self) -> Result<(), GitError> {
         Git::find(self.layout.root(), &self.environment).map(drop)
     }
 
-    /// Creates nothing.
     pub fn history(&self) -> Result<History, HistoryError> {
         History::open(self)
     }
 
-    /// Creates `.ktx/state/`, which ignores itself in git.
     pub fn make_state(&self) -> Result<(), FileError> {
         self.local_folder(&self.layout.state()).map(drop)
     }
 
-    /// Creates a folder below `.ktx/state/`, which ignores itself in git.
     pub(crate) fn local_folder(&self, folder: &Path) -> Result<PathBuf, FileError> {
         make_folder(folder)?;
         let ignore = self.layout.state().join(".gitignore");
@@ -270,7 +243,7 @@ impl Store {
         Ok(folder.to_owned())
     }
 
-    /// Returns a store for a folder that may not be a project yet.
+    /// May not be a project yet.
     pub const fn unchecked(
         layout: Layout,
         environment: Environment,

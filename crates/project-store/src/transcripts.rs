@@ -1,5 +1,5 @@
-//! Conversations with models, in private files that git ignores: of unfinished work, one file per work item, and of the
-//! latest runs.
+//! Private conversations with models: one file per unfinished work item, and those of the latest
+//! runs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,15 +9,14 @@ use ktx_vocabulary::{ConnectionId, RunId};
 use crate::files::make_private_folder;
 use crate::{FileError, ProjectPath, Store, list, remove};
 
-/// The latest runs whose conversations stay on this machine.
+/// Number of runs whose files stay.
 pub const KEPT_RUNS: usize = 100;
 
-/// A file about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFile {
-    /// The prompts and answers of models, one JSON object per line.
+    /// One JSON object per line.
     Transcript,
-    /// The notes that the run has not captured.
+    /// Notes that the run has not captured.
     Notes,
 }
 
@@ -31,11 +30,7 @@ impl RunFile {
 }
 
 impl Store {
-    /// The transcript file of a work item. Creates its folder, which only the user may read; the
-    /// file may not exist.
-    ///
-    /// # Errors
-    /// [`FileError`] if the folder cannot be created.
+    /// Creates the private folder.
     pub fn transcript(
         &self,
         connection: &ConnectionId,
@@ -47,22 +42,18 @@ impl Store {
         Ok(name.under(&folder))
     }
 
-    /// The place of a file about a run; the file may not exist.
+    /// The file can be missing.
     pub fn run_file(&self, run: &RunId, file: RunFile) -> PathBuf {
         let folder = self.layout().run_files();
         folder.join(format!("{run}.{}", file.ending()))
     }
 
-    /// The place of a new file about a run. Creates its folder, which only the user may read, and removes the files of
-    /// runs before the last [`KEPT_RUNS`].
-    ///
-    /// # Errors
-    /// [`FileError`] if the folder cannot be created or listed.
+    /// Creates the folder and removes all but the last [`KEPT_RUNS`].
     pub fn new_run_file(&self, run: &RunId, file: RunFile) -> Result<PathBuf, FileError> {
         self.local_folder(&self.layout().state())?;
         let folder = self.layout().run_files();
         make_private_folder(&folder)?;
-        // Ids of runs begin with their time.
+        // Run ids begin with their time.
         let run_of = |path: &PathBuf| {
             let name = path.file_name()?.to_str()?;
             Some(name.split('.').next()?.to_owned())

@@ -1,5 +1,4 @@
-//! Failures of the machine: a full disk, missing permissions, a broken database. Only this module
-//! knows their wording and remedies.
+//! Wording and remedies for failures of the machine, such as a full disk.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -11,20 +10,17 @@ use crate::{GitError, HistoryError, PublishError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// No space is left, or the user's quota is used up.
+    /// Disk or quota.
     Full,
-    /// The file system is mounted read-only.
     ReadOnly,
     Denied,
-    /// The process, or the machine, has too many open files.
+    /// Of the process or the machine.
     TooManyFiles,
-    /// A database is damaged, or the file is not a database.
     Damaged,
-    /// A database, or the folder that it needs to write in, cannot be opened.
+    /// The database, or the folder that it must write in.
     Unopenable,
-    /// Another program writes to a database.
     Busy,
-    /// The disk failed under a database: it is full or broken, and SQLite does not say which.
+    /// The disk is full or broken; SQLite does not say which.
     Disk,
 }
 
@@ -41,7 +37,6 @@ impl Trouble {
         None
     }
 
-    /// Describes the problem, for errors whose own text is a code.
     const fn words(self) -> &'static str {
         match self {
             Self::Full => "no space is left on the disk",
@@ -79,7 +74,7 @@ impl Trouble {
     }
 }
 
-/// Converts an error with its causes; adds the next step if the machine is to blame.
+/// Adds a next step for failures of the machine.
 pub fn failure_of(code: Code, error: &(dyn Error + 'static)) -> Failure {
     let mut chain = cause_chain(error).into_iter();
     let message = chain.next().unwrap_or_default();
@@ -91,7 +86,7 @@ pub fn failure_of(code: Code, error: &(dyn Error + 'static)) -> Failure {
     }
 }
 
-/// Like [`ktx_diagnostics::chain`], with a database's codes as words.
+/// Like [`ktx_diagnostics::chain`], with words for a database's codes.
 pub fn cause_chain(error: &(dyn Error + 'static)) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
@@ -156,7 +151,7 @@ fn of_database(error: &rusqlite::Error) -> Option<Trouble> {
     }
 }
 
-/// Git's messages about system errors, in English.
+/// Git's English messages about system errors.
 fn of_git(message: &str) -> Option<Trouble> {
     let words = [
         ("No space left on device", Trouble::Full),

@@ -1,8 +1,5 @@
-//! Decides which files of a project's folder count, for everything that reads such a folder.
-//!
-//! Hidden entries do not count. A link to a file counts if the file is in the project: the author
-//! of a project must not choose what else of the machine is read and served. Links to folders below
-//! the walked folder are never followed, so that a walk terminates.
+//! Which files of a project's folder count: not hidden ones, and no links out of the project. Its
+//! author must not choose what else of the machine is served.
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
@@ -11,27 +8,25 @@ use std::path::{Path, PathBuf};
 use crate::FileError;
 use crate::files::is_absent;
 
-/// Deeper folders are ignored.
+/// Deeper folders do not count.
 const DEPTH: usize = 16;
 
 #[derive(Debug, Clone)]
 pub struct WalkedFile {
     pub path: String,
-    /// Its path in the file system.
     pub place: PathBuf,
-    /// The metadata of the file; for a link, those of its target.
+    /// For a link, that of its target.
     pub metadata: Metadata,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyLeftOut {
-    /// It is, or is below, a link that leads out of the project.
+    /// It is, or is below, a link out of the project.
     LeavesProject,
     LinkedFolder,
-    /// A broken link.
     LeadsNowhere,
     TooDeep,
-    /// A file or folder that may not be looked at.
+    /// No permission.
     Closed,
 }
 
@@ -47,10 +42,9 @@ impl WhyLeftOut {
     }
 }
 
-/// An entry that does not count although users may expect it to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The walked folder itself if that is outside of the project.
+    /// The walked folder, if outside of the project.
     pub place: PathBuf,
     pub why: WhyLeftOut,
 }
@@ -64,18 +58,18 @@ pub struct Walked {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
     pub names: Vec<String>,
-    /// Links to folders, and the folder itself if it is outside of the project.
+    /// Links to folders, and a folder outside of the project.
     pub left_out: Vec<LeftOut>,
 }
 
-/// All files below `folder`, which belongs to the project in `root`; empty if the folder is missing
-/// or outside of the project.
+/// Lists nothing if `folder` is missing or outside of the project. Follows no links to folders, so
+/// that it ends.
 pub fn walk(root: &Path, folder: &Path) -> Result<Walked, FileError> {
     Walk::of(root, folder, &|_| false, Closed::Fails)
 }
 
-/// As [`walk`], without the files and folders that `skips` names by their path below `folder`, which are not looked
-/// into. What may not be looked at is left out, unless it is `folder` itself.
+/// Like [`walk`], without the paths that `skips` names and without closed entries, except for
+/// `folder` itself.
 pub fn walk_what_opens(
     root: &Path,
     folder: &Path,
@@ -84,7 +78,6 @@ pub fn walk_what_opens(
     Walk::of(root, folder, skips, Closed::IsLeftOut)
 }
 
-/// The folders in `folder`, which belongs to the project in `root`.
 pub fn folders(root: &Path, folder: &Path) -> Result<Folders, FileError> {
     let mut found = Folders::default();
     let Some(home) = home(root, folder, &mut found.left_out)? else {
@@ -144,7 +137,7 @@ fn target(home: &Path, link: &Path) -> Result<PathBuf, WhyLeftOut> {
     }
 }
 
-/// What becomes of a walk that may not look at a file or folder.
+/// What to do about an entry without permission.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Closed {
     Fails,
@@ -238,7 +231,7 @@ impl<'a> Walk<'a> {
                 metadata,
             }),
             Ok(metadata) if metadata.is_dir() => self.leave_out(place, WhyLeftOut::LinkedFolder),
-            // A socket, or a file that has just been removed.
+            // A socket, or a file that was just removed.
             Ok(_) => {}
             Err(error) if is_absent(&error) => {}
             Err(source) => return Err(failed(&place, source)),

@@ -1,30 +1,23 @@
-//! Notices changes below a folder without looking at every file again.
-//!
-//! The kernel reports changes of the folders of a local file system. Where it does not, such as on a
-//! network file system or below a link, there is no watch, and callers look at every file.
+//! Notices changes below a folder, only on local file systems without links.
 
 use std::path::Path;
 
-/// Whether anything below a watched folder may have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
     Unchanged,
-    /// Something has changed; the watch is used up.
+    /// The watch is used up.
     Changed,
 }
 
-/// A watch over a folder and all folders below it.
 #[derive(Debug)]
 pub struct FolderWatch(system::Watch);
 
 impl FolderWatch {
-    /// Watches a folder from now on. `None` if not every change below it would be noticed, or the
-    /// system allows no further watch.
+    /// `None` if it could miss a change.
     pub fn new(folder: &Path) -> Option<Self> {
         system::Watch::new(folder).map(Self)
     }
 
-    /// Returns whether something has changed since the watch began.
     pub fn look(&self) -> Watched {
         self.0.look()
     }
@@ -41,11 +34,10 @@ mod system {
 
     use super::Watched;
 
-    /// Maximum number of watched folders: each costs memory in the kernel.
+    /// Each costs memory in the kernel.
     const MOST_FOLDERS: usize = 256;
 
-    /// The types of the file systems that only this machine changes: ext, XFS, Btrfs, tmpfs, ZFS,
-    /// F2FS, overlay.
+    /// Changed by this machine only: ext, XFS, Btrfs, tmpfs, ZFS, F2FS, overlay.
     const LOCAL: [u64; 7] = [
         0xEF53,
         0x5846_5342,
@@ -78,7 +70,7 @@ mod system {
             if *count > MOST_FOLDERS {
                 return None;
             }
-            // The watch begins before the folder is read, so that no new folder is missed.
+            // Before the folder is read, so that no new folder is missed.
             let flags = WatchFlags::CREATE
                 | WatchFlags::DELETE
                 | WatchFlags::MODIFY
@@ -92,7 +84,7 @@ mod system {
             for entry in fs::read_dir(folder).ok()? {
                 let entry = entry.ok()?;
                 let kind = entry.file_type().ok()?;
-                // The target of a link may be anywhere.
+                // The target of a link can be anywhere.
                 if kind.is_symlink() {
                     return None;
                 }

@@ -229,7 +229,6 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
     assert_eq!(names(&staging), Vec::<String>::new());
 }
 
-/// The check for write access must not write.
 #[test]
 fn write_access_is_checked() {
     let folder = tempfile::tempdir().expect("a folder");

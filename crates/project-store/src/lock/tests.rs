@@ -11,7 +11,6 @@ fn holder(command: &str) -> Holder {
     }
 }
 
-/// A number that the system has given to another process is never sent a signal.
 #[test]
 #[expect(
     clippy::disallowed_methods,

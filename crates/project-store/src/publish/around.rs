@@ -8,8 +8,7 @@ use super::obstacles::is_in_repository;
 use crate::GitError;
 use crate::git::Git;
 
-/// Whether a folder is inside a repository whose last commit has files there. The folder itself may
-/// be missing. Creates nothing.
+/// `dir` can be missing. Creates nothing.
 pub fn is_committed_around(dir: &Path, environment: &Environment) -> Result<bool, GitError> {
     let Some(above) = dir.ancestors().find(|above| above.is_dir()) else {
         return Ok(false);
@@ -20,7 +19,6 @@ pub fn is_committed_around(dir: &Path, environment: &Environment) -> Result<bool
     }
     let head = git.query(&["rev-parse", "--quiet", "--verify", "HEAD"], 1)?;
     let Some(head) = head else { return Ok(false) };
-    // Empty if the folder itself exists.
     let rest = dir.strip_prefix(above).unwrap_or(Path::new(""));
     let place = format!("./{}", rest.to_string_lossy());
     let files = git.text(&["ls-tree", "--name-only", &head, "--", &place])?;

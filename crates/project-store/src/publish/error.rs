@@ -17,35 +17,25 @@ pub enum PublishError {
     Lock(#[from] LockError),
     #[error("`{root}` is not in a git work tree")]
     NoWorkTree { root: PathBuf },
-    /// No branch is checked out.
     #[error("git has a detached HEAD: there is no branch to commit to")]
     DetachedHead,
-    /// Another branch has been checked out since the run began.
     #[error("git is on `{now}` now, and the run began on `{began}`")]
     OtherBranch { began: String, now: String },
-    /// Another commit has changed the same files since the run began.
     #[error("someone else has changed {}", listed(.paths))]
     Conflict { paths: Vec<ProjectPath> },
-    /// A file of the change is a link or a submodule in git.
     #[error("`{path}` is not an ordinary file in git")]
     NotAFile { path: ProjectPath },
-    /// A file of the change is below something other than a folder, in git or on the disk.
     #[error("`{path}` is not an ordinary folder")]
-    NotAFolder {
-        /// What should be a folder.
-        path: ProjectPath,
-    },
-    /// The branch moved on every attempt.
+    NotAFolder { path: ProjectPath },
     #[error("the branch moved {TRIES} times while the commit was made")]
     TooManyRaces,
-    /// The commit exists, but git could not write its index, which another git may hold.
+    /// Another git may hold the index.
     #[error("the commit `{commit}` is made, but git's index could not be updated")]
     Index {
         commit: String,
         #[source]
         source: GitError,
     },
-    /// The record of an unfinished publish cannot be parsed.
     #[error("`{path}` cannot be parsed")]
     Record {
         path: PathBuf,

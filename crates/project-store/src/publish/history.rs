@@ -63,9 +63,8 @@ pub struct LoggedCommit {
 
 #[derive(Debug)]
 pub struct History {
-    /// Git in the top folder of the work tree.
     pub(super) git: Git,
-    /// The project's path in it: empty, or with a trailing slash.
+    /// The project's path in the repository: empty, or with a trailing slash.
     pub(super) prefix: String,
 }
 
@@ -106,7 +105,7 @@ impl History {
         }
     }
 
-    /// The project's files that a merge has left in conflict, sorted.
+    /// Files in conflict, sorted.
     pub fn conflicts(&self) -> Result<Vec<String>, HistoryError> {
         let listed = self
             .git
@@ -120,11 +119,7 @@ impl History {
         Ok(paths)
     }
 
-    /// The id of the tree of a folder in a commit: while it is the same, so are all files below it.
-    /// `None` if the commit has no such folder.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
+    /// The tree id, which changes with any file below. `None` without such a folder.
     pub fn tree(&self, commit: &str, folder: &ProjectPath) -> Result<Option<String>, HistoryError> {
         let place = format!("{commit}:{}{folder}", self.prefix);
         let output = self
@@ -134,8 +129,7 @@ impl History {
         Ok((output.status.success() && !id.is_empty()).then_some(id))
     }
 
-    /// The ordinary files below a folder in a commit, by path; `None` if the commit has no such
-    /// folder.
+    /// Ordinary files; `None` without such a folder.
     pub fn files(
         &self,
         commit: &str,
@@ -165,11 +159,7 @@ impl History {
             .collect())
     }
 
-    /// The ordinary files below a folder that differ between two commits, with their newer bytes;
-    /// `None` for a file that the newer commit does not have.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails, such as for a commit that does not exist.
+    /// Ordinary files with their newer bytes; `None` if deleted.
     pub fn changed_files(
         &self,
         older: &str,
@@ -198,10 +188,6 @@ impl History {
             .collect())
     }
 
-    /// The commits up to this one whose message contains a text, newest first.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
     pub fn commits_with(
         &self,
         commit: &str,

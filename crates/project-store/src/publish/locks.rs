@@ -1,4 +1,4 @@
-//! Git's own locks: held ones, and those that a killed run has left.
+//! Git's own locks: held ones, and those left by a killed run.
 
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -12,7 +12,7 @@ use crate::{GitError, remove};
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 impl Publisher {
-    /// Checks the locks that a commit on the branch needs; a running git releases them soon.
+    /// A running git releases them soon.
     pub(super) fn check_locks(&self) -> Result<(), PublishError> {
         for file in self.locks()? {
             if stays(&file) {
@@ -22,8 +22,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Removes the locks that the git of a killed publish has left. Such a lock is newer than the
-    /// record of the publish and persists, and no git runs in the repository. All other locks stay.
+    /// Only locks newer than the record, while no git runs in the repository.
     pub(super) fn remove_left_locks(&self) -> Result<(), PublishError> {
         let record = self.store.layout().publish_record();
         let Some(begun) = changed(&record) else {
@@ -58,8 +57,7 @@ impl Publisher {
         Ok(places.collect())
     }
 
-    /// Whether a git runs in the repository, as far as the system shows. A git that waits for an
-    /// editor holds the lock without having the file open.
+    /// A git that waits for an editor does not have the file open.
     fn is_git_running(&self) -> Result<bool, PublishError> {
         let shared = self.git.text(&["rev-parse", "--git-common-dir"])?;
         let folders = [
@@ -83,7 +81,7 @@ impl Publisher {
     }
 }
 
-/// Whether a lock exists for longer than a moment.
+/// True if the lock exists for longer than a moment.
 #[expect(
     clippy::disallowed_methods,
     reason = "git does not announce when it releases a lock, and the wait takes milliseconds"

@@ -1,4 +1,4 @@
-//! Detects what prevents a publish, before anything is created.
+//! Detects what prevents a publish before anything is created.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -9,8 +9,7 @@ use super::{Content, PublishError};
 use crate::git::{Git, failed};
 use crate::{GitError, ProjectPath};
 
-/// Whether the project is in a repository that accepts its files. A repository that git cannot use
-/// is an error: a new one inside would hide the project from the user's own.
+/// Fails for an unusable repository: a new one inside would hide the project from it.
 pub(super) fn is_in_repository(git: &Git) -> Result<bool, GitError> {
     let question = ["rev-parse", "--git-dir"];
     let output = git.run(&question, b"")?;
@@ -48,9 +47,8 @@ fn repository_above(folder: &Path) -> Option<PathBuf> {
         .find(|entry| entry.symlink_metadata().is_ok())
 }
 
-/// Refuses changes below something that is not a folder. The commit would replace it by a folder, a
-/// link on the disk leads out of the project, and a commit cannot contain a file and a folder of
-/// the same name.
+/// A link on disk leads out of the project; a commit cannot contain a file and a folder of one
+/// name.
 pub(super) fn require_folders(
     root: &Path,
     changes: &BTreeMap<&ProjectPath, &Content>,

@@ -1,5 +1,5 @@
-//! Proposals: commits beside the branch that wait for a person. Each is a branch of its own below `ktx/review/`, so that
-//! `git push` and `git clone` carry it like any other; what a person has decided is a ref of this repository alone.
+//! Proposals: commits that wait for a decision. Branches below `ktx/review/` travel with `git push`
+//! and `git clone`; decisions stay in this repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,42 +7,34 @@ use super::tree::{self, TreeEntry};
 use super::{History, HistoryError, Import, PublishError, PublishRequest, Publisher};
 use crate::{Base, Content, ProjectPath, Store, read_optional};
 
-/// The branches of proposals in this repository.
 const OPEN: &str = "refs/heads/ktx/review/";
 
-/// The branches of proposals that were fetched.
 const FETCHED: &str = "refs/remotes/*/ktx/review/*/*";
 
-/// The proposals that a person has decided about.
 const DECIDED: &str = "refs/ktx/decided/";
 
-/// A commit that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedCommit {
-    /// The name below `ktx/review/`: a context source, a slash and a name that is unique there.
+    /// Context source, slash, unique name.
     pub name: String,
-    /// The commit.
     pub id: String,
-    /// The commit that it changes; `None` if there was none.
+    /// `None` without one.
     pub base: Option<String>,
     pub message: String,
-    /// The other repository that has it; `None` if it is a branch of this one.
+    /// `None` for a branch of this repository.
     pub remote: Option<String>,
 }
 
-/// A file of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedFile {
-    /// The bytes that the proposal changes; `None` if there was no file.
     pub before: Option<Vec<u8>>,
-    /// The proposed bytes; `None` if the file is to go.
+    /// `None` to delete the file.
     pub after: Option<Vec<u8>>,
-    /// The bytes on the branch now.
     pub now: Option<Vec<u8>>,
 }
 
 impl Store {
-    /// Returns whether the repository may have branches of proposals, without starting git.
+    /// Does not start git.
     pub fn may_have_proposals(&self) -> bool {
         let mut folders = self
             .layout()
@@ -60,10 +52,7 @@ impl Store {
 }
 
 impl Publisher {
-    /// Writes a proposal under this name, beside the commit of `base`. One of this name that exists stays.
-    ///
-    /// # Errors
-    /// [`PublishError`] if git fails.
+    /// An existing proposal of this name stays.
     pub fn propose(
         &self,
         base: &Base,
@@ -95,10 +84,6 @@ impl Publisher {
         }
     }
 
-    /// Removes a proposal of this repository that has been replaced or cannot be accepted any more.
-    ///
-    /// # Errors
-    /// [`PublishError`] if git fails.
     pub fn drop_proposal(&self, proposal: &ProposedCommit) -> Result<(), PublishError> {
         if proposal.remote.is_none() {
             let branch = format!("{OPEN}{}", proposal.name);
@@ -108,10 +93,6 @@ impl Publisher {
         Ok(())
     }
 
-    /// Remembers that a person has decided about a proposal, and removes it.
-    ///
-    /// # Errors
-    /// [`PublishError`] if git fails.
     pub fn decide(&self, proposal: &ProposedCommit) -> Result<(), PublishError> {
         let decided = format!("{DECIDED}{}", proposal.name);
         self.git.text(&["update-ref", &decided, &proposal.id])?;
@@ -120,11 +101,7 @@ impl Publisher {
 }
 
 impl History {
-    /// Returns the proposals that wait for a decision, by name. One that was fetched from several repositories
-    /// counts once.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
+    /// Undecided proposals, by name. One from several repositories counts once.
     pub fn proposals(&self) -> Result<Vec<ProposedCommit>, HistoryError> {
         let decided = self.decided_proposals()?;
         let format = "--format=%(refname)%00%(objectname)%00%(parent)%00%(contents)%00";
@@ -154,16 +131,12 @@ impl History {
                 message: (*message).to_owned(),
                 remote,
             };
-            // Branches of this repository are listed first.
+            // Branches of this repository come first.
             found.entry(name.to_owned()).or_insert(proposal);
         }
         Ok(found.into_values().collect())
     }
 
-    /// Returns the names of the proposals that a person has decided about here.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
     pub fn decided_proposals(&self) -> Result<BTreeSet<String>, HistoryError> {
         let listed = self
             .git
@@ -172,10 +145,6 @@ impl History {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Returns the files that a proposal changes, by path, with their bytes before, after and now.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
     pub fn proposed_files(
         &self,
         proposal: &ProposedCommit,
@@ -216,7 +185,6 @@ impl History {
             .collect())
     }
 
-    /// Returns the entries of files in a commit.
     fn entries<'p>(
         &self,
         commit: &str,

@@ -1,4 +1,4 @@
-//! Queries to the project's git, besides publishing.
+//! Other queries to the project's git.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,7 @@ impl Publisher {
         Ok(blobs.remove(&entry.id))
     }
 
-    /// Messages of the commits that changed a file, newest first, as of `base`. A merge counts if
-    /// its version of the file differs from all its parents.
-    ///
-    /// # Errors
-    /// [`PublishError`] if git fails.
+    /// Newest first, as of `base`. Merges count if they differ from all parents.
     pub fn messages_about(
         &self,
         base: &Base,
@@ -41,11 +37,7 @@ impl Publisher {
             .collect())
     }
 
-    /// Files with uncommitted work of the user: they differ from the commit on the disk or in the
-    /// index, or exist but were never committed.
-    ///
-    /// # Errors
-    /// [`PublishError`] if git fails.
+    /// Changed on disk or in the index, or never committed.
     pub fn in_the_making(
         &self,
         paths: &[&ProjectPath],
@@ -84,7 +76,6 @@ impl Publisher {
         &self.prefix
     }
 
-    /// Returns the user's name from the environment or git's settings; `None` if neither sets it.
     pub fn user_name(&self) -> Result<Option<String>, PublishError> {
         Ok(self.git.identity("GIT_AUTHOR_NAME", "user.name")?)
     }

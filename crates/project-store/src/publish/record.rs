@@ -15,7 +15,7 @@ pub(super) type PreviousFiles = BTreeMap<ProjectPath, Option<TreeEntry>>;
 #[serde(deny_unknown_fields)]
 struct PublishRecord {
     files: Vec<RecordedFile>,
-    /// The files marked skip-worktree, for which git does not look in the tree.
+    /// Marked skip-worktree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unseen: Vec<String>,
 }
@@ -30,7 +30,6 @@ struct RecordedFile {
 #[derive(Debug)]
 pub(super) struct Unfinished {
     pub(super) old: PreviousFiles,
-    /// The files marked skip-worktree when it began.
     pub(super) unseen: BTreeSet<ProjectPath>,
 }
 
@@ -70,7 +69,7 @@ impl Publisher {
         };
         let record: PublishRecord = serde_json::from_slice(&text)
             .map_err(|source| PublishError::Record { path, source })?;
-        // Only valid paths are written, so this drops none.
+        // Only valid paths are written.
         let files = record.files.into_iter();
         let unseen = record.unseen.iter();
         Ok(Some(Unfinished {

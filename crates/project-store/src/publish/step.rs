@@ -21,9 +21,7 @@ pub struct Skipped {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    /// Changed, created or removed by the user.
     Changed,
-    /// The user has staged a change.
     Staged,
 }
 
@@ -43,9 +41,9 @@ const LARGEST_BATCH: usize = 256;
 enum WorkTreeEntry {
     Absent,
     File {
-        /// The blob id, after line ends and filters as git is configured.
+        /// The blob id, after line ends and filters.
         id: String,
-        /// Read before git read them, so that a later edit is detected.
+        /// Read before git, so that later edits show.
         bytes: Vec<u8>,
     },
     /// A link, a folder, or a path through a link.
@@ -83,7 +81,6 @@ impl Publisher {
             .map(drop)
     }
 
-    /// Updates the index and then the files to `commit`, then removes the record.
     pub(super) fn update_work_tree(
         &self,
         commit: &str,
@@ -133,8 +130,7 @@ impl Publisher {
         Ok(skipped)
     }
 
-    /// Removes and then writes files, in batches of growing size. Returns the files that have
-    /// changed since they were read and were left unchanged.
+    /// Works in growing batches. Files that changed meanwhile stay unchanged and are returned.
     fn put_all(
         &self,
         steps: &[(&Move<'_>, Option<&[u8]>)],
@@ -174,7 +170,7 @@ impl Publisher {
         Ok(late)
     }
 
-    /// Removes a file if it still has the expected content; false if it was left unchanged.
+    /// False if the content differs.
     fn remove(&self, path: &ProjectPath, expected: Option<&[u8]>) -> Result<bool, PublishError> {
         let root = self.store.layout().root();
         let file = path.under(root);
@@ -182,7 +178,7 @@ impl Publisher {
             return Ok(false);
         }
         self.store.remove(path)?;
-        // Git does not track empty folders, so none may remain.
+        // Git does not track empty folders.
         for folder in file
             .ancestors()
             .skip(1)

@@ -10,7 +10,6 @@ pub(super) struct Commit<'a> {
     pub(super) parent: Option<&'a str>,
     /// `Name <address>`.
     pub(super) author: &'a str,
-    /// `Name <address>`.
     pub(super) committer: &'a str,
     pub(super) at: Timestamp,
     pub(super) message: &'a str,
@@ -18,7 +17,6 @@ pub(super) struct Commit<'a> {
 
 #[derive(Debug, Clone)]
 pub(super) struct File<'a> {
-    /// The path in the repository.
     pub(super) path: String,
     pub(super) mode: &'a str,
     pub(super) content: &'a Content,
@@ -30,7 +28,7 @@ impl File<'_> {
     }
 }
 
-/// Renders one commit. Git answers with its id, then with the id of each written file.
+/// Git answers with the commit's id, then with those of the files.
 pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     let (written, deleted): (Vec<&File<'_>>, Vec<&File<'_>>) =
@@ -57,7 +55,7 @@ pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
     if let Some(parent) = commit.parent {
         line(&mut out, &format!("from {parent}"));
     }
-    // Deletions first: a folder may become a file.
+    // A folder may become a file.
     for file in deleted {
         line(&mut out, &format!("D {}", quoted(&file.path)));
     }
@@ -86,7 +84,6 @@ fn data(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'\n');
 }
 
-/// Quotes a path in C style, as git reads it.
 pub(super) fn quoted(path: &str) -> String {
     let mut out = String::from("\"");
     for letter in path.chars() {

@@ -1,4 +1,4 @@
-//! Parses git's output about files: entries of trees and of the index, contents of blobs.
+//! Parses git's output about files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ impl TreeEntry {
     }
 }
 
-/// Drops paths that are not valid in a project.
+/// Has only valid project paths.
 pub(super) type Tree = BTreeMap<ProjectPath, TreeEntry>;
 
 /// Parses `ls-tree -r -z`: `mode type id TAB path`.
@@ -40,8 +40,7 @@ pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
         .collect()
 }
 
-/// Parses `diff-tree -r -z`: `:mode mode id id status NUL path NUL`. The entry is that of the newer
-/// commit; `None` if it has no such file.
+/// Parses `diff-tree -r -z`: `:mode mode id id status NUL path NUL`.
 pub(super) fn parse_diff(output: &[u8], prefix: &str) -> BTreeMap<ProjectPath, Option<TreeEntry>> {
     let text = String::from_utf8_lossy(output);
     let mut fields = text.split('\0');
@@ -67,12 +66,12 @@ pub(super) fn parse_diff(output: &[u8], prefix: &str) -> BTreeMap<ProjectPath, O
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct GitIndex {
     pub(super) entries: Tree,
-    /// The files marked skip-worktree, such as those that a sparse checkout excludes.
+    /// Marked skip-worktree, as by a sparse checkout.
     pub(super) unseen: BTreeSet<ProjectPath>,
 }
 
-/// Parses `ls-files -t --stage -z`: `tag mode id stage TAB path`. An entry in conflict gets an id
-/// that no version of the file can have.
+/// Parses `ls-files -t --stage -z`: `tag mode id stage TAB path`. Entries in conflict get an
+/// impossible id.
 pub(super) fn parse_index(output: &[u8], prefix: &str) -> GitIndex {
     let mut index = GitIndex::default();
     for (head, path) in lines(output, prefix) {

@@ -1,4 +1,4 @@
-//! Logs that are put aside.
+//! Tests of log rotation.
 #![expect(
     clippy::disallowed_methods,
     reason = "the test writes the logs that are put aside"

@@ -9,15 +9,12 @@ use super::{StateDatabase, StateError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatus {
-    /// It is running, or was killed and not marked yet.
+    /// Or killed and not marked yet.
     Running,
     Done,
-    /// It completed a part of its work.
     Partial,
     Failed,
-    /// The user ended it.
     Cancelled,
-    /// It was killed.
     Interrupted,
 }
 
@@ -31,7 +28,6 @@ impl RunStatus {
         Self::Interrupted,
     ];
 
-    /// Returns the spelling in the journal.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -47,12 +43,11 @@ impl RunStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub id: RunId,
-    /// The command, such as `scan`.
     pub command: String,
     pub status: RunStatus,
     pub started: Timestamp,
     pub finished: Option<Timestamp>,
-    /// Details in a format of the command's own.
+    /// In a format of the command's own.
     pub detail: Value,
 }
 
@@ -70,7 +65,6 @@ impl StateDatabase {
         )
     }
 
-    /// Marks a run that has finished a part of its work as running again.
     pub fn continue_run(&self, id: &RunId, detail: &Value) -> Result<(), StateError> {
         self.execute(
             "UPDATE runs SET status = 'running', finished = NULL, detail = ?2 WHERE id = ?1",
@@ -96,8 +90,7 @@ impl StateDatabase {
         )
     }
 
-    /// Marks runs of `command` that appear to be running as killed. The caller must hold the
-    /// project's lock and call this before its own run begins.
+    /// The caller must hold the project's lock and call this before its own run begins.
     pub fn interrupt_runs(&self, command: &str, at: Timestamp) -> Result<(), StateError> {
         self.execute(
             "UPDATE runs SET status = 'interrupted', finished = ?2 WHERE status = 'running' AND command = ?1",
@@ -118,12 +111,10 @@ impl StateDatabase {
         row.map(RunRow::parse).transpose()
     }
 
-    /// Returns the latest runs, latest first.
     pub fn runs(&self, limit: u32) -> Result<Vec<Run>, StateError> {
         self.select_runs("ORDER BY started DESC, id DESC LIMIT ?1", [limit])
     }
 
-    /// Returns the runs whose id begins with `prefix`, latest first.
     pub fn runs_beginning_with(&self, prefix: &str) -> Result<Vec<Run>, StateError> {
         let chosen = "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started DESC, id DESC";
         self.select_runs(chosen, [prefix])

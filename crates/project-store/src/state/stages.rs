@@ -1,4 +1,4 @@
-//! Finished stages of scans, from which an interrupted scan resumes.
+//! Finished stages of interrupted scans.
 
 use jiff::Timestamp;
 use ktx_vocabulary::ConnectionId;
@@ -7,16 +7,14 @@ use serde_json::Value;
 
 use super::{StateDatabase, StateError};
 
-/// A finished stage of a table, or of a whole connection with a key of the caller's choice.
+/// Of a table, or of a connection under the caller's key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageRow {
-    /// The subject of the stage, such as [`ktx_vocabulary::TableRef::key`].
+    /// Such as [`ktx_vocabulary::TableRef::key`].
     pub table_key: String,
-    /// The stage, such as `descriptions`.
+    /// Such as `descriptions`.
     pub stage: String,
-    /// The hash of the table structure that it used.
     pub structure_hash: String,
-    /// The hash of all its inputs.
     pub input_hash: String,
     pub output: Value,
     pub updated: Timestamp,

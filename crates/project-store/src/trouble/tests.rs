@@ -69,7 +69,6 @@ fn each_trouble_is_known_by_its_code() {
     );
 }
 
-/// The problem is below its wrappers, and a database's codes are not shown.
 #[test]
 fn codes_of_a_database_become_words() {
     let error = StateError::Database {

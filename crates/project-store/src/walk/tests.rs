@@ -1,4 +1,4 @@
-//! Tests of links of every kind, hidden entries, and the reasons why entries do not count.
+//! Tests of links, hidden entries, and entries that do not count.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn a_folder_reached_by_a_link_out_of_the_project_is_reported_and_has_no_files() 
     assert_eq!(left_out(&root, &walked.left_out), outside);
     let found = folders(&root, &root.join("w")).expect("folders");
     assert_eq!(left_out(&root, &found.left_out), outside);
-    // A link that stays in the project works like the folder.
+    // A link inside the project works like the folder.
     assert_eq!(paths(&root, "same"), ["b.yaml", "sub/c.yaml"]);
     assert_eq!(paths(&root, "none"), Vec::<String>::new());
     let found = folders(&root, &root).expect("folders");
@@ -84,7 +84,7 @@ fn a_folder_reached_by_a_link_out_of_the_project_is_reported_and_has_no_files() 
         ]
         .map(|(path, why)| (PathBuf::from(path), why))
     );
-    // The path of the project itself may contain a link.
+    // The path of the project itself can contain a link.
     let beside = root.with_file_name("beside");
     symlink(&root, &beside).expect("a link");
     assert_eq!(paths(&beside, "a"), ["b.yaml", "sub/c.yaml"]);

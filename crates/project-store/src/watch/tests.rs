@@ -18,7 +18,6 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// What someone else does to the folder.
 type Change = fn(&Path);
 
 #[test]

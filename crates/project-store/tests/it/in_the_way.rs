@@ -1,4 +1,4 @@
-//! Tests obstacles of a publish: links, broken repositories, sparse trees, late edits.
+//! Tests obstacles of a publish.
 
 use std::os::unix::fs::symlink;
 
@@ -78,7 +78,6 @@ fn a_file_replaced_by_a_folder_in_the_same_commit_is_allowed() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// The error names the file, and no other change is committed.
 #[test]
 fn a_file_of_the_user_in_place_of_a_folder_is_named() {
     let (world, store) = World::with_project();
@@ -143,7 +142,6 @@ fn a_repository_that_git_cannot_use_gets_no_other_one_inside() {
     }
 }
 
-/// Files outside of it are neither written nor reported as missing, and stay outside.
 #[test]
 fn a_sparse_checkout_stays_sparse() {
     let (world, store) = World::with_project();
@@ -177,8 +175,8 @@ fn a_sparse_checkout_stays_sparse() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// A publish killed between the two halves of its index update leaves such a file without its
-/// skip-worktree mark; the record restores it.
+/// A publish that is killed within its index update leaves a file without its skip-worktree mark;
+/// the record restores it.
 #[test]
 fn a_sparse_checkout_stays_sparse_after_a_kill() {
     let (world, store) = World::with_project();
@@ -234,7 +232,6 @@ fn an_edit_that_is_saved_during_a_publish_is_kept() {
     assert!(!world.path("shop/.ktx/state/publish.json").exists());
 }
 
-/// A lock that is held or older stays.
 #[test]
 fn a_lock_left_by_a_killed_publish_is_removed_and_reported() {
     let (world, store) = World::with_project();

@@ -236,7 +236,6 @@ fn secrets_are_private_and_not_in_git() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// The access changes even if the secret does not.
 #[test]
 fn a_secret_stored_again_becomes_private() {
     use std::fs::Permissions;

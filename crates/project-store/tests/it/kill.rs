@@ -9,7 +9,7 @@ use ktx_project_store::{Change, Failpoints, Force, PublishRequest, Store, init};
 
 use crate::world::{World, at, environment, noon};
 
-/// Every named step of the scenario, in its order.
+/// Every step of the scenario, in order.
 const STEPS: [&str; 9] = [
     "init:begin",
     "init:files",
@@ -73,8 +73,7 @@ fn check(world: &World, step: &str) {
     assert_eq!(left, 0, "{step}");
 }
 
-/// The test below starts this as a child with the step to kill at; alone, it runs the scenario
-/// without a kill.
+/// The test below starts this as a child with the step to kill at.
 #[test]
 fn the_scenario_runs_to_its_end() {
     let given = Environment::from_process();
@@ -102,7 +101,7 @@ fn after_a_kill_at_any_step_the_next_run_ends_the_work() {
             .expect("it runs")
             .status;
         assert_eq!(status.signal(), Some(9), "{step}");
-        // A killed write leaves it.
+        // A killed write leaves this file.
         world.write("shop/.ktx/state/tmp/.ktx-tmp-999999999-x", "half");
         scenario(&world.path(""), &Failpoints::none());
         check(&world, step);

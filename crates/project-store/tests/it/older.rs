@@ -7,7 +7,7 @@ use ktx_project_store::{Change, Failpoints, Store, list};
 
 use crate::world::{World, at, publish};
 
-/// Copies the fixture and commits it, as KTX 0.12 would have.
+/// Copies the fixture and commits it as KTX 0.12 would.
 fn project(world: &World) -> Store {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/projects/ktx-0.12");
     for file in list(&fixture).expect("the fixture") {
@@ -48,8 +48,7 @@ fn its_configuration_is_every_default_and_one_connection() {
         .map(AsRef::as_ref)
         .collect();
     assert_eq!(ids, ["warehouse"]);
-    // The file has the defaults of 0.12 written out. There, the agent was off and could not read a
-    // page.
+    // The file contains the defaults of 0.12, where the agent was off and could not read a page.
     let research = &config.project.research;
     assert!(!research.enabled);
     assert_eq!(

@@ -98,7 +98,7 @@ fn files_that_the_user_changed_or_staged_are_not_touched() {
             .unwrap_or_default()
     });
     assert_eq!(found, ["2\n", "mine\n", "", "mine\n", "mine\n"]);
-    // Only the user's own changes, and none that would undo the commit.
+    // Only the user's changes, and none that would undo the commit.
     assert_eq!(
         world.untidy("shop"),
         " M wiki/global/dirty.md\n D wiki/global/gone.md\nM  wiki/global/staged.md\n M wiki/global/untracked.md\n"
@@ -229,7 +229,7 @@ fn racing_publishers_all_land() {
                 }
             });
         }
-        // Another writer moves the branch in the meantime, and may lose the race.
+        // Another writer moves the branch and may lose the race.
         for commit in 0..COMMITS {
             let head = world.git("shop", &["rev-parse", "HEAD"]);
             let tree = format!("{}^{{tree}}", head.trim());
@@ -348,7 +348,6 @@ fn an_index_that_another_git_holds_is_updated_by_the_next_run() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// The error names an abandoned lock and what to do about it.
 #[test]
 fn a_locked_branch_is_not_mistaken_for_a_moving_one() {
     let (world, store) = World::with_project();
@@ -368,7 +367,6 @@ fn a_locked_branch_is_not_mistaken_for_a_moving_one() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// A lock that stays is reported before any paid work; a short-lived one is waited for.
 #[test]
 fn locks_are_checked_before_a_commit() {
     let (world, store) = World::with_project();
@@ -389,7 +387,7 @@ fn locks_are_checked_before_a_commit() {
     publisher.check_writable().expect("no lock");
 }
 
-/// The check covers everything that git writes to, and creates nothing.
+/// The check creates nothing.
 #[test]
 fn folders_that_git_writes_to_are_checked() {
     let (world, store) = World::with_project();

@@ -1,4 +1,4 @@
-//! Files about runs: private, ignored by git, and only of the latest runs; and the state of syncs.
+//! Tests of files about runs and of the state of syncs.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -58,7 +58,7 @@ fn one_process_repeats_syncs() {
     assert_eq!(store.sync_state(), state);
     drop(lock);
     assert!(!store.repeats_syncs());
-    // The next sync replaces a file that does not hold a state.
+    // The next sync replaces a broken file.
     std::fs::write(store.layout().state().join("sync.json"), "[").expect("a file");
     assert_eq!(store.sync_state(), SyncState::default());
 }

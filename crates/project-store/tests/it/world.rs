@@ -1,4 +1,4 @@
-//! A temporary home with a temporary project and its user.
+//! A temporary home with a project and its user.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,7 +110,6 @@ pub(crate) fn at(path: &str) -> ProjectPath {
     ProjectPath::parse(path).expect("a good path")
 }
 
-/// Publishes these changes in one run.
 pub(crate) fn publish(store: &Store, changes: &[Change]) -> Result<Published, PublishError> {
     let publisher = store.publisher()?;
     let base = publisher.begin()?;

@@ -6,24 +6,17 @@ use jiff::Timestamp;
 
 use super::{History, HistoryError};
 
-/// What precedes the time of a commit: no path contains it.
+/// Marks the time of a commit; no path contains it.
 const MARK: char = '\u{1}';
 
 impl History {
-    /// Whether the clone ends at a commit that has parents elsewhere. Then the files that changed last before that
-    /// commit all appear to have changed in it.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
+    /// In a shallow clone, older changes appear to be in its oldest commit.
     pub fn is_shallow(&self) -> Result<bool, HistoryError> {
         let answer = self.git.text(&["rev-parse", "--is-shallow-repository"])?;
         Ok(answer.trim() == "true")
     }
 
-    /// Returns the time of the last commit of each file of the project that has one, by path.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
+    /// Times of the last commit of each file, by path.
     pub fn last_changes(&self) -> Result<BTreeMap<String, Timestamp>, HistoryError> {
         let mut changes = BTreeMap::new();
         if self.commit("HEAD").is_err() {
@@ -53,7 +46,6 @@ impl History {
                 let seconds = seconds.parse().ok();
                 time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
             } else if let (Some(time), Some(path)) = (time, line.strip_prefix(&self.prefix)) {
-                // The newest commit comes first.
                 changes.entry(path.to_owned()).or_insert(time);
             }
         }

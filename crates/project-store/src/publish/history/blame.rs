@@ -9,7 +9,7 @@ use crate::ProjectPath;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlamedLines {
-    /// The number of the first line, from 1.
+    /// From 1.
     pub first: usize,
     pub last: usize,
     /// `None` if not committed yet.
@@ -24,11 +24,7 @@ pub struct BlamedCommit {
 }
 
 impl History {
-    /// The origins of the lines of a file on the disk, in order; one part without a commit if git
-    /// does not know the file.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails.
+    /// One part without a commit if git does not know the file.
     pub fn blame(
         &self,
         path: &ProjectPath,
@@ -48,18 +44,13 @@ impl History {
         Ok(parse(&porcelain))
     }
 
-    /// Returns the message of a commit, including its title.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if git fails, such as for a commit that does not exist.
     pub fn message(&self, commit: &str) -> Result<String, HistoryError> {
         let arguments = ["log", "-1", "--format=%B", commit, "--"];
         Ok(self.git.text(&arguments)?)
     }
 }
 
-/// Reads git's porcelain format: a header for each line, with the facts of a commit at its first
-/// line.
+/// Git's porcelain format: a commit's facts follow its first line.
 fn parse(porcelain: &str) -> Vec<BlamedLines> {
     let mut parts: Vec<BlamedLines> = Vec::new();
     let mut commits: BTreeMap<String, BlamedCommit> = BTreeMap::new();
