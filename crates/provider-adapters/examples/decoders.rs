@@ -1,5 +1,5 @@
-//! Measures how fast streams are decoded, and what a call costs compared with bare HTTP: JSON lines
-//! for `cargo xtask bench decoders`. Figures are processor time, without network.
+//! Measures the processor time of stream decoding and of calls: JSON lines for `cargo xtask bench
+//! decoders`.
 #![expect(
     clippy::expect_used,
     reason = "a measurement that cannot be taken ends the program"
@@ -18,15 +18,15 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 const MEGABYTE: usize = 1_000_000;
-/// The size of a piece, in bytes.
+/// In bytes.
 const PIECE: usize = 16 * 1024;
-/// Reads per stream; the fastest counts.
+/// The fastest counts.
 const READINGS: usize = 5;
 const CALLS: u32 = 300;
-/// Measurements of calls; the median counts.
+/// The median counts.
 const ROUNDS: usize = 5;
 
-/// Returns the processor time of this thread, in seconds.
+/// Of this thread, in seconds.
 fn processor_time() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u32::try_from(time.tv_sec).expect("a short measurement");
@@ -91,7 +91,7 @@ fn stream(protocol: Protocol, bytes: usize) -> Vec<u8> {
         }
         Protocol::OpenAiResponses => {
             add(json!({"type": "response.created", "response": {"id": "m", "model": "x"}}));
-            // The items are repeated whole at the end, so each part is a third of the bytes.
+            // The items are repeated at the end, so each part is a third of the bytes.
             let mut text = String::new();
             while add(
                 json!({"type": "response.output_text.delta", "output_index": 0, "delta": word}),
@@ -169,7 +169,6 @@ fn server() -> String {
     address
 }
 
-/// The length of the following body; `None` if the connection is closed.
 fn head(reader: &mut impl std::io::BufRead) -> Option<usize> {
     let mut length = 0;
     loop {
@@ -213,8 +212,7 @@ async fn bare(client: &reqwest::Client, address: &str, body: &Value) {
     while answer.chunk().await.expect("a piece").is_some() {}
 }
 
-/// Processor time of one call through the runtime and through the HTTP client alone, in
-/// microseconds.
+/// In microseconds, through the runtime and through the HTTP client alone.
 async fn calls(address: &str) -> (f64, f64) {
     let mut settings = HttpSettings::new(Provider::Anthropic, Some(Secret::new("k")), "haiku");
     settings.base_url = Some(address.to_owned());
@@ -235,7 +233,7 @@ async fn calls(address: &str) -> (f64, f64) {
         .expect("a client");
     let body = json!({"model": "x", "max_tokens": 10, "stream": true,
         "messages": [{"role": "user", "content": "Say ok."}]});
-    // Warms up: connections and tables are made once.
+    // Makes connections and tables.
     runtime.generate_text(request()).await.expect("an answer");
     bare(&client, address, &body).await;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());

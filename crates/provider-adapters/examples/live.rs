@@ -1,8 +1,7 @@
-//! Asks one real provider a few small questions: `cargo xtask test --live <provider>`. Costs money;
-//! no other command runs it.
+//! Asks one real provider a few small questions: `cargo xtask test --live <provider>`. Costs money.
 //!
-//! Variables configure it: the provider's usual key, `KTX_LIVE_MODEL`, and where needed
-//! `KTX_LIVE_BASE_URL`, `KTX_LIVE_PROJECT`, `KTX_LIVE_LOCATION`.
+//! Reads the provider's usual key, `KTX_LIVE_MODEL`, and where needed `KTX_LIVE_BASE_URL`,
+//! `KTX_LIVE_PROJECT`, `KTX_LIVE_LOCATION`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a program of its own reads its environment and the clock"
@@ -35,7 +34,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn settings(provider: Provider) -> Result<HttpSettings, String> {
-    // The cheapest alias of a provider that has several.
+    // The cheapest alias.
     let known = || aliases(provider).find(|alias| *alias == "haiku");
     let known = || known().or_else(|| aliases(provider).next());
     let model = variable("KTX_LIVE_MODEL").or_else(|| known().map(str::to_owned));

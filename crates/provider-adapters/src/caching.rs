@@ -9,7 +9,6 @@ pub use prompt::PromptCaching;
 use ktx_vocabulary::CacheTtl;
 use serde_json::{Value, json};
 
-/// Maximum markers per request.
 pub(crate) const MOST_MARKERS: usize = 4;
 
 const KEY: &str = "cache_control";
@@ -21,8 +20,7 @@ struct MarkerPosition {
     rank: Rank,
 }
 
-/// Which positions win if there are more of them than markers: the caller's first (later ones cover
-/// more), then system prompt, conversation, tools.
+/// Priority if there are more positions than markers, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Tools,
@@ -31,8 +29,8 @@ enum Rank {
     Asked,
 }
 
-/// Puts a requested marker on the last part that can hold one; [`mark_anthropic`] or [`mark_chat`]
-/// decides whether it stays.
+/// On the last part that can hold one; [`mark_anthropic`] or [`mark_chat`] decides whether it
+/// stays.
 pub(crate) fn ask(parts: &mut [Value], ttl: Option<CacheTtl>) {
     let holder = parts.iter_mut().rev().find(|part| can_hold(part));
     if let Some(Value::Object(part)) = holder {
@@ -49,9 +47,8 @@ fn can_hold(part: &Value) -> bool {
     )
 }
 
-/// Marks the last tool, the system prompt, the last message and the caller's positions. Skips
-/// prefixes shorter than `min_tokens`, sets at most four markers, and never places an hour after
-/// five minutes, which providers refuse.
+/// At most four markers, none below `min_tokens`, and never an hour after five minutes, which
+/// providers refuse.
 pub(crate) fn mark_anthropic(
     body: &mut Value,
     plan: PromptCaching,
@@ -80,8 +77,6 @@ pub(crate) fn mark_anthropic(
     settle(body, &places, plan, overrides);
 }
 
-/// Marks the system message, the last user message and the caller's positions. Texts become lists
-/// of one part.
 pub(crate) fn mark_chat(
     body: &mut Value,
     plan: PromptCaching,
@@ -203,7 +198,7 @@ fn marker(ttl: CacheTtl) -> Value {
     }
 }
 
-/// Four bytes per token, accurate enough for a minimum.
+/// Four bytes per token, enough for a minimum.
 fn estimated_tokens(value: &Value) -> u64 {
     u64::try_from(value.to_string().len() / 4).unwrap_or(u64::MAX)
 }

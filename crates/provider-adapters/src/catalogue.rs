@@ -1,7 +1,5 @@
-//! Facts about models: limits, and the request fields that they accept.
-//!
-//! The rows are data (`data/models.json`). An unlisted model is treated like the newest of its
-//! family, so that a new model works on its first day.
+//! Facts about models from `data/models.json`. Unlisted models count as the newest of their family,
+//! so that they work on their first day.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

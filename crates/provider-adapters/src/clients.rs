@@ -1,4 +1,4 @@
-//! The HTTP clients: certificates, proxy, and no redirect to another host.
+//! The HTTP clients.
 
 use ktx_http::{ClientError, ClientSettings, Redirects};
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
@@ -10,7 +10,7 @@ use crate::settings::{Proxy, Timeouts};
 #[derive(Debug, Clone)]
 pub(crate) struct Clients {
     outside: Client,
-    /// Bypasses the system proxy, which would resolve local addresses on its own machine.
+    /// A proxy would resolve local addresses on its own machine.
     here: Client,
 }
 
@@ -20,7 +20,7 @@ impl Clients {
         let outside = client(&tls, proxy, timeouts)?;
         let here = match proxy {
             Proxy::System => client(&tls, &Proxy::Direct, timeouts)?,
-            // An explicitly configured proxy applies to every address.
+            // An explicit proxy applies to every address.
             Proxy::Direct | Proxy::Url(_) => outside.clone(),
         };
         Ok(Self { outside, here })

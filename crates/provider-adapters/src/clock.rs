@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-/// The wall clock in Unix seconds. Cheap to clone.
+/// Unix seconds. Cheap to clone.
 #[derive(Clone)]
 pub struct UnixClock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl UnixClock {
-    /// `read` is called each time, because sleep of the machine changes the time.
     pub fn new(read: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
@@ -19,7 +18,6 @@ impl UnixClock {
 
 impl Default for UnixClock {
     fn default() -> Self {
-        // A clock before 1970 counts as 0.
         Self::new(|| u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default())
     }
 }

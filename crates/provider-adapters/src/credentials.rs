@@ -8,13 +8,12 @@ const METADATA_SERVER: &str = "http://metadata.google.internal";
 
 #[derive(Debug, Clone)]
 pub enum GoogleCredentials {
-    /// Requests are signed with its key.
     ServiceAccount(ServiceAccount),
-    /// A user signed in with `gcloud auth application-default login`.
+    /// By `gcloud auth application-default login`.
     AuthorizedUser(AuthorizedUser),
-    /// The metadata server of a machine on Google Cloud.
-    MetadataServer { url: String },
-    /// Obtained elsewhere.
+    MetadataServer {
+        url: String,
+    },
     Token(Secret),
 }
 
@@ -24,19 +23,15 @@ pub struct ServiceAccount {
     /// RSA, PKCS#8 in PEM.
     pub private_key: Secret,
     pub private_key_id: Option<String>,
-    /// The URL of the token service.
     pub token_uri: String,
     pub project_id: Option<String>,
 }
 
 #[derive(Debug, Clone)]
 pub struct AuthorizedUser {
-    /// The id of the OAuth client of the sign-in.
     pub client_id: String,
     pub client_secret: Secret,
-    /// Obtains access tokens.
     pub refresh_token: Secret,
-    /// The URL of the token service.
     pub token_uri: String,
     pub quota_project_id: Option<String>,
 }
@@ -59,8 +54,7 @@ struct CredentialsFile {
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
 impl GoogleCredentials {
-    /// Parses the file named by `GOOGLE_APPLICATION_CREDENTIALS`, or gcloud's
-    /// `application_default_credentials.json`.
+    /// Parses `GOOGLE_APPLICATION_CREDENTIALS` or gcloud's `application_default_credentials.json`.
     pub fn from_json(text: &str) -> Result<Self, LlmError> {
         let broken = |reason: String| {
             LlmError::new(
@@ -120,7 +114,7 @@ impl GoogleCredentials {
     }
 }
 
-/// Describes a JSON error without quoting the file, which contains secrets.
+/// Never quotes the file: it contains secrets.
 fn place_of(error: &serde_json::Error) -> String {
     format!(
         "no JSON object at line {}, column {}",

@@ -1,4 +1,4 @@
-//! Obtains access tokens and keeps them until shortly before they expire.
+//! Obtains access tokens and caches them.
 
 use std::time::Duration;
 
@@ -19,27 +19,24 @@ use crate::limit_headers::retry_after;
 use crate::wire::failure::excerpt;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// Seconds before its end at which a token is renewed.
+/// Seconds before the end.
 const MARGIN: u64 = 60;
-/// Maximum seconds that a token is kept, whatever the service says.
+/// Seconds, whatever the service says.
 const LONGEST_LIFE: u64 = 24 * 3600;
-/// The longest answer in bytes.
+/// In bytes.
 const LONGEST_ANSWER: usize = 64 * 1024;
-/// Lifetime of a signed request, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
-    /// Any token that has not expired.
     Cached,
-    /// A new one, because the stored one was refused.
     Renewed,
 }
 
 #[derive(Debug)]
 struct CachedToken {
     token: Secret,
-    /// Unix seconds. The start detects a clock that was set back.
+    /// Unix seconds; the start detects a clock that was set back.
     life: std::ops::Range<u64>,
 }
 
@@ -48,7 +45,7 @@ pub(crate) struct GoogleTokens {
     credentials: GoogleCredentials,
     clock: UnixClock,
     kept: Mutex<Option<CachedToken>>,
-    /// Knows every fetched token, because providers often echo what they refuse.
+    /// Providers often echo what they refuse.
     fetched: std::sync::Mutex<Redactor>,
 }
 
@@ -69,7 +66,7 @@ impl GoogleTokens {
     }
 
     pub(crate) fn redact_secrets(&self, text: &str) -> String {
-        // The list stays usable after a poisoned lock.
+        // Stays usable after a poisoned lock.
         self.fetched
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -134,7 +131,6 @@ impl GoogleTokens {
     }
 }
 
-/// The hint for a response that does not seem to come from Google.
 const CHECK_THE_ADDRESS: &str =
     "check the network, the proxy, and `token_uri` in the credentials file if it is set";
 
@@ -170,7 +166,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
         return Err(error);
     }
     serde_json::from_slice(&body).map_err(|_| {
-        // The body may contain a token, so none of it is kept.
+        // The body can contain a token.
         LlmError::new(
             LlmErrorKind::Protocol,
             "Google's answer holds no access token",
@@ -179,7 +175,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
     })
 }
 
-/// Returns the error of a refused token request. Only a refusal of the caller concerns the login.
+/// Not every refusal concerns the login.
 fn no_token(status: u16) -> LlmError {
     let kind = match status {
         408 => LlmErrorKind::Timeout,
@@ -196,7 +192,6 @@ fn no_token(status: u16) -> LlmError {
     }
 }
 
-/// Builds a token request, signed with RS256.
 fn signed_request(account: &ServiceAccount, now: u64) -> Result<Secret, LlmError> {
     let mut header = json!({"alg": "RS256", "typ": "JWT"});
     if let (Some(id), Some(header)) = (&account.private_key_id, header.as_object_mut()) {

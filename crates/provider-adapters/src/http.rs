@@ -1,4 +1,4 @@
-//! One call to a provider over HTTP: credentials, address, retries and deadlines.
+//! One call to a provider, with retries and deadlines.
 
 pub(crate) mod address;
 mod attempt;
@@ -44,15 +44,14 @@ pub(crate) struct Endpoint {
     pub(crate) clients: Clients,
     pub(crate) access: Access,
     pub(crate) governor: Governor,
-    /// Called before every attempt, because each may be billed.
+    /// Before every attempt, because each may be billed.
     pub(crate) gate: Arc<dyn TurnGate>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) redactor: Redactor,
     pub(crate) timeouts: Timeouts,
     pub(crate) clock: UnixClock,
-    /// How the output limit is sent if the usual field was refused, by model.
+    /// By model, if the usual field was refused.
     pub(crate) limits: Mutex<BTreeMap<String, OutputLimit>>,
-    /// Addresses that have answered a call.
     pub(crate) answered: Mutex<BTreeSet<String>>,
     pub(crate) left_out: Mutex<BTreeSet<String>>,
 }
@@ -63,14 +62,11 @@ impl std::fmt::Debug for Endpoint {
     }
 }
 
-/// Whether another attempt may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RetryRule {
     Worth,
-    /// One more attempt may help; a third would not.
     Once,
-    /// Another attempt may help if the provider has answered before; otherwise the user has to
-    /// change something first.
+    /// Only if the provider has answered before; otherwise the user must act.
     IfEverAnswered,
     Pointless,
 }
@@ -83,7 +79,6 @@ struct Failure {
 }
 
 impl Failure {
-    /// A failure that is not billed.
     fn new(error: LlmError, again: RetryRule) -> Self {
         Self {
             error,
@@ -92,7 +87,6 @@ impl Failure {
         }
     }
 
-    /// Marks the failure as possibly billed.
     fn charged(self) -> Self {
         self.with(Charge::Possible)
     }
@@ -103,10 +97,8 @@ impl Failure {
     }
 }
 
-/// Attempts of a call without patience.
 const IMPATIENT_TRIES: u32 = 2;
-/// Failures per call that are worth at most one more attempt: an unreadable answer may be readable
-/// the next time, and a silent provider may answer.
+/// For unreadable answers and silent providers.
 const UNPROMISING_TRIES: u32 = 2;
 
 #[derive(Clone, Copy)]
@@ -116,11 +108,11 @@ pub(crate) struct Call<'a> {
     pub(crate) target: Target<'a>,
     pub(crate) base: &'a Base,
     pub(crate) cancel: &'a CancellationToken,
-    /// Gets text as it arrives; an answer whose text was delivered is never repeated.
+    /// ktx never repeats an answer after its text was delivered.
     pub(crate) listener: Option<&'a RunWriter>,
     pub(crate) patience: Patience,
     pub(crate) payer: &'a dyn Payer,
-    /// Collects every billed message, including failed ones.
+    /// Includes failed attempts.
     pub(crate) paid: &'a Mutex<Vec<UsageFact>>,
 }
 
@@ -135,29 +127,26 @@ impl std::fmt::Debug for Call<'_> {
 #[derive(Debug, Default)]
 struct AttemptHistory {
     failures: u32,
-    /// Failures that are worth at most one more attempt.
     unpromising: u32,
     without_old_reasoning: bool,
     renewed: bool,
 }
 
-/// An answer, and what was removed from the request to get it.
+/// An answer, and what was removed from the request.
 #[derive(Debug)]
 pub(crate) struct CallAnswer {
     pub(crate) response: Response,
     pub(crate) reasoning: OldReasoning,
 }
 
-/// Whether the reasoning of earlier turns was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OldReasoning {
     Taken,
-    /// Its signature was refused.
     Refused,
 }
 
 impl Endpoint {
-    /// Repeats the call while that may help and no text was delivered.
+    /// Never retries after text was delivered.
     pub(crate) async fn call(&self, call: Call<'_>) -> Result<CallAnswer, LlmError> {
         let mut request = call.request.clone();
         request.limit = self.limit_of(&call);
@@ -208,7 +197,7 @@ impl Endpoint {
                 request.history = HistoryForm::Whole;
                 continue;
             }
-            // Other protocols have a limit field that every server accepts.
+            // Other protocols have a field that every server accepts.
             if call.target.protocol == Protocol::OpenAiChat
                 && let Some(limit) = failure::wants_limit(&failure.error, request.limit)
             {
@@ -233,8 +222,6 @@ impl Endpoint {
         limits.insert(call.target.facts.id.clone(), limit);
     }
 
-    /// Whether a limit lasts longer than an interactive call waits. The governor reports one that
-    /// outlasts the run.
     fn is_too_long(&self, wait: Duration, patience: Patience) -> bool {
         let longest = self.governor.settings().max_wait;
         match patience {
@@ -256,7 +243,7 @@ impl Endpoint {
         error
     }
 
-    /// Records a limit that a call without patience met, for other calls.
+    /// Records the limit for other calls.
     fn met_a_limit(&self, error: &LlmError) -> LlmError {
         let window = window_of(error.kind);
         let end = |wait: Duration| self.clock.now().saturating_add(rounded_up(wait));
@@ -295,7 +282,7 @@ impl Endpoint {
         }
     }
 
-    /// Reports media that the model cannot read, once per conversation (KODE-05).
+    /// Once per conversation (KODE-05).
     fn report_omitted_media(&self, request: &CanonicalRequest, encoded: &EncodedRequest) {
         for stand_in in media::placeholders(&request.messages, &encoded.body) {
             let is_new = self
@@ -310,14 +297,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether to renew a token that Google refused; only once.
     fn may_renew(&self, failure: &Failure, history: &AttemptHistory) -> bool {
         matches!(self.access, Access::Google(_))
             && failure.error.kind == LlmErrorKind::Auth
             && !history.renewed
     }
 
-    /// Waits before the next attempt, or returns the error if there is none.
     async fn pause(
         &self,
         failure: &Failure,
@@ -358,7 +343,7 @@ impl Endpoint {
             code: error.kind.code(),
         });
         if limited {
-            // The whole account waits; the next `acquire` does the waiting.
+            // The whole account waits, in the next `acquire`.
             self.governor.report(LimitSignal::Rejected {
                 window: window_of(error.kind).to_owned(),
                 retry_after: error.retry_after,
@@ -371,7 +356,6 @@ impl Endpoint {
         }
     }
 
-    /// Whether a failed attempt, which `history` counts, was the last one.
     fn is_over(&self, failure: &Failure, history: &mut AttemptHistory, call: &Call<'_>) -> bool {
         let again = match (failure.again, failure.error.kind) {
             (RetryRule::Worth, LlmErrorKind::Protocol) => RetryRule::Once,
@@ -393,7 +377,7 @@ impl Endpoint {
         is_pointless || history.failures >= self.governor.max_attempts().min(tries)
     }
 
-    /// Whether this address has answered a call of this runtime, even with an error.
+    /// An error counts as an answer.
     fn has_answered(&self, call: &Call<'_>) -> bool {
         let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.contains(&call.base.url)
@@ -411,7 +395,6 @@ impl Endpoint {
         error
     }
 
-    /// Redacts the key and the fetched access tokens.
     fn redact_secrets(&self, text: &str) -> String {
         let text = self.redactor.redact(text);
         match &self.access {
@@ -428,7 +411,7 @@ const fn window_of(kind: LlmErrorKind) -> &'static str {
     }
 }
 
-/// The end of a wait in UTC: to the second if it is short, else rounded up to the minute.
+/// To the second, or rounded up to the minute.
 fn until(now: u64, wait: Duration) -> String {
     let seconds = rounded_up(wait);
     let (step, form) = if seconds < 60 {

@@ -1,5 +1,4 @@
-//! Posts JSON other than model calls, with the certificates, the proxy and the redirect rule of
-//! model calls.
+//! Posts JSON other than model calls, by the same rules.
 
 use std::time::Duration;
 
@@ -9,25 +8,21 @@ use crate::clients::Clients;
 use crate::limit_headers::retry_after;
 use crate::settings::{Proxy, Timeouts};
 
-/// Maximum bytes read from a response body.
+/// In bytes.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
-    /// The retry delay, if the server sent one.
     pub retry_after: Option<Duration>,
     pub body: Vec<u8>,
 }
 
-/// Holds neither the URL nor a header value.
+/// No URL, no header values.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonPostError {
     #[error("{message}")]
-    Client {
-        /// The cause, in ktx's words.
-        message: String,
-    },
+    Client { message: String },
     #[error("header `{name}` cannot be sent")]
     Header { name: String },
     #[error("there was no answer within {seconds} s")]

@@ -1,7 +1,6 @@
-//! HTTP implementations of the runtime port: wire protocols, presets, caching, the agent loop.
+//! HTTP implementations of the runtime port.
 //!
-//! Requests and responses are pure functions between the port's canonical messages and four wire
-//! protocols; providers and models are data; one thin layer speaks HTTP. This crate must never know
+//! Protocols are pure functions, providers and models are data. This crate must never know
 //! `ktx.yaml`, ingest, files or the environment.
 
 mod caching;

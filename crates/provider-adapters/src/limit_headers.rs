@@ -5,7 +5,7 @@ use std::time::Duration;
 use ktx_llm_runtime::{LONGEST_WAIT, LimitSignal};
 use reqwest::header::HeaderMap;
 
-/// The value of `x-should-retry`.
+/// `x-should-retry`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Advice {
     Try,
@@ -21,8 +21,8 @@ pub(crate) fn advice(headers: &HeaderMap) -> Advice {
     }
 }
 
-/// `retry-after-ms`, else `retry-after` in seconds or as a date relative to the server's own clock.
-/// At most [`LONGEST_WAIT`].
+/// `retry-after-ms`, or `retry-after` in seconds or as a date by the server's clock; at most
+/// [`LONGEST_WAIT`].
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     retry_delay(headers).map(|hint| hint.min(LONGEST_WAIT))
 }
@@ -48,7 +48,7 @@ fn retry_delay(headers: &HeaderMap) -> Option<Duration> {
         .map(Duration::from_secs)
 }
 
-/// The most used window that a successful response reports.
+/// The most used window.
 pub(crate) fn observed(headers: &HeaderMap) -> LimitSignal {
     if let Some(status) = value(headers, "anthropic-ratelimit-unified-status") {
         let utilization = share(headers, "anthropic-ratelimit-unified-5h-utilization");
@@ -100,8 +100,7 @@ pub(crate) fn observed(headers: &HeaderMap) -> LimitSignal {
     }
 }
 
-/// Unix seconds from an RFC 3339 time, Unix seconds, or a span such as `6m0s` relative to the
-/// server's own clock.
+/// Unix seconds, from RFC 3339, Unix seconds, or a span such as `6m0s` by the server's clock.
 fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
     let text = value(headers, name)?;
     if let Ok(at) = text.parse::<jiff::Timestamp>() {

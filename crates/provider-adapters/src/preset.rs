@@ -1,4 +1,4 @@
-//! The providers as data: address, protocol and differences.
+//! The providers as data (`data/presets.json`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,30 +16,25 @@ pub(crate) fn row(provider: Provider) -> &'static PresetRow {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// Messages.
     Anthropic,
-    /// Chat Completions.
     #[default]
     #[serde(rename = "openai-chat")]
     OpenAiChat,
-    /// Responses.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
-    /// `generateContent`.
+    /// `generateContent`
     Gemini,
 }
 
-/// How an object is requested, best form first.
+/// Best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StructuredForm {
-    /// The provider enforces the schema.
     Native,
-    /// The model must call one tool whose arguments are the object.
+    /// Arguments of a forced tool call.
     Tool,
-    /// The provider enforces JSON; the prompt contains the schema.
+    /// With the schema in the prompt.
     JsonObject,
-    /// The prompt contains the schema.
     Prompt,
 }
 
@@ -55,21 +50,17 @@ pub(crate) enum ToolChoiceValue {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CacheKind {
-    /// Automatically, or not at all.
     #[default]
     Auto,
-    /// The provider caches where the request has markers.
     Explicit,
 }
 
-/// One row of `data/presets.json`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PresetRow {
     pub(crate) protocol: Protocol,
     pub(crate) protocol_by_prefix: BTreeMap<String, Protocol>,
     pub(crate) base_url: Option<String>,
-    /// The providers of the model catalogue to search, in order.
     pub(crate) catalogue: Vec<String>,
     pub(crate) max_tokens_field: Option<String>,
     pub(crate) structured: Vec<StructuredForm>,
@@ -77,12 +68,10 @@ pub(crate) struct PresetRow {
     pub(crate) cache: CacheKind,
     pub(crate) cache_min_tokens: Option<u64>,
     pub(crate) cache_max_ttl: Option<String>,
-    /// Whether `reasoning_effort` accepts the catalogue's values.
+    /// `reasoning_effort` with the catalogue's values.
     pub(crate) effort: bool,
-    /// Whether unlisted models accept sampling values; set for families whose newest models refuse
-    /// them.
+    /// False for families whose newest models refuse sampling values.
     pub(crate) sampling_when_unlisted: Option<bool>,
-    /// Whether the provider can hold tool calls to their schemas.
     pub(crate) strict_tools: bool,
     pub(crate) stream_params: Map<String, Value>,
     pub(crate) unsupported: BTreeMap<String, String>,
@@ -93,12 +82,12 @@ pub(crate) struct PresetRow {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReasoningRow {
-    /// Response fields; the first one is also written.
+    /// The first one is also written.
     pub(crate) fields: Vec<String>,
     pub(crate) window: WindowName,
     pub(crate) on: Map<String, Value>,
     pub(crate) off: Map<String, Value>,
-    /// The values of `reasoning_effort`, weakest first, if the catalogue has none.
+    /// Weakest first, unless in the catalogue.
     pub(crate) efforts: Vec<String>,
     pub(crate) budget_field: Option<String>,
     pub(crate) variants: Vec<ReasoningVariant>,
@@ -114,7 +103,6 @@ pub(crate) struct ReasoningVariant {
     pub(crate) efforts: Vec<String>,
 }
 
-/// The spelling of a [`ReasoningWindow`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WindowName {

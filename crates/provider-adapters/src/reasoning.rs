@@ -1,4 +1,4 @@
-//! How reasoning is requested, read and returned: a provider's preset and the user's own settings.
+//! How reasoning is requested, read and returned.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, ReasoningWindow, Transport};
 use ktx_vocabulary::Provider;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::catalogue::{Capability, ModelFacts};
 use crate::preset::{PresetRow, Protocol};
 
-/// What a request is about; parameters of the user never replace it.
+/// The user's parameters never replace these.
 const OWN_FIELDS: [&str; 12] = [
     "anthropic_version",
     "contents",
@@ -23,25 +23,23 @@ const OWN_FIELDS: [&str; 12] = [
     "tools",
 ];
 
-/// Their members depend on each other, so they are replaced as a whole.
+/// Replaced as a whole: their members depend on each other.
 const INDIVISIBLE: [&str; 3] = ["thinking", "reasoning", "thinkingConfig"];
 
-/// `llm.provider.<backend>.reasoning` (KODE-12).
+/// KODE-12.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReasoningOverrides {
-    /// `fieldName`: the field of Chat Completions in which reasoning is returned.
+    /// Of Chat Completions.
     pub field_name: Option<String>,
-    /// `requestParams`: fields of every request, in the provider's spelling.
+    /// Spelled as by the provider.
     pub request_params: Option<Map<String, Value>>,
-    /// `historyPolicy` or `stripFromHistory`: the turns whose reasoning is returned.
+    /// `historyPolicy` or `stripFromHistory`.
     pub window: Option<ReasoningWindow>,
-    /// `transport`: how reasoning is returned.
     pub transport: Option<Transport>,
-    /// `store`: whether the provider stores answers.
     pub store: Option<Store>,
 }
 
-/// Whether a provider stores its answers, so that the next request continues one by its id.
+/// The next request can name a stored answer by its id.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Store {
     #[default]
@@ -50,7 +48,6 @@ pub enum Store {
 }
 
 impl ReasoningOverrides {
-    /// Accepts camel and snake case. The error names the key.
     pub fn parse(provider: Provider, written: &Map<String, Value>) -> Result<Self, LlmError> {
         let wrong = |key: &str, wanted: &str| {
             LlmError::new(
@@ -128,14 +125,13 @@ fn transport(name: &str) -> Option<Transport> {
 pub(crate) struct ReasoningPlan {
     pub(crate) on: Map<String, Value>,
     pub(crate) off: Map<String, Value>,
-    /// The user's fields of every request; they replace those of the preset.
     pub(crate) params: Option<Map<String, Value>>,
-    /// Response fields; the first one is written.
+    /// The first one is also written.
     pub(crate) fields: Vec<String>,
     pub(crate) window: Option<ReasoningWindow>,
-    /// The values of `reasoning_effort` in Chat Completions, if the catalogue has none.
+    /// Of Chat Completions, unless in the catalogue.
     pub(crate) efforts: Vec<String>,
-    /// The field of Chat Completions for a number of tokens.
+    /// Of Chat Completions, for tokens.
     pub(crate) budget_field: Option<String>,
     pub(crate) transport: Transport,
     /// Off if the protocol stores no answers.
@@ -180,7 +176,7 @@ impl ReasoningPlan {
             plan.store = overrides.store.unwrap_or_default();
         }
         match overrides.window {
-            // Claude refuses to continue a tool call without the thoughts that led to it.
+            // Claude refuses to continue a tool call without its thoughts.
             Some(ReasoningWindow::Strip) if protocol == Protocol::Anthropic => {
                 plan.window = Some(ReasoningWindow::CurrentTurn);
             }
@@ -205,7 +201,7 @@ impl ReasoningPlan {
         }
     }
 
-    /// Adds the user's fields to a finished body. Objects are merged; everything else is replaced.
+    /// Merges only objects.
     pub(crate) fn complete(&self, body: &mut Map<String, Value>) {
         if let Some(params) = &self.params {
             merge(body, params);

@@ -1,4 +1,4 @@
-//! Replays recorded streams without a network, for measurements and to inspect a recording.
+//! Replays recorded streams without a network.
 
 use ktx_llm_runtime::{LlmError, TokenUsage};
 

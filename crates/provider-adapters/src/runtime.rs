@@ -41,10 +41,10 @@ use account::Account;
 use names::MessageNames;
 use role_model::RoleModel;
 
-/// The longest answer of a probe, in tokens.
+/// In tokens.
 const PROBE_TOKENS: u64 = 64;
 
-/// An HTTP backend. Clones share limits and tokens.
+/// Clones share limits and tokens.
 #[derive(Clone)]
 pub struct HttpRuntime {
     inner: Arc<RuntimeState>,
@@ -58,7 +58,7 @@ struct RuntimeState {
     timeouts: Timeouts,
     ignored_fields: Vec<String>,
     events: Arc<dyn EventSink>,
-    /// Distinguishes messages if a provider sends no id or repeats one.
+    /// For missing and repeated ids.
     names: Mutex<MessageNames>,
     refused_forms: Mutex<object::RefusedForms>,
 }
@@ -73,10 +73,7 @@ impl std::fmt::Debug for HttpRuntime {
 }
 
 impl HttpRuntime {
-    /// Sends nothing.
-    ///
-    /// Fails if a key, a location, an address or the default model is missing; the error names the
-    /// environment variable and the key of `ktx.yaml`.
+    /// Sends nothing. Errors name the environment variable and the key of `ktx.yaml`.
     pub fn new(settings: HttpSettings, events: Arc<dyn EventSink>) -> Result<Self, LlmError> {
         settings.checked()?;
         let role_models = role_model::all(&settings)?;
@@ -158,7 +155,6 @@ struct Operation<'a> {
     patience: Patience,
     started: Instant,
     metrics: CallMetrics,
-    /// Turns in which the provider refused the signatures of earlier reasoning.
     refused_signatures: u32,
 }
 

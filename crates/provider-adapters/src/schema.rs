@@ -1,24 +1,20 @@
-//! Converts schemas for each provider. Answers are always checked against the original schema.
+//! Schemas for each provider. Answers are checked against the original.
 
 use ktx_tool_descriptors::CURSOR;
 use serde_json::{Map, Value, json};
 
-/// Why a provider cannot enforce a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UnsupportedSchema {
-    /// It refers to itself or to another document.
     Reference,
-    /// An object with arbitrary keys.
     OpenObject,
-    /// A keyword without a counterpart.
     Keyword(String),
     TooManyOptional(usize),
 }
 
-/// Providers refuse schemas with more optional properties.
+/// More are refused.
 const MOST_OPTIONAL: usize = 10;
 
-/// Keywords that no provider enforces; they move into the description.
+/// No provider enforces these; they move into the description.
 const MOVED: [&str; 11] = [
     "minimum",
     "maximum",
@@ -33,7 +29,6 @@ const MOVED: [&str; 11] = [
     "minProperties",
 ];
 
-/// Keywords without a counterpart.
 const REFUSED: [&str; 9] = [
     "not",
     "if",
@@ -59,7 +54,6 @@ const FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// Converts a schema for Anthropic's native structured output.
 pub(crate) fn for_anthropic(schema: &Value) -> Result<Value, UnsupportedSchema> {
     let mut schema = inlined(schema)?;
     let mut optional = 0;
@@ -74,8 +68,7 @@ pub(crate) fn for_anthropic(schema: &Value) -> Result<Value, UnsupportedSchema> 
     Ok(schema)
 }
 
-/// Converts a schema for OpenAI's strict structured output: every property is required, and an
-/// optional one may be null instead. [`without_added_nulls`] removes those nulls from the answer.
+/// Optional properties become nullable; [`without_added_nulls`] reads the answer.
 pub(crate) fn for_openai(schema: &Value) -> Result<Value, UnsupportedSchema> {
     let mut schema = inlined(schema)?;
     if schema.get("anyOf").is_some() || schema.get("oneOf").is_some() {
@@ -99,8 +92,8 @@ pub(crate) fn for_openai(schema: &Value) -> Result<Value, UnsupportedSchema> {
     Ok(schema)
 }
 
-/// Converts the schema of a tool for strict tool calls. The key that reads a long result on becomes
-/// a property, because a strict call cannot add one. [`strict_arguments`] reads the call.
+/// The cursor key becomes a property, because a strict call cannot add one. [`strict_arguments`]
+/// reads the call.
 pub(crate) fn for_strict_tool(schema: &Value) -> Result<Value, UnsupportedSchema> {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -120,7 +113,7 @@ pub(crate) fn strict_arguments(arguments: Value, schema: &Value) -> Value {
     arguments
 }
 
-/// Inlines references and removes keys that Gemini refuses.
+/// Inlines references, and removes refused keys.
 pub(crate) fn for_gemini(schema: &Value) -> Value {
     let Ok(mut inlined) = inlined(schema) else {
         let mut plain = schema.clone();
@@ -242,8 +235,6 @@ fn optional_names(map: &Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
-/// Closes objects, moves unenforced keywords into the description, refuses those without a
-/// counterpart.
 fn restrict(map: &mut Map<String, Value>) -> Result<(), UnsupportedSchema> {
     if let Some(keyword) = REFUSED.iter().find(|keyword| map.contains_key(**keyword)) {
         return Err(UnsupportedSchema::Keyword((*keyword).to_owned()));

@@ -1,4 +1,4 @@
-//! The settings of the adapter: provider, credentials, models and limits.
+//! The settings of the adapter.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,17 +17,14 @@ use crate::reasoning::ReasoningOverrides;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Time until the connection is established.
     pub connect: Duration,
-    /// Time from the request to the first byte of the answer.
     pub first_byte: Duration,
-    /// Time between two bytes of an answer, of any content.
+    /// Of any content.
     pub between_bytes: Duration,
-    /// Time between two pieces of content; keep-alives do not count.
+    /// Keep-alives are not content.
     pub idle: Duration,
-    /// Time from the request to the end of the response, however long the answer.
+    /// From the request.
     pub total: Duration,
-    /// Time for one tool call of a loop.
     pub tool: Duration,
 }
 
@@ -47,7 +44,6 @@ impl Default for Timeouts {
 #[derive(Debug, Clone)]
 pub enum RateLimit {
     Own(GovernorSettings),
-    /// A governor shared by all runtimes of the account.
     Shared(Governor),
 }
 
@@ -59,9 +55,8 @@ impl Default for RateLimit {
 
 #[derive(Debug, Clone)]
 pub struct VertexSettings {
-    /// The Google Cloud project; by default that of the credentials.
     pub project: Option<String>,
-    /// A region, `global`, `us` or `eu`.
+    /// Region, `global`, `us` or `eu`.
     pub location: String,
     pub credentials: GoogleCredentials,
 }
@@ -71,32 +66,27 @@ pub struct HttpSettings {
     pub provider: Provider,
     /// Required by every preset but `vertex` and `openai-compatible`.
     pub api_key: Option<Secret>,
-    /// The base address if it is not the preset's; required by `openai-compatible`.
+    /// Replaces the preset's; required by `openai-compatible`.
     pub base_url: Option<String>,
     /// Required by `vertex`.
     pub vertex: Option<VertexSettings>,
-    /// Aliases or ids by role; [`ModelRole::Default`] is required (KTX-04).
+    /// [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,
-    /// The protocol if it is not the preset's, such as Chat Completions for OpenAI.
     pub protocol: Option<Protocol>,
-    /// `llm.provider.<backend>.reasoning`.
     pub reasoning: ReasoningOverrides,
     pub caching: PromptCaching,
-    /// `llm.provider.<backend>.cache`.
     pub cache: CacheOverrides,
     pub rate_limit: RateLimit,
-    /// May refuse a turn before it is billed.
+    /// Can refuse a turn before it is billed.
     pub gate: Arc<dyn TurnGate>,
     pub timeouts: Timeouts,
     pub proxy: Proxy,
-    /// The wall clock: signed requests carry a time, and limits have an end.
     pub clock: UnixClock,
-    /// Configured fields that the backend ignores, as full keys, for `describe`.
     pub ignored_fields: Vec<String>,
 }
 
 impl HttpSettings {
-    /// One model for every role, and defaults for the rest.
+    /// One model for every role.
     pub fn new(
         provider: Provider,
         api_key: Option<Secret>,
@@ -121,7 +111,7 @@ impl HttpSettings {
         }
     }
 
-    /// The model of a role, else that of the default role (KTX-04).
+    /// Or the default role's (KTX-04).
     pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
         self.models
             .get(&role)

@@ -1,4 +1,4 @@
-//! The four wire protocols as pure functions: requests out, responses and streams in.
+//! The four wire protocols as pure functions.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -31,13 +31,12 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
 }
 
 pub(crate) trait ProtocolDecoder: Send {
-    /// Output for immediate display goes to `out`.
+    /// `out`: for immediate display.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<(), LlmError>;
 
-    /// Takes the body of a response that is not a stream.
+    /// Not a stream.
     fn whole(&mut self, body: &serde_json::Value) -> Result<(), LlmError>;
 
-    /// Returns whether the terminal event was seen.
     fn ended(&self) -> bool;
 
     fn draft(&self) -> &MessageDraft;
@@ -45,7 +44,7 @@ pub(crate) trait ProtocolDecoder: Send {
     fn finish(self: Box<Self>) -> Result<Response, LlmError>;
 }
 
-/// Decodes one response, piece by piece. Pieces may end anywhere, even within a character.
+/// Pieces can end anywhere, even within a character.
 pub(crate) struct Decoder {
     sse: SseParser,
     protocol: Box<dyn ProtocolDecoder>,
@@ -63,7 +62,6 @@ impl std::fmt::Debug for Decoder {
 }
 
 impl Decoder {
-    /// `provider` is written into `meta.provider`.
     pub(crate) fn new(protocol: Protocol, provider: &str) -> Self {
         let protocol: Box<dyn ProtocolDecoder> = match protocol {
             Protocol::Anthropic => Box::new(anthropic::AnthropicDecoder::default()),
@@ -105,7 +103,7 @@ impl Decoder {
         out
     }
 
-    /// Returns the number of events with content; comments and pings have none.
+    /// Events with content; not comments and pings.
     pub(crate) fn progress(&self) -> u64 {
         self.progress
     }
@@ -114,7 +112,7 @@ impl Decoder {
         self.failed.is_some() || self.protocol.ended()
     }
 
-    /// Returns whether the terminal event and its counters were seen.
+    /// Includes counters.
     pub(crate) fn is_whole(&self) -> bool {
         self.failed.is_none() && self.protocol.ended() && self.draft().usage.total() > 0
     }
@@ -123,7 +121,7 @@ impl Decoder {
         self.protocol.draft()
     }
 
-    /// Returns the bytes of model output, including an incomplete event.
+    /// Output bytes, even of an incomplete event.
     pub(crate) fn seen(&self) -> usize {
         self.draft().seen.saturating_add(self.sse.pending())
     }
@@ -132,7 +130,7 @@ impl Decoder {
         let rest = self.sse.finish();
         if !self.is_over() {
             self.take(Ok(rest));
-            // A last event without a line end that cannot be parsed was truncated.
+            // An unreadable last line without an end was truncated.
             if let Some(error) = self.failed.take() {
                 self.failed = Some(match error.kind {
                     LlmErrorKind::Protocol => LlmError {
@@ -149,8 +147,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the body of a response that is not a stream. Its counters are in the draft, even if it
-    /// is an error.
+    /// Not a stream. Even errors can have counters.
     pub(crate) fn whole(&mut self, body: &[u8]) {
         let value: Result<serde_json::Value, _> = serde_json::from_slice(body);
         let taken = match value {
@@ -166,7 +163,6 @@ impl Decoder {
     }
 }
 
-/// The system text and the history in a form that this target accepts.
 pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String, Vec<Message>) {
     let normalized = ktx_llm_runtime::normalize(&request.messages, &target.dialect());
     let system = [request.system.as_str(), normalized.system.as_str()]
@@ -177,7 +173,6 @@ pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String,
     (system, normalized.turns)
 }
 
-/// Returns the error of a stream that ended before its terminal event.
 pub(crate) fn cut_stream() -> LlmError {
     LlmError::new(LlmErrorKind::Transport, "the provider's answer ended early")
 }

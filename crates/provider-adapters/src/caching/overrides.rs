@@ -6,22 +6,20 @@ use serde_json::{Map, Value};
 
 use super::MOST_MARKERS;
 
-/// How one provider caches prompts, if its preset does not fit (KODE-31).
+/// Of one provider (KODE-31).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CacheOverrides {
-    /// `breakpoints`: maximum markers in a request, 0 to 4.
+    /// 0 to 4 markers per request.
     pub breakpoints: Option<usize>,
-    /// `defaultTtl`: for parts and blocks without a lifetime of their own.
+    /// For parts and blocks without their own.
     pub default_ttl: Option<CacheTtl>,
-    /// `beta.extendedCacheTtl`: whether an hour may be requested; `true` also sends the name of the
-    /// beta to servers that still need it.
+    /// `beta.extendedCacheTtl`: allows an hour and sends the name of the beta.
     pub extended_ttl: Option<bool>,
-    /// `requestParams`: fields of every request, such as `prompt_cache_key`.
+    /// Of every request, such as `prompt_cache_key`.
     pub request_params: Map<String, Value>,
 }
 
 impl CacheOverrides {
-    /// Accepts camel and snake case. The error names the key.
     pub fn parse(provider: Provider, written: &Map<String, Value>) -> Result<Self, LlmError> {
         let wrong = |key: &str, wanted: &str| {
             LlmError::new(

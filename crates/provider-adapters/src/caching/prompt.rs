@@ -1,8 +1,8 @@
-//! Which parts of a prompt are marked, and for how long.
+//! Which parts of a prompt are cached, and how long.
 
 use ktx_vocabulary::CacheTtl;
 
-/// The lifetime of each part; `None` leaves it unmarked (KTX-80).
+/// `None`: unmarked (KTX-80).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptCaching {
     pub system: Option<CacheTtl>,
@@ -17,7 +17,7 @@ impl PromptCaching {
         history: None,
     };
 
-    /// Limits every part to five minutes (`vertexFallbackTo5m`).
+    /// Setting `vertexFallbackTo5m`.
     #[must_use]
     pub fn at_most_five_minutes(self) -> Self {
         let short = |part: Option<CacheTtl>| part.map(|_| CacheTtl::FiveMinutes);

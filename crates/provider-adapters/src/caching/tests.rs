@@ -43,7 +43,7 @@ fn markers(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// KTX-80: tools, system and history; one hour, one hour, five minutes.
+/// KTX-80.
 #[test]
 fn the_default_plan_marks_the_last_tool_the_system_prompt_and_the_last_message() {
     check(
@@ -129,8 +129,7 @@ fn with_asked(
     found
 }
 
-/// KODE-31: the caller's markers count toward the four; the earliest of them are dropped first, and
-/// tools before the conversation and the system prompt.
+/// KODE-31: drops tools first, then the earliest of the caller's markers.
 #[test]
 fn markers_of_the_caller_count_against_the_four() {
     let hour = Some(CacheTtl::OneHour);
@@ -166,7 +165,7 @@ fn markers_of_the_caller_count_against_the_four() {
     assert_eq!(with_asked(&[hour; 6], PromptCaching::OFF, &usual), [""; 0]);
 }
 
-/// KODE-31: at most four markers, and no hour after five minutes.
+/// KODE-31.
 #[test]
 fn the_rules_hold_for_every_combination() {
     let ttls = [None, Some(CacheTtl::FiveMinutes), Some(CacheTtl::OneHour)];
@@ -193,7 +192,7 @@ fn the_rules_hold_for_every_combination() {
     }
 }
 
-/// KODE-31: `breakpoints`, `defaultTtl` and `beta.extendedCacheTtl` of the provider's block.
+/// KODE-31.
 #[test]
 fn the_providers_block_is_read_and_obeyed() {
     let read = |written: Value| {
@@ -242,7 +241,6 @@ fn the_providers_block_is_read_and_obeyed() {
     }
 }
 
-/// Thoughts are returned unchanged; the marker goes to the part before them.
 #[test]
 fn thoughts_are_never_marked() {
     let mut parts = vec![

@@ -11,15 +11,14 @@ pub(crate) enum Key {
     None,
 }
 
-/// The base address of a protocol, with the query of every request.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// The address without its query and trailing slash.
+    /// No query or trailing slash.
     pub(crate) url: String,
     query: Option<String>,
 }
 
-/// Omits the query, which may contain a key.
+/// The query can contain a key.
 impl std::fmt::Debug for Base {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Base").field(&self.url).finish()
@@ -27,7 +26,7 @@ impl std::fmt::Debug for Base {
 }
 
 impl Base {
-    /// The path may have its own query.
+    /// `path` can have its own query.
     pub(crate) fn with(&self, path: &str) -> String {
         let Self { url, query } = self;
         match query {
@@ -38,12 +37,11 @@ impl Base {
     }
 }
 
-/// Removes trailing and double slashes, adds the version with which the protocol's paths begin, and
-/// keeps the query. A key is sent to another machine only encrypted; a user's own server without a
-/// key may be plain HTTP.
+/// Adds the protocol's version and removes extra slashes. A key may leave the machine only
+/// encrypted.
 pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Base, LlmError> {
     let refused = |what: &str, hint: &str| {
-        // The query and the fragment may contain a key.
+        // The query and the fragment can contain a key.
         let plain = base.split(['?', '#']).next().unwrap_or_default();
         let shown = ktx_secrets::redact_url(plain);
         LlmError::new(LlmErrorKind::InvalidRequest, format!("`{shown}` {what}")).hint(hint)
@@ -59,7 +57,7 @@ pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Bas
         return Err(wrong());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // User name and password may be a key.
+        // User name and password can be a key.
         let place = url.origin().ascii_serialization();
         return Err(LlmError::new(
             LlmErrorKind::InvalidRequest,
@@ -112,7 +110,7 @@ fn with_version(url: &reqwest::Url, protocol: Protocol) -> String {
     out
 }
 
-/// Returns whether a path segment is a version: `v1`, `v4`, `v1beta`.
+/// `v1`, `v4`, `v1beta`
 fn is_version(segment: &str) -> bool {
     let Some(rest) = segment.strip_prefix('v') else {
         return false;

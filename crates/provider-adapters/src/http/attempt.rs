@@ -1,4 +1,4 @@
-//! One attempt: send, read the head, read the body or the stream.
+//! One attempt: request, head, body or stream.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent, RunWriter};
 use reqwest::header::CONTENT_TYPE;
@@ -17,7 +17,7 @@ use crate::wire::failure::{self, ProviderError};
 use crate::wire::request::EncodedRequest;
 use crate::wire::response::{Response, StreamEvent};
 
-/// The maximum size of a response in bytes, whole or streamed.
+/// In bytes, whole or streamed.
 const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
 
 impl Endpoint {
@@ -77,7 +77,7 @@ impl Endpoint {
             if is_counted {
                 return failure.with(Charge::Whole);
             }
-            // Text that is not JSON may be an answer that a middlebox has replaced.
+            // If the text is not JSON, a middlebox may have replaced the answer.
             match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
                 Ok(_) => failure,
                 Err(_) => failure.charged(),
@@ -218,9 +218,9 @@ impl Endpoint {
     fn finish_stream(&self, decoder: Decoder) -> Result<Response, Failure> {
         let is_whole = decoder.is_whole();
         decoder.finish().map_err(|error| {
-            // An error that the provider reports is not billed if no output came before.
+            // Not billed if no output came before.
             let (again, is_complaint) = match error.kind {
-                // A stream that broke its protocol once may succeed the next time.
+                // The stream may be correct next time.
                 LlmErrorKind::Protocol => (RetryRule::Worth, false),
                 LlmErrorKind::Transport => (retry_rule(&error), false),
                 _ => (retry_rule(&error), true),
@@ -266,7 +266,7 @@ impl Endpoint {
     }
 
     fn wrong_type(&self, content_type: &str) -> Failure {
-        // Only the media type: its parameters may be anything.
+        // Parameters of the media type can be anything.
         let plain = content_type.split(';').next().unwrap_or_default().trim();
         let shown = if plain.is_empty() {
             "no content type".to_owned()
@@ -312,7 +312,6 @@ impl Endpoint {
     }
 }
 
-/// Delivers pieces as fast as the listener accepts them.
 async fn deliver(
     listener: &RunWriter,
     pieces: impl Iterator<Item = RunEvent>,

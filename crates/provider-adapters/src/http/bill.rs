@@ -1,5 +1,4 @@
-//! The bill of one attempt: opened before it is sent, grown with its stream, settled at its end or
-//! on drop. It may report too much for a moment, never too little.
+//! The bill of one attempt: too high for a moment, but never too low.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +7,7 @@ use ktx_llm_runtime::{RuntimeEvent, TokenUsage, UsageFact, UsageKind, estimated_
 use crate::wire::request::{CanonicalRequest, Delivery, EncodedRequest, Target};
 use crate::wire::response::MessageDraft;
 
-/// Bytes of an answer assumed to be in transit beyond what has been read.
+/// Bytes that can be in transit.
 const ON_THE_WAY: usize = 1024;
 
 pub(crate) trait Payer: Send + Sync {
@@ -19,31 +18,25 @@ pub(crate) trait Payer: Send + Sync {
     fn report(&self, event: RuntimeEvent);
 }
 
-/// Whether a failed attempt may be billed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Charge {
-    /// Nothing was sent, or the provider refused it.
     None,
-    /// It was sent; whether it is free is unknown.
     Possible,
-    /// Its answer is complete, although unusable.
     Whole,
 }
 
 pub(super) struct Bill<'a> {
     payer: &'a dyn Payer,
     paid: &'a Mutex<Vec<UsageFact>>,
-    /// The last reported state.
     begun: UsageFact,
     asked: TokenUsage,
     draft: MessageDraft,
     seen: usize,
-    /// Bytes of the answer that the last report covers.
+    /// Bytes of the last report.
     covered: usize,
     state: BillState,
 }
 
-/// Whether the end of the message still has to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BillState {
     Open,
@@ -51,7 +44,6 @@ enum BillState {
 }
 
 impl<'a> Bill<'a> {
-    /// Opens the bill with the minimum cost. Facts of billed messages also go to `paid`.
     pub(super) fn open(
         payer: &'a dyn Payer,
         paid: &'a Mutex<Vec<UsageFact>>,
@@ -71,7 +63,7 @@ impl<'a> Bill<'a> {
         };
         bill.begun.usage = bill.so_far();
         if request.delivery == Delivery::Whole {
-            // Its output is visible only at its end.
+            // The output is visible only at the end.
             let longest = target.output_limit(request).unwrap_or_default();
             bill.begun.usage.output = bill.begun.usage.output.max(longest);
         }
@@ -79,7 +71,6 @@ impl<'a> Bill<'a> {
         bill
     }
 
-    /// Reports the bill when the answer exceeds the last report.
     pub(super) fn grow(&mut self, draft: &MessageDraft, seen: usize) {
         let counted = draft.usage != self.draft.usage;
         self.draft.clone_from(draft);
@@ -92,7 +83,7 @@ impl<'a> Bill<'a> {
         }
     }
 
-    /// Settles a complete answer. Estimates counters that the provider did not send.
+    /// Estimates missing counters.
     pub(super) fn settle(mut self, draft: &MessageDraft) -> TokenUsage {
         let mut usage = draft.usage;
         if usage.input_total() == 0 {
@@ -115,7 +106,7 @@ impl<'a> Bill<'a> {
         usage
     }
 
-    /// Closes a failed attempt. Returns its cost if it may be billed.
+    /// `None` if not billed.
     pub(super) fn cut(mut self, charge: Charge) -> Option<TokenUsage> {
         let began = self.draft.usage.total() > 0 || self.seen > 0;
         match charge {
@@ -157,7 +148,7 @@ impl<'a> Bill<'a> {
         if fact.message_id == self.begun.message_id {
             self.state = BillState::Closed;
         } else {
-            // In this order the message is counted twice for a moment, but is never missing.
+            // The message counts twice for a moment rather than never.
             self.drop_it();
         }
         self.paid
@@ -187,7 +178,7 @@ impl<'a> Bill<'a> {
     }
 }
 
-/// A dropped call, as on an abrupt exit, may have been billed.
+/// A dropped call may have been billed.
 impl Drop for Bill<'_> {
     fn drop(&mut self) {
         if self.state == BillState::Open {

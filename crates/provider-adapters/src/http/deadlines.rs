@@ -1,5 +1,4 @@
-//! Deadlines of an answer: for its first byte, between bytes, between pieces of content, and in
-//! total; never beyond the end of the run.
+//! Deadlines of an answer: first byte, bytes, content, total, run.
 
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use crate::settings::Timeouts;
 
 pub(super) struct Deadlines<'a> {
     timeouts: &'a Timeouts,
-    /// The end of the run.
     ends_at: Option<Instant>,
     started: Instant,
     last_bytes: Option<Instant>,
@@ -40,7 +38,7 @@ impl<'a> Deadlines<'a> {
         }
     }
 
-    /// Records that bytes arrived, whatever their content.
+    /// Bytes of any content count.
     pub(super) fn note_bytes(&mut self) {
         self.last_bytes = Some(Instant::now());
     }
@@ -49,15 +47,15 @@ impl<'a> Deadlines<'a> {
         self.grown = Instant::now();
     }
 
-    /// Excludes time spent on our side.
+    /// Excludes time spent by ktx.
     pub(super) fn excuse(&mut self, time: Duration) {
         self.grown += time;
         self.started += time;
         self.last_bytes = self.last_bytes.map(|last_bytes| last_bytes + time);
     }
 
-    /// Runs the work until it ends, the caller cancels or the next deadline passes; dropping it
-    /// closes the socket.
+    /// Runs the work until its end, a cancellation, or a deadline. Dropping the work closes the
+    /// socket.
     pub(super) async fn wait<T>(
         &self,
         cancel: &CancellationToken,
@@ -124,7 +122,6 @@ impl<'a> Deadlines<'a> {
             }
             ExpiredDeadline::Total => {
                 let words = format!("the answer took more than {} s", timeouts.total.as_secs());
-                // Another attempt would take as long.
                 Failure::new(
                     LlmError::new(LlmErrorKind::Timeout, words),
                     RetryRule::Pointless,

@@ -1,29 +1,22 @@
-//! Diagnoses a failed connection from the error text of the HTTP client.
+//! Diagnoses a failed connection from the HTTP client's text.
 
 use super::RetryRule;
 
-/// Why there is no connection, or no longer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// It broke after it was established.
     Broken,
-    /// The network provides no connection.
     NoNetwork,
-    /// The provider's port, or that of a proxy which opens no tunnel.
+    /// Or a proxy that opens no tunnel.
     ClosedPort,
     UnknownHost,
-    /// The proxy cannot be reached.
     NoProxy,
-    /// The proxy refuses the connection.
     ProxyRefused,
-    /// The port does not speak TLS.
     PlainText,
-    /// The certificate is not trusted.
     UntrustedCertificate,
 }
 
 impl Obstacle {
-    /// Classifies the causes of a failed connection (reqwest 0.13, hyper-util 0.1, rustls 0.23).
+    /// Texts of reqwest 0.13, hyper-util 0.1, rustls 0.23.
     pub(super) fn of(words: &str) -> Self {
         let says = |text: &str| words.contains(text);
         if says("tunnel error: failed to create") {
@@ -56,8 +49,7 @@ impl Obstacle {
         }
     }
 
-    /// Once for what only the user can change. A host, a port and a proxy that worked before may
-    /// come back.
+    /// Once if only the user can change it. What worked before can come back.
     pub(super) const fn again(self) -> RetryRule {
         match self {
             Self::Broken | Self::NoNetwork | Self::ProxyRefused => RetryRule::Worth,

@@ -21,7 +21,7 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         .collect()
 }
 
-/// KODE-23: the version is appended unless present; Anthropic's paths include their own.
+/// KODE-23: Anthropic's paths include their version.
 #[test]
 fn base_addresses_are_normalised_for_their_protocol() {
     for (protocol, base, expected) in [
@@ -73,7 +73,6 @@ fn base_addresses_are_normalised_for_their_protocol() {
     }
 }
 
-/// A fragment in the address is refused, too.
 #[test]
 fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
     let base = "https://gateway.test/openai/deployments/d?api-version=2026-10-21&x=1";

@@ -1,4 +1,4 @@
-//! What the model of a role accepts from the caller of a run.
+//! What the model of a role accepts.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::catalogue::Capability;
 use crate::preset::Protocol;
 use crate::wire::request::Target;
 
-/// Gemini's levels of thinking from version 3 on.
+/// Gemini from version 3 on.
 const LEVELS: [&str; 4] = ["minimal", "low", "medium", "high"];
 
 pub(super) fn of(role_model: &RoleModel) -> Abilities {
@@ -43,7 +43,7 @@ pub(super) fn of(role_model: &RoleModel) -> Abilities {
     }
 }
 
-/// Whether a request can ask for less thinking. A model that does not think already thinks less.
+/// True if a request can ask for less thinking.
 fn takes_less(target: &Target<'_>) -> bool {
     let facts = target.facts;
     let least = facts.least_effort().is_some();

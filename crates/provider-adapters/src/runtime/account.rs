@@ -11,7 +11,6 @@ use super::role_model::RoleModel;
 use crate::http::bill::Payer;
 use crate::wire::response::MessageDraft;
 
-/// Messages that this process has begun; makes names unique.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone, Copy)]
@@ -41,7 +40,7 @@ impl Payer for Account<'_> {
         }
     }
 
-    /// Called once per answer: every answer is a separate message.
+    /// Call it once per answer.
     fn name(&self, draft: &MessageDraft) -> String {
         self.inner
             .names

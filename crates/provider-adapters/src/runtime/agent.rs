@@ -18,7 +18,7 @@ use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
 use crate::wire::response::{Response, Stop};
 
-/// Number of refusals after which no signatures are returned to a provider that rejects its own.
+/// After this many refusals, ktx returns no signatures to the provider.
 const SIGNATURE_REFUSALS: u32 = 1;
 
 pub(super) struct Task<'a> {
@@ -32,14 +32,12 @@ pub(super) struct Task<'a> {
     pub(super) settings: CallSettings,
 }
 
-/// How a loop ended, without its metrics.
 struct LoopEnd {
     stop_reason: StopReason,
     text: Option<String>,
     error: Option<LlmError>,
 }
 
-/// Runs turns until the model is done, the budget is used up, or an error occurs.
 pub(super) async fn run(mut operation: Operation<'_>, task: Task<'_>) -> LoopOutcome {
     let mut traces = Vec::new();
     let end = turns(&mut operation, task, &mut traces).await;
@@ -72,7 +70,7 @@ async fn turns(
         let refused_before = operation.refused_signatures;
         let response = traced_turn(operation, &conversation.request, index).await?;
         if operation.refused_signatures > refused_before {
-            // Otherwise every further turn would be refused first.
+            // Every further turn would be refused first.
             drop_reasoning(&mut conversation.request.messages);
         }
         notify_step(task.on_step, index, task.step_budget);
@@ -107,7 +105,7 @@ struct LoopConversation<'a> {
 impl<'a> LoopConversation<'a> {
     fn new(task: &Task<'a>, operation: &Operation<'_>, traces: &'a mut Vec<ToolTrace>) -> Self {
         let settings = abilities::of(operation.role_model).accepted(&task.settings);
-        // Some models refuse two sampling values together.
+        // Some models refuse both together.
         let usual = settings.top_p.is_none().then_some(0.0);
         Self {
             request: CanonicalRequest {
@@ -134,8 +132,7 @@ impl<'a> LoopConversation<'a> {
         }
     }
 
-    /// Begins with the turns of the continued loop, and runs tool calls that have no results yet.
-    /// Returns the number of those turns.
+    /// Runs unanswered tool calls of the continued loop. Returns its number of turns.
     async fn take_up(&mut self, operation: &mut Operation<'_>) -> Result<u32, LlmError> {
         let mut earlier = self.transcript.map(Transcript::earlier).unwrap_or_default();
         let turns = earlier
@@ -163,7 +160,6 @@ impl<'a> LoopConversation<'a> {
         is_answer.then(|| natural(Response::earlier(last.content.clone()).text()))
     }
 
-    /// Lets the caller change the conversation before a step.
     async fn change_course(&mut self) -> Result<(), LlmError> {
         let Some(hook) = self.hook else {
             return Ok(());
@@ -184,7 +180,7 @@ impl<'a> LoopConversation<'a> {
         let answer = assistant(operation.role_model, &response);
         let has_calls = !response.calls().is_empty();
         if has_calls {
-            // It is billed, whatever happens to its calls.
+            // The turn is billed, whatever happens to its calls.
             self.record(&answer)?;
         }
         let results = self.results(operation, &response).await;
@@ -206,8 +202,7 @@ impl<'a> LoopConversation<'a> {
         results
     }
 
-    /// Adds the results of tool calls. Does not store results of canceled calls: a continuing loop
-    /// runs those again.
+    /// Does not store results of canceled calls: a continuing loop runs those again.
     fn take(&mut self, operation: &Operation<'_>, results: Vec<ToolTrace>) -> Result<(), LlmError> {
         let content = results.iter().map(tool_calls::block).collect();
         let message = Message::new(MessageRole::User, content);
@@ -228,7 +223,6 @@ impl<'a> LoopConversation<'a> {
     }
 }
 
-/// Returns an answer as a message, with the id under which the provider stores it.
 fn assistant(role_model: &RoleModel, response: &Response) -> Message {
     let mut message = Message::new(MessageRole::Assistant, response.content.clone());
     if role_model.stores() {
@@ -273,7 +267,7 @@ async fn traced_turn(
     outcome
 }
 
-/// Accepts a turn truncated during tool calls: the truncated call is answered with an error.
+/// An error answers a truncated tool call.
 fn continuable(response: Response, permitted: Option<u64>) -> Result<Response, LlmError> {
     if response.stop != Stop::MaxOutput {
         return usable(response);
@@ -282,7 +276,7 @@ fn continuable(response: Response, permitted: Option<u64>) -> Result<Response, L
         return Ok(response);
     }
     match permitted {
-        // Another model would be cut off at the same place.
+        // Another model would stop there too.
         Some(tokens) => Err(LlmError::new(
             LlmErrorKind::MaxOutput,
             format!("the answer exceeds the requested limit of {tokens} tokens"),
@@ -303,7 +297,7 @@ fn specs(tools: &ToolSet) -> Vec<ToolSpec> {
         .collect()
 }
 
-/// Errors and panics of the callback end nothing (KTX-69).
+/// Its errors and panics end nothing (KTX-69).
 fn notify_step(on_step: Option<&StepCallback>, index: u32, budget: u32) {
     let Some(on_step) = on_step else {
         return;

@@ -1,4 +1,4 @@
-//! Names messages in the ledger: the provider's id, made unique within the run (COG-12).
+//! Names messages by the provider's id, unique within the run (COG-12).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub(super) struct MessageNames {
 }
 
 impl MessageNames {
-    /// A provider that repeats an id or sends none must not merge two payments.
+    /// Missing and repeated ids must not merge payments.
     pub(super) fn name(&mut self, run: &RunId, id: Option<&str>, provider: Provider) -> String {
         let id = id.map(str::trim).filter(|id| !id.is_empty());
         if let Some(id) = id

@@ -1,5 +1,4 @@
-//! Objects: the best form that provider, model and schema allow, checked against the original
-//! schema.
+//! Objects in the best possible form.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{MutexGuard, PoisonError};
@@ -71,7 +70,7 @@ pub(super) async fn generate(
         let steps_before = operation.metrics.steps;
         let outcome = request_object(&mut operation, asked, &request.schema).await;
         let was_answered = operation.metrics.steps > steps_before;
-        // Only an answer in a later form proves that the refusals were about the earlier forms.
+        // Only an answer in a later form proves that the refusals were about earlier forms.
         if was_answered && !refused.is_empty() {
             remember(&operation, &key, index, &refused, form);
         }
@@ -82,7 +81,7 @@ pub(super) async fn generate(
                     metrics: operation.metrics(),
                 });
             }
-            // A provider that does not know the form refuses it before any answer.
+            // Providers refuse unknown forms before any answer.
             Err(error)
                 if error.kind == LlmErrorKind::InvalidRequest && !was_answered && number < last =>
             {
@@ -94,8 +93,7 @@ pub(super) async fn generate(
             }
             Err(error) => {
                 if error.kind == LlmErrorKind::InvalidRequest && !was_answered {
-                    // The remaining form is refused as well, so the refusals were not about the
-                    // form.
+                    // The last form was refused as well, so the refusals were not about the form.
                     forms(&operation).skipped.remove(&key);
                 }
                 return Err(error);

@@ -1,4 +1,4 @@
-//! One model of one role: address, accepted fields, reasoning.
+//! The model of a role: address, accepted fields, reasoning.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,6 @@ impl RoleModel {
         }
     }
 
-    /// Whether the provider stores the answers of this model.
     pub(crate) fn stores(&self) -> bool {
         self.reasoning.store == Store::On
     }
@@ -49,12 +48,11 @@ impl RoleModel {
         self.row.strict_tools && self.protocol == Protocol::OpenAiChat
     }
 
-    /// Returns the location of the service, if the provider has several.
     pub(crate) fn location(&self) -> Option<&str> {
         self.vertex.as_ref().map(|place| place.location.as_str())
     }
 
-    /// Whether no earlier role has the same model.
+    /// True if no earlier role has the same model.
     pub(crate) fn role_is_its_own(&self, role_models: &BTreeMap<ModelRole, Self>) -> bool {
         role_models
             .range(..self.role)
@@ -109,7 +107,7 @@ fn role_model(
     };
     let mut reasoning = ReasoningPlan::new(row, &facts, protocol, &settings.reasoning);
     if provider == "openai-chat" {
-        // OpenAI's Chat Completions accepts no reasoning back.
+        // OpenAI's Chat Completions takes no reasoning back.
         reasoning.window = Some(ReasoningWindow::Strip);
     }
     Ok(RoleModel {

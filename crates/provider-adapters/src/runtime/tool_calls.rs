@@ -11,7 +11,6 @@ use super::Operation;
 use crate::schema;
 use crate::wire::response::Response;
 
-/// Maximum concurrent read-only calls.
 const AT_ONCE: usize = 8;
 
 #[derive(Debug)]
@@ -22,8 +21,7 @@ struct PendingCall {
     broken: bool,
 }
 
-/// Returns the results in call order. Adjacent read-only calls run concurrently; a writing call
-/// runs alone, after all before it.
+/// In call order. Adjacent read-only calls run concurrently; writing calls run alone.
 pub(super) async fn execute(
     operation: &Operation<'_>,
     tools: &ToolSet,
@@ -71,7 +69,7 @@ pub(super) async fn execute(
     traces
 }
 
-/// What the model sees: only the Markdown (KTX-54, KTX-58).
+/// Only the Markdown (KTX-54, KTX-58).
 pub(super) fn block(trace: &ToolTrace) -> ContentBlock {
     ContentBlock::ToolResult {
         tool_use_id: trace.call_id.clone(),
@@ -87,7 +85,6 @@ fn reads(tools: &ToolSet, call: &PendingCall) -> bool {
 }
 
 enum Outcome {
-    /// A request for the next part of a long result.
     Part(Result<String, String>),
     Called(Result<ToolOutput, ToolError>),
 }

@@ -70,7 +70,7 @@ fn openai_requires_everything_and_lets_the_optional_be_null() {
     assert_eq!(schema["properties"]["key"]["type"], json!("string"));
 }
 
-/// KODE-15: the keys that Gemini refuses are removed at every depth.
+/// KODE-15.
 #[test]
 fn gemini_gets_no_references_and_no_additional_properties() {
     let mut schema = sample();
@@ -133,8 +133,7 @@ fn nulls_for_absent_properties_are_removed_and_others_stay() {
     );
 }
 
-/// KODE-22: a strict call names every argument; the tool sees those that the model meant, and the
-/// next part of a long result can be requested.
+/// KODE-22.
 #[test]
 fn strict_calls_become_the_arguments_of_the_tool() {
     let schema = json!({

@@ -1,4 +1,4 @@
-//! Anthropic Messages: the request. Also used by Vertex AI and by gateways for Claude models.
+//! Anthropic Messages: the request, also for Vertex AI and gateways.
 
 mod decode;
 
@@ -14,11 +14,10 @@ use super::request::{
 use crate::caching::{self, PromptCaching};
 use crate::catalogue::Capability;
 
-/// A newer version refuses fields that older models need.
+/// Newer versions refuse fields that older models need.
 pub(crate) const VERSION: &str = "2023-06-01";
-/// A body field of Vertex, in place of the version header.
+/// In the body, in place of the header.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
-/// The name in `meta.provider`, wherever the protocol is used.
 pub(crate) const PROVIDER: &str = "anthropic";
 
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
@@ -138,8 +137,7 @@ fn tools(request: &CanonicalRequest) -> Value {
         .collect()
 }
 
-/// Sends only what the model accepts: some refuse a budget, some cannot be switched off, and a
-/// forced tool excludes thinking.
+/// Some models refuse a budget, some always think, and a forced tool excludes thinking.
 fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
     let facts = target.facts;
     let mut config = Map::new();
@@ -232,7 +230,7 @@ fn block(block: &ContentBlock, target: &Target<'_>) -> Value {
     }
 }
 
-/// Vertex accepts bytes only: no URLs, no uploaded files.
+/// Vertex accepts only bytes.
 fn media_block(block: &ContentBlock, source: &MediaSource, target: &Target<'_>) -> Value {
     let (kind, fallback) = match block {
         ContentBlock::Image { .. } => ("image", "image/png"),

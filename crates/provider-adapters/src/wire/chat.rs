@@ -1,5 +1,4 @@
-//! OpenAI Chat Completions: the request. Used by most providers, each with its own reasoning
-//! fields.
+//! OpenAI Chat Completions: the request, with each provider's reasoning fields.
 
 mod decode;
 mod think;
@@ -78,7 +77,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
 }
 
-/// OpenAI's reasoning models refuse the older field, wherever they are served.
+/// OpenAI's reasoning models refuse the older field.
 fn limit_field<'a>(request: &CanonicalRequest, target: &Target<'a>) -> &'a str {
     const WITH_REASONING: &str = "max_completion_tokens";
     match &target.row.max_tokens_field {
@@ -89,7 +88,7 @@ fn limit_field<'a>(request: &CanonicalRequest, target: &Target<'a>) -> &'a str {
     }
 }
 
-/// `o3`, `gpt-5.4-mini` and later ones.
+/// `o3`, `gpt-5.4-mini` and later.
 fn reasons_as_openai_does(id: &str) -> bool {
     let name = id.rsplit_once('/').map_or(id, |(_, name)| name);
     let generation = name
@@ -102,7 +101,6 @@ fn reasons_as_openai_does(id: &str) -> bool {
     is_o || generation.is_some_and(|generation| generation >= 5)
 }
 
-/// Marks the messages for caching if the provider needs markers.
 fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
     let Some(min_tokens) = explicit_minimum(target) else {
         return;
@@ -119,7 +117,6 @@ fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
     }
 }
 
-/// The shortest prefix worth a marker, if the provider needs markers.
 fn explicit_minimum(target: &Target<'_>) -> Option<u64> {
     target
         .row
@@ -208,7 +205,6 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
                 if let Some(list) = meta.get("details").and_then(Value::as_array) {
                     details.extend(list.iter().cloned());
                 }
-                // Writes back the field that was read.
                 field = field.or_else(|| meta.get("field").and_then(Value::as_str));
             }
             ContentBlock::ToolUse {
@@ -221,7 +217,7 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
                     "function": {"name": name, "arguments": input.to_string()},
                 }));
             }
-            // The normalizer leaves no other block in an assistant's turn.
+            // The normalizer leaves no other block.
             _ => {}
         }
     }
@@ -250,7 +246,7 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
     Value::Object(message)
 }
 
-/// Tool results are separate messages, before the rest of the turn.
+/// Tool results come first, as messages.
 fn user(
     turn: &Message,
     names: &BTreeMap<String, String>,
@@ -289,7 +285,7 @@ fn user(
             ContentBlock::CacheControl { ttl } if explicit_minimum(target).is_some() => {
                 caching::ask(&mut parts, *ttl);
             }
-            // The normalizer leaves no other block in a user's turn.
+            // The normalizer leaves no other block.
             _ => {}
         }
     }

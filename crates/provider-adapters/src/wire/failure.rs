@@ -8,14 +8,13 @@ use serde_json::Value;
 use super::json::{list, text};
 use super::request::OutputLimit;
 
-/// Maximum length of a provider's text in a detail.
 const DETAIL_LENGTH: usize = 600;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProviderError {
-    /// The class, such as `rate_limit_error` or `RESOURCE_EXHAUSTED`.
+    /// Such as `rate_limit_error` or `RESOURCE_EXHAUSTED`.
     pub(crate) class: String,
-    /// Finer, such as `insufficient_quota`.
+    /// Such as `insufficient_quota`.
     pub(crate) code: String,
     pub(crate) message: String,
     pub(crate) status: Option<u16>,
@@ -65,7 +64,6 @@ pub(crate) fn complaint(body: &Value) -> Option<ProviderError> {
     })
 }
 
-/// A number or its digits.
 fn error_status(value: &Value) -> Option<u16> {
     let number = match value {
         Value::String(digits) => digits.parse().ok()?, // not a number: no status
@@ -76,14 +74,14 @@ fn error_status(value: &Value) -> Option<u16> {
         .filter(|status| (400..600).contains(status))
 }
 
-/// Parses `37s` or `1.5s`.
+/// `37s` or `1.5s`
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?; // an unreadable delay is ignored
     let hint = Duration::try_from_secs_f64(seconds).ok()?; // so is a negative one
     Some(hint.min(LONGEST_WAIT))
 }
 
-/// Classifies an error by its status, which is 200 inside a stream.
+/// `status` is 200 inside a stream.
 pub(crate) fn classified(status: u16, complaint: &ProviderError) -> LlmError {
     let kind = kind(status, complaint);
     let mut error = LlmError::new(kind, message(kind, status));
@@ -106,7 +104,7 @@ pub(crate) fn classified(status: u16, complaint: &ProviderError) -> LlmError {
     error
 }
 
-/// Codes about payment. Never worth a retry, not even as a 429.
+/// Never retried, not even as 429.
 const MONEY: [&str; 12] = [
     "billing_error",
     "insufficient_quota",
@@ -174,7 +172,7 @@ fn kind(status: u16, complaint: &ProviderError) -> LlmErrorKind {
     }
 }
 
-/// Classifies an error of a stream, where only the class is known.
+/// A stream reports only the class.
 fn by_class(complaint: &ProviderError) -> LlmErrorKind {
     for name in [complaint.class.as_str(), complaint.code.as_str()] {
         let kind = match name {
@@ -234,21 +232,17 @@ fn hint(kind: LlmErrorKind) -> Option<&'static str> {
     }
 }
 
-/// The hint for failures that only the provider's own text explains.
 pub(crate) const LOOK_INSIDE: &str =
     "run the command again with `--debug`, which shows what the provider said";
 
 pub(crate) const LARGER_WINDOW: &str = "set `llm.models` to a model with a larger context window";
 
-/// The hint for a model that does not follow its instructions.
 pub(crate) const ASK_ANOTHER: &str =
     "run the command again; if the error stays, set `llm.models` to a more capable model";
 
-/// The hint for an answer that is not in the protocol.
 pub(crate) const NO_PROTOCOL: &str = "run the command again; if the error stays, check `base_url` in `ktx.yaml` and the proxies before it";
 
-/// Whether the provider wants the history without old reasoning, because it no longer accepts its
-/// own signature.
+/// The provider no longer accepts its own signature.
 pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
     let detail = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| detail.contains(word));
@@ -258,8 +252,7 @@ pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
     error.kind == LlmErrorKind::InvalidRequest && (of_anthropic || of_gemini || of_openai)
 }
 
-/// Whether the provider wants the whole history, because it does not store the answer that the
-/// request continues.
+/// The provider does not know the stored answer.
 pub(crate) fn wants_whole_history(error: &LlmError) -> bool {
     let detail = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let names_it = ["previous_response", "previous response"]
@@ -269,7 +262,7 @@ pub(crate) fn wants_whole_history(error: &LlmError) -> bool {
     names_it && kinds.contains(&error.kind)
 }
 
-/// How a server wants the output limit that it refused; `None` if it refused for another reason.
+/// `None` if refused for another reason.
 pub(crate) fn wants_limit(error: &LlmError, refused: OutputLimit) -> Option<OutputLimit> {
     let detail = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let is_about = ["max_tokens", "max_completion_tokens", "in the completion"]
@@ -292,7 +285,6 @@ pub(crate) fn in_stream(data: &Value) -> LlmError {
     classified(200, &complaint(data).unwrap_or_default())
 }
 
-/// Returns the error for a stop reason that ends no complete answer.
 pub(crate) fn stopped(reason: &str) -> LlmError {
     let (kind, what) = match reason {
         "insufficient_system_resource" => (

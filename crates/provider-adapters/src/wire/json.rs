@@ -6,12 +6,10 @@ pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// 0 if the pointer leads to no count.
 pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// Empty if the pointer leads to no list.
 pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value
         .pointer(pointer)
@@ -23,7 +21,6 @@ pub(crate) fn map1(key: &str, value: impl Into<Value>) -> Map<String, Value> {
     Map::from_iter([(key.to_owned(), value.into())])
 }
 
-/// `None` if the text is not a JSON object.
 pub(crate) fn arguments(text: &str) -> Option<Value> {
     if text.trim().is_empty() {
         return Some(Value::Object(Map::default()));
@@ -32,7 +29,7 @@ pub(crate) fn arguments(text: &str) -> Option<Value> {
     value.filter(Value::is_object)
 }
 
-/// Bytes of text in a value, without keys; a number counts as its digits.
+/// Bytes of text without keys; numbers count as digits.
 pub(crate) fn written(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 0,
@@ -43,7 +40,7 @@ pub(crate) fn written(value: &Value) -> usize {
     }
 }
 
-/// US dollars at the first pointer that has an amount, as a number or as its digits.
+/// US dollars, at the first pointer with an amount.
 pub(crate) fn dollars(value: &Value, places: &[&str]) -> Option<f64> {
     let amount = |place: &&str| match value.pointer(place)? {
         Value::String(digits) => digits.parse().ok(), // not a number: no amount

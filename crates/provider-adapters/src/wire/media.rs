@@ -1,4 +1,4 @@
-//! Replaces media that a provider cannot read by a visible text (KODE-05).
+//! Visible text for unreadable media (KODE-05).
 
 use ktx_llm_runtime::{ContentBlock, MediaSource, Message};
 use serde_json::Value;
@@ -45,7 +45,6 @@ pub(crate) const fn kind(block: &ContentBlock) -> &'static str {
     }
 }
 
-/// `None` without bytes.
 pub(crate) fn data_url(source: &MediaSource, fallback_type: &str) -> Option<String> {
     let bytes = source.base64.as_deref()?;
     let mime = source.mime_type.as_deref().unwrap_or(fallback_type);

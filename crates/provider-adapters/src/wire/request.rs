@@ -12,14 +12,14 @@ use crate::reasoning::ReasoningPlan;
 pub(crate) struct CanonicalRequest {
     pub(crate) system: String,
     pub(crate) messages: Vec<Message>,
-    /// The tools, sorted by name.
+    /// Sorted by name.
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) tool_choice: ToolChoice,
     pub(crate) output: OutputForm,
     pub(crate) thinking: Thinking,
-    /// Sent only to models that accept it.
+    /// If accepted.
     pub(crate) temperature: Option<f64>,
-    /// Sent only to models that accept it.
+    /// If accepted.
     pub(crate) top_p: Option<f64>,
     pub(crate) max_output: Option<u64>,
     pub(crate) limit: OutputLimit,
@@ -53,7 +53,6 @@ pub(crate) enum OutputForm {
     Json,
 }
 
-/// Whether a schema obeys the provider's strict rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     Strict,
@@ -62,33 +61,31 @@ pub(crate) enum Strictness {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Thinking {
-    /// The model thinks as little as it can.
+    /// The model's minimum.
     #[default]
     Off,
     /// The model decides.
     On,
-    /// The model thinks for at most this many tokens.
+    /// Tokens.
     Budget(u32),
-    /// A level of the model.
     Effort(String),
 }
 
-/// How the output limit is sent, adapted to what a server refused before.
+/// Adapted to what a server refused before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OutputLimit {
     #[default]
     Usual,
     WithReasoning,
-    /// Not sent.
     Unnamed,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum HistoryForm {
-    /// The id of an answer is sent, where the provider stores it.
+    /// Sends the id of a stored answer.
     #[default]
     ById,
-    /// The messages are sent, because the provider does not know the id.
+    /// Sends the messages, because the provider does not know the id.
     Whole,
 }
 
@@ -105,15 +102,14 @@ pub(crate) struct VertexPlace {
     pub(crate) location: String,
 }
 
-/// The default output limit, in tokens.
+/// In tokens.
 const LONGEST_ANSWER: u64 = 32_000;
 
-/// Anthropic's minimum for thinking, in tokens.
+/// Anthropic's minimum in tokens.
 pub(crate) const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
-    /// Written into `meta.provider`.
     pub(crate) provider: &'a str,
     pub(crate) protocol: Protocol,
     pub(crate) row: &'a PresetRow,
@@ -178,7 +174,7 @@ impl Target<'_> {
             .filter(|_| self.protocol == Protocol::Anthropic)
     }
 
-    /// Returns the tokens for thinking, which Anthropic counts among those of the answer.
+    /// Included in the answer by Anthropic.
     fn thinking_budget(&self, request: &CanonicalRequest) -> Option<u64> {
         match (self.claude_thinking(), &request.thinking) {
             (Some(thinking), _) => thinking.get("budget_tokens")?.as_u64(),
@@ -189,14 +185,14 @@ impl Target<'_> {
         }
     }
 
-    /// Returns the output limit in tokens; `None` for a server that accepts none.
+    /// `None` if the server accepts none.
     pub(crate) fn output_limit(&self, request: &CanonicalRequest) -> Option<u64> {
         if request.limit == OutputLimit::Unnamed {
             return None;
         }
         let most = self.facts.max_output.unwrap_or(u64::MAX);
         let answer = request.max_output.unwrap_or(LONGEST_ANSWER);
-        // The limit must exceed the budget; a short answer has its whole length after the thoughts.
+        // A short answer gets its whole length after the thoughts.
         let limit = match self.thinking_budget(request) {
             Some(budget) if budget >= answer => budget.saturating_add(answer),
             _ => answer,
@@ -221,10 +217,10 @@ impl Target<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EncodedRequest {
     pub(crate) path: String,
-    /// Headers of the protocol, without credentials.
+    /// Without credentials.
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Value,
-    /// Bytes of the conversation that the provider adds from its store. They are billed.
+    /// Bytes of stored conversation, also billed.
     pub(crate) stored: usize,
 }
 

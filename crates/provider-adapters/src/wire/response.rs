@@ -14,13 +14,13 @@ pub(crate) enum Stop {
     Natural,
     MaxOutput,
     ContextFull,
-    /// The model or a filter refused; with the category, if sent.
+    /// Category, if sent.
     Refusal(Option<String>),
     /// The model wants to continue in another call.
     Pause,
 }
 
-/// A tool call whose arguments are not JSON; it is never executed.
+/// Arguments are not JSON; never executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BrokenCall {
     pub(crate) id: String,
@@ -32,7 +32,7 @@ pub(crate) struct MessageDraft {
     pub(crate) model: Option<String>,
     pub(crate) usage: TokenUsage,
     pub(crate) reported_cost_usd: Option<f64>,
-    /// Bytes of model output: text, reasoning and arguments.
+    /// Text, reasoning and arguments, in bytes.
     pub(crate) seen: usize,
     pub(crate) unknown: u32,
 }

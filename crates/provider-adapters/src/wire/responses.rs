@@ -17,8 +17,7 @@ use crate::reasoning::Store;
 
 pub(crate) const PROVIDER: &str = "openai";
 
-/// The provider stores nothing unless the user wants it: encrypted reasoning travels with the
-/// history.
+/// Nothing is stored by default: encrypted reasoning travels with the history.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
@@ -73,8 +72,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
 }
 
-/// Inserts the part after a stored answer, or the whole conversation. Returns the bytes that are
-/// left out.
+/// Returns the bytes that the stored answer replaces.
 fn input(
     body: &mut Map<String, Value>,
     request: &CanonicalRequest,
@@ -122,7 +120,7 @@ fn rest(request: &CanonicalRequest, target: &Target<'_>) -> Option<(String, Vec<
         .iter()
         .rposition(|message| message.metadata.response_id.is_some())?;
     let after = request.messages.get(index..)?;
-    // A message of the assistant right after it would become part of the stored answer.
+    // An assistant message directly after the stored answer would become a part of it.
     let next = after.get(1)?;
     if next.role == MessageRole::Assistant {
         return None;
@@ -167,7 +165,7 @@ fn tools(request: &CanonicalRequest) -> Value {
         .collect()
 }
 
-/// Adjacent parts of one message stay together; the order never changes.
+/// Keeps the order; adjacent parts of a message stay together.
 fn items(turn: &Message, target: &Target<'_>, input: &mut Vec<Value>) {
     let role = match turn.role {
         MessageRole::Assistant => "assistant",

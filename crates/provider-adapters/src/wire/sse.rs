@@ -1,4 +1,4 @@
-//! Parses server-sent events from bytes that may be split anywhere.
+//! Parses server-sent events split anywhere.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,19 @@ use serde::Deserialize;
 
 use super::failure::NO_PROTOCOL;
 
-/// The maximum size of an event in bytes, in one line or in many.
+/// Bytes per event.
 const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
-    /// The `event:` line; empty if absent.
+    /// Empty if absent.
     pub(crate) name: String,
     pub(crate) data: String,
 }
 
-/// Events that providers send as keep-alives.
 const KEEP_ALIVES: [&str; 2] = ["ping", "keepalive"];
 
-/// The type of an event, for streams that name it in the data only.
+/// Some streams have it only in the data.
 #[derive(Deserialize)]
 struct EventType<'a> {
     #[serde(borrow, rename = "type")]
@@ -40,7 +39,7 @@ impl SseEvent {
     }
 }
 
-/// Collects lines into events; reads every byte once.
+/// Reads every byte once.
 #[derive(Debug)]
 pub(crate) struct SseParser {
     longest: usize,
@@ -127,7 +126,7 @@ impl SseParser {
                 self.has_data = true;
                 self.event.data.push_str(value);
             }
-            // Comments, ids and retry times do not matter to a request that is never resumed.
+            // Comments, ids and retry times matter only to resumed requests.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Tests of the wire protocols: golden requests, recorded streams, random histories.
+//! Tests of the wire protocols.
 
 #[path = "../../tests/it/checkers.rs"]
 mod checkers;
@@ -33,7 +33,6 @@ fn settings(provider: Provider, model: &str) -> HttpSettings {
     settings
 }
 
-/// Encodes the request as the lane of these settings would send it.
 fn encoded(settings: &HttpSettings, request: &CanonicalRequest) -> EncodedRequest {
     let role_models: BTreeMap<ModelRole, role_model::RoleModel> =
         role_model::all(settings).unwrap();

@@ -95,7 +95,7 @@ fn results(body: &Value, message: usize) -> Vec<String> {
         .collect()
 }
 
-/// KTX-54, KTX-58, KTX-66: Markdown only, failures counted, everything in call order.
+/// KTX-54, KTX-58, KTX-66.
 #[tokio::test]
 async fn tool_answers_go_back_as_markdown_in_call_order() {
     let server = server(vec![
@@ -150,7 +150,7 @@ async fn tool_answers_go_back_as_markdown_in_call_order() {
     );
 }
 
-/// KTX-60, KTX-65: the budget is used up while the model still wants tools.
+/// KTX-60, KTX-65.
 #[tokio::test]
 async fn a_used_up_budget_is_budget_and_never_natural() {
     let turns = |count: usize| {
@@ -167,7 +167,7 @@ async fn a_used_up_budget_is_budget_and_never_natural() {
     assert_eq!(bodies(&server).await.len(), 3);
 }
 
-/// KTX-68, KTX-69: once per turn, counted from 1; a failing callback ends nothing.
+/// KTX-68, KTX-69: steps count from 1.
 #[tokio::test]
 async fn each_turn_reports_one_step_even_if_the_callback_fails() {
     let server = server(vec![
@@ -222,7 +222,7 @@ impl ToolHandler for SoloTool {
     }
 }
 
-/// Reads run concurrently (the barrier needs both), writes one after the other.
+/// The barrier needs both reads.
 #[tokio::test]
 async fn reads_run_together_and_writes_alone() {
     let meet = |id: &str| tool_use(id, "meet", &json!({"query": id}));
@@ -288,7 +288,7 @@ async fn a_stuck_tool_is_stopped_and_the_model_learns_it() {
     );
 }
 
-/// KODE-57: a loop canceled while a tool runs ends and reports it.
+/// KODE-57.
 #[tokio::test]
 async fn cancelling_while_a_tool_runs_ends_the_loop() {
     let stuck = message("m1", "tool_use", &[tool_use("a", "stuck", &json!({}))]);
@@ -315,7 +315,6 @@ async fn cancelling_while_a_tool_runs_ends_the_loop() {
     assert_eq!(outcome.tools[0].markdown, "the call was cancelled");
 }
 
-/// The model may send the call again.
 #[tokio::test]
 async fn cut_arguments_are_never_executed() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut_arguments.sse");
@@ -334,7 +333,7 @@ async fn cut_arguments_are_never_executed() {
     );
 }
 
-/// KTX-67: a failure midway is a stop reason with an error, and earlier work is kept.
+/// KTX-67.
 #[tokio::test]
 async fn a_failure_in_the_middle_keeps_earlier_results() {
     let server = server(vec![
@@ -362,7 +361,7 @@ async fn a_budget_of_zero_is_refused() {
     );
 }
 
-/// KTX-54: a long result is truncated on every backend and read on with the same cursor.
+/// KTX-54.
 #[tokio::test]
 async fn a_long_answer_is_read_in_parts() {
     let cursor = json!({"_cursor": "part-1"});
@@ -411,8 +410,7 @@ impl Transcript for StoredTranscript {
     }
 }
 
-/// The continuing loop sends what the first one would have sent and repeats no turn: after results,
-/// after an answer whose calls did not run, and after the end.
+/// After results, after an answer whose calls did not run, and after the end.
 #[tokio::test]
 async fn a_loop_continues_where_another_was_cut() {
     let answers = || {
@@ -451,7 +449,6 @@ async fn a_loop_continues_where_another_was_cut() {
     }
 }
 
-/// The turns of the earlier loop count toward the budget.
 #[tokio::test]
 async fn a_continued_loop_has_the_remaining_turns() {
     let first = server(vec![calls("m1", &["a"]), calls("m2", &["b"])]).await;

@@ -19,7 +19,6 @@ fn refused(settings: HttpSettings) -> LlmError {
     HttpRuntime::new(settings, std::sync::Arc::new(NoEvents)).expect_err("unusable settings")
 }
 
-/// Every preset without its key names its variable and its key in `ktx.yaml`.
 #[test]
 fn a_missing_key_names_the_variable_and_the_place() {
     let mut named = Vec::new();
@@ -107,7 +106,6 @@ async fn failure(settings: HttpSettings) -> (LlmErrorKind, String, Option<String
     (error.kind, error.message, error.detail)
 }
 
-/// Servers that do not implement the API.
 #[tokio::test]
 async fn servers_without_an_api_are_distinguished_from_failing_apis() {
     type Case = (&'static str, Answer, LlmErrorKind, &'static str, usize);
@@ -185,7 +183,6 @@ async fn servers_without_an_api_are_distinguished_from_failing_apis() {
     }
 }
 
-/// An absent proxy, and one that refuses.
 #[tokio::test]
 async fn failures_of_a_proxy_are_failures_of_the_way() {
     let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");
@@ -238,7 +235,6 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     );
 }
 
-/// A server that does not speak TLS, and one with an untrusted certificate.
 #[tokio::test]
 async fn tls_that_fails_says_why() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -1,5 +1,5 @@
-//! Compares the provider's own bill with the ledger: whatever happens to an answer, the ledger is
-//! never below the bill, and above it only by amounts marked as estimated.
+//! Compares the provider's bill with the ledger, which may exceed it only by amounts marked as
+//! estimated.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -80,7 +80,7 @@ impl EventSink for Program {
 enum BilledProtocol {
     Anthropic,
     Chat,
-    /// Chat without usage counters.
+    /// Without usage counters.
     Silent,
     Responses,
     Gemini,
@@ -94,7 +94,6 @@ const ALL: [BilledProtocol; 5] = [
     BilledProtocol::Gemini,
 ];
 
-/// Short and long ones.
 const TOKENS: [&str; 8] = [
     " orders",
     " are",
@@ -192,7 +191,6 @@ impl BilledProtocol {
     }
 }
 
-/// The amount that a provider has charged.
 #[derive(Debug, Default)]
 struct Bill {
     tokens: u64,
@@ -200,8 +198,8 @@ struct Bill {
     largest: u64,
 }
 
-/// Each answer ends as `ends` says, given its number and its length. The provider charges for the
-/// input, and for every token whose first byte it has sent.
+/// `ends` gets the number and the length of an answer. The provider charges the input and every
+/// token whose first byte it has sent.
 fn provider(
     speaks: BilledProtocol,
     tokens: usize,
@@ -251,7 +249,6 @@ fn question() -> TextRequest {
     ask(&"How many orders has each customer placed, by month? ".repeat(20))
 }
 
-/// The ledger is not below the bill, and above it only by marked amounts.
 fn check(what: &str, total: &ReportRow, bill: &Bill) {
     let ledger = total.usage.total();
     assert!(bill.tokens <= ledger, "{what}: {ledger} of {bill:?}");
@@ -261,7 +258,7 @@ fn check(what: &str, total: &ReportRow, bill: &Bill) {
     );
 }
 
-/// An answer cut before its first byte counts, too, and so does the next attempt.
+/// Includes a cut before the first byte.
 #[tokio::test]
 async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
     for speaks in ALL {
@@ -300,13 +297,12 @@ async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// The caller cancels, as Ctrl-C does.
+    /// As by Ctrl-C.
     Cancel,
-    /// The call is dropped at once, as by a second Ctrl-C.
+    /// As by a second Ctrl-C.
     GiveUp,
-    /// The process is killed: only earlier reports remain.
+    /// Only earlier reports remain.
     Kill,
-    /// The provider falls silent.
     Silence,
 }
 
@@ -368,7 +364,6 @@ async fn stopped(
     program.total()
 }
 
-/// Early and late in an answer.
 #[tokio::test]
 async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
     for speaks in ALL {
@@ -394,7 +389,7 @@ async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
     }
 }
 
-/// A budget includes interrupted answers: at most one answer is sent beyond it.
+/// At most one answer exceeds the budget.
 #[tokio::test]
 async fn a_budget_counts_answers_that_were_cut_off() {
     const MOST: u64 = 10_000;

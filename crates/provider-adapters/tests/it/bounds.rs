@@ -50,7 +50,6 @@ fn unwilling(message: &str) -> ResponseTemplate {
     }}))
 }
 
-/// A server that wants the limit in another field, or not at all, gets it that way from then on.
 #[tokio::test]
 async fn a_refused_limit_is_sent_in_the_form_that_the_server_accepts() {
     let newer = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
@@ -84,7 +83,6 @@ async fn a_refused_limit_is_sent_in_the_form_that_the_server_accepts() {
     }
 }
 
-/// Wherever they are served.
 #[tokio::test]
 async fn reasoning_models_of_openai_are_given_their_own_limit() {
     for (model, field) in [
@@ -109,7 +107,7 @@ async fn reasoning_models_of_openai_are_given_their_own_limit() {
     );
 }
 
-/// C-18: the cost that a gateway reports, and the reasoning tokens.
+/// C-18.
 #[tokio::test]
 async fn the_cost_that_a_gateway_reports_is_recorded() {
     let costs = [
@@ -132,7 +130,7 @@ async fn the_cost_that_a_gateway_reports_is_recorded() {
     assert_eq!(reasoning, [2, 2, 0]);
 }
 
-/// `--max-minutes`: the call is not repeated.
+/// `--max-minutes`.
 #[tokio::test]
 async fn the_end_of_the_run_cuts_off_a_call() {
     for sent in [0, 400] {
@@ -165,7 +163,6 @@ async fn the_end_of_the_run_cuts_off_a_call() {
     }
 }
 
-/// An interactive call does not wait for hours.
 #[tokio::test]
 async fn a_long_limit_ends_the_call_with_its_time() {
     let full = crate::fake::refused(429, "rate_limit_error").insert_header("retry-after", "7200");
@@ -205,7 +202,6 @@ fn looks() -> Vec<ktx_tool_descriptors::ToolDescriptor> {
     }]
 }
 
-/// It is refused once, not before every further turn.
 #[tokio::test]
 async fn a_refused_signature_is_dropped_for_good() {
     let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "old-seal"});
@@ -262,7 +258,7 @@ async fn a_refused_signature_of_gemini_is_dropped() {
     assert!(!sent[2].to_string().contains("old-seal"));
 }
 
-/// The stream is requested again if none of its text was delivered.
+/// Only if none of its text was delivered.
 #[tokio::test]
 async fn an_undelivered_truncated_answer_is_requested_again() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut.sse");

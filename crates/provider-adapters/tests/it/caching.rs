@@ -1,4 +1,4 @@
-//! Cache markers in whole requests: the backends that mark prompts, and each switch.
+//! Cache markers in whole requests.
 
 use ktx_llm_runtime::{LlmRuntime as _, LoopRequest};
 use ktx_provider_adapters::{HttpSettings, PromptCaching};
@@ -10,7 +10,7 @@ use crate::agent::request;
 use crate::fake::{bodies, message, runtime, said, server, settings, tool_use};
 use crate::vertex::{TokenService, service_account, token_service, vertex};
 
-/// A text longer than the shortest prompt that any listed model caches.
+/// Longer than the shortest prompt that any listed model caches.
 fn long() -> String {
     "Be exact. ".repeat(600)
 }
@@ -55,7 +55,7 @@ async fn sent(provider: Provider, plan: PromptCaching) -> [Value; 2] {
     sent.try_into().expect("two turns")
 }
 
-/// The markers: pointers and lifetimes; `5m` is the default and not written.
+/// `markers` are pointers and lifetimes; `5m` is the default and not written.
 fn expected(head: &Value, turns: &[Value], markers: &[(&str, &str)]) -> Value {
     let mut body = json!({
         "max_tokens": 32000,
@@ -137,8 +137,7 @@ fn heads() -> [(Provider, Value); 3] {
     ]
 }
 
-/// KTX-80: marks the last tool (sorted by name), the system prompt and the last message, the same
-/// in every turn; each switch removes its own marker and leaves the rest of the request unchanged.
+/// KTX-80.
 #[tokio::test]
 async fn each_part_is_marked_and_switched_off_by_itself() {
     let usual = PromptCaching::default();

@@ -1,4 +1,4 @@
-//! The known requirements of each provider: the fakes refuse what the real ones refuse.
+//! The fakes refuse what the real providers refuse.
 
 use std::collections::BTreeSet;
 

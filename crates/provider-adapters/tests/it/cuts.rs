@@ -1,4 +1,4 @@
-//! Streams interrupted anywhere, and the bill: no effect twice, no message lost or counted twice.
+//! Streams interrupted anywhere: no effect twice, no message lost or counted twice.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -315,7 +315,7 @@ fn asked(position: usize, effects: &Arc<AtomicUsize>) -> LoopRequest {
     request
 }
 
-/// Cuts the streamed tool call at `count` places spread over its bytes, first and last included.
+/// Spreads `count` cuts over the bytes of the streamed tool call.
 async fn check(protocol: Protocol, count: usize) {
     let bill: RunBills = Arc::default();
     let books = Arc::new(LedgerSink::new());
@@ -347,7 +347,7 @@ async fn check(protocol: Protocol, count: usize) {
         let whole = messages - row.incomplete;
         assert_eq!(row.messages, *messages, "{protocol:?} {run}: {row:?}");
         assert!(whole >= 2, "{protocol:?} {run}: {row:?}");
-        // Only amounts marked as estimated may exceed the bill.
+        // Only amounts marked as estimated can exceed the bill.
         let (written, charged) = (row.usage.total(), charged.total());
         assert!(
             charged <= written && written - row.estimated_tokens <= charged,
@@ -356,14 +356,13 @@ async fn check(protocol: Protocol, count: usize) {
     }
 }
 
-/// COG-14, COG-15: the ledger equals the provider's bill plus an estimate for the interrupted
-/// answer.
+/// COG-14, COG-15.
 #[tokio::test]
 async fn a_tool_call_cut_at_four_hundred_places_has_one_effect_and_one_bill() {
     check(Protocol::Anthropic, 400).await;
 }
 
-/// The protocols that count at the end or continuously.
+/// These protocols count at the end or continuously.
 #[tokio::test]
 async fn the_other_protocols_are_cut_without_a_second_effect_too() {
     check(Protocol::Chat, 120).await;

@@ -1,4 +1,4 @@
-//! The failures of a provider and how a call ends: attempts, error, and no cost.
+//! The failures of a provider and how a call ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use serde_json::json;
 use crate::cuts::LedgerSink;
 use crate::fake::{ask, settings, stream_text};
 
-/// An error in Anthropic's form, with one more header where needed.
 fn refusal(status: u16, class: &str, header: Option<(&str, &str)>) -> Answer {
     let body = json!({"type": "error", "error": {"type": class, "message": "words"}});
     let answer = Answer::json(status, &body);
@@ -23,7 +22,6 @@ fn refusal(status: u16, class: &str, header: Option<(&str, &str)>) -> Answer {
     }
 }
 
-/// A stream without any content.
 fn reset() -> Answer {
     Answer {
         end: End::CutAfter(0),
@@ -65,8 +63,7 @@ fn table() -> Vec<(Answer, usize, Kind)> {
     ]
 }
 
-/// KTX-67, KODE-72: a refused call is not in the ledger; an interrupted answer is, once per
-/// attempt.
+/// KTX-67, KODE-72.
 #[tokio::test]
 async fn the_matrix_of_failures_ends_as_documented() {
     for (answer, tries, kind) in table() {
@@ -100,7 +97,7 @@ async fn the_matrix_of_failures_ends_as_documented() {
     }
 }
 
-/// KODE-72: and is tried twice.
+/// KODE-72.
 #[tokio::test]
 async fn silence_ends_as_a_timeout() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")

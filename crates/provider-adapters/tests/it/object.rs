@@ -17,7 +17,7 @@ fn schema() -> Value {
     })
 }
 
-/// KTX-51: sent in the provider's dialect, checked against the original schema.
+/// KTX-51.
 #[tokio::test]
 async fn a_native_object_is_checked_with_the_limits_that_the_provider_ignores() {
     let server = server(vec![
@@ -114,7 +114,7 @@ fn warnings(events: &Recorder) -> Vec<String> {
     lines.filter(|line| line.starts_with("warning")).collect()
 }
 
-/// Returns for each request whether it had the native form.
+/// For each request, whether it had the native form.
 async fn native(server: &wiremock::MockServer) -> Vec<bool> {
     let bodies = bodies(server).await;
     bodies
@@ -146,7 +146,6 @@ async fn a_refused_schema_does_not_refuse_its_form() {
     assert_eq!(warnings(&events).len(), 1);
 }
 
-/// The next request starts with the first form.
 #[tokio::test]
 async fn a_refusal_of_every_form_is_forgotten() {
     let no = || refused(400, "invalid_request_error");

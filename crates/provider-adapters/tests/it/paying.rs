@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::fake::{anthropic, ask, ask_object, bodies, runtime, said, server, settings};
 
-/// COG-12: a provider that repeats an id, or sends none, does not merge payments.
+/// COG-12.
 #[tokio::test]
 async fn messages_with_the_same_id_are_billed_separately() {
     let answers = ["m", "m", "m-1", "", "m"].map(|id| said(id, "ok"));
@@ -59,7 +59,7 @@ impl TurnGate for TurnLimit {
     }
 }
 
-/// The correction of an object is a turn as well: the gate sees what is sent.
+/// The gate sees what is sent.
 #[tokio::test]
 async fn a_correction_that_the_gate_refuses_is_not_sent() {
     let server = server(vec![said("m1", "{}"), said("m2", "{\"count\": 1}")]).await;

@@ -1,4 +1,4 @@
-//! A secret that a provider or a tool echoes is never shown: one test per family of backends.
+//! Secrets that a provider or a tool echoes are never shown.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::fake::{Recorder, ask, runtime, settings};
 
-/// Does not look like a key of any provider, so only its value can identify it.
+/// Not shaped like a key, so only its value can identify it.
 const KEY: &str = "planted.value.0123456789";
 
 fn echoes(protocol: Protocol) -> Vec<Answer> {
@@ -83,13 +83,13 @@ fn sent_key(request: &Request) -> bool {
     request.headers.values().any(|value| value.contains(KEY))
 }
 
-/// COG-19: Anthropic.
+/// COG-19.
 #[tokio::test]
 async fn errors_of_anthropic_never_show_the_key() {
     check(Provider::Anthropic, None, Protocol::Anthropic).await;
 }
 
-/// COG-19: the members of the Chat family.
+/// COG-19.
 #[tokio::test]
 async fn errors_of_chat_providers_never_show_the_key() {
     for provider in [
@@ -107,7 +107,7 @@ async fn errors_of_chat_providers_never_show_the_key() {
     }
 }
 
-/// COG-19: `OpenAI`, both of its protocols.
+/// COG-19.
 #[tokio::test]
 async fn errors_of_openai_never_show_the_key() {
     check(Provider::OpenAi, None, Protocol::OpenAiResponses).await;
@@ -119,7 +119,7 @@ async fn errors_of_openai_never_show_the_key() {
     .await;
 }
 
-/// COG-19: Gemini.
+/// COG-19.
 #[tokio::test]
 async fn errors_of_gemini_never_show_the_key() {
     check(Provider::Gemini, None, Protocol::Gemini).await;
@@ -142,7 +142,7 @@ fn vertex(server: &Loopback) -> HttpSettings {
     settings
 }
 
-/// COG-19: Vertex: the secrets of token requests, and the tokens.
+/// COG-19.
 #[tokio::test]
 async fn vertex_repeats_no_token_and_no_secret() {
     let refusing = Loopback::start(|request, _| {
@@ -180,8 +180,7 @@ async fn vertex_repeats_no_token_and_no_secret() {
     }
 }
 
-/// COG-19, COG-21: the events of a run have ktx's text only; the provider's text stays in the
-/// detail.
+/// COG-19, COG-21: the provider's text is only in the detail.
 #[tokio::test]
 async fn a_run_never_shows_text_of_the_provider() {
     let words = "your card 4242 was declined by Acme Bank";

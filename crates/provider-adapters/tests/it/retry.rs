@@ -59,7 +59,7 @@ async fn failures_of_the_provider_are_repeated_until_it_answers() {
     );
 }
 
-/// KTX-67: payment, key, model and request errors are never repeated.
+/// KTX-67.
 #[tokio::test]
 async fn hopeless_calls_are_made_once() {
     let spend = ResponseTemplate::new(429).set_body_json(json!({"type": "error", "error": {
@@ -120,7 +120,6 @@ async fn switched_off_limits_mean_one_try() {
     assert_eq!(bodies(&server).await.len(), 1);
 }
 
-/// An error, not a sleep.
 #[tokio::test]
 async fn a_limit_beyond_the_longest_wait_ends_the_call() {
     let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
@@ -136,7 +135,7 @@ async fn a_limit_beyond_the_longest_wait_ends_the_call() {
     assert!(error.retry_after.unwrap() > Duration::from_secs(3590));
 }
 
-/// KODE-72: the history is sent once without old thoughts.
+/// KODE-72.
 #[tokio::test]
 async fn a_refused_signature_is_tried_once_without_thoughts() {
     let words = "messages.1: Invalid `signature` in `thinking` block";
@@ -152,7 +151,6 @@ async fn a_refused_signature_is_tried_once_without_thoughts() {
     assert_eq!(bodies(&server).await.len(), 2);
 }
 
-/// Near the limit fewer calls run concurrently.
 #[tokio::test]
 async fn success_headers_feed_the_governor() {
     let near = said("m1", "ok")
@@ -170,7 +168,7 @@ async fn success_headers_feed_the_governor() {
     );
 }
 
-/// 2026-11-22, noon.
+/// 2026-11-22.
 const NOON: u64 = 1_795_348_800;
 
 #[tokio::test]
@@ -199,7 +197,6 @@ async fn a_probe_does_not_wait_for_a_limit() {
     assert_eq!(bodies(&server).await.len(), 0);
 }
 
-/// It reports the limit to the user and the next command, and is not repeated.
 #[tokio::test]
 async fn a_probe_reports_a_limit_at_once() {
     let long = || refused(429, "rate_limit_error").insert_header("retry-after", "7500");
@@ -240,8 +237,7 @@ async fn a_probe_reports_a_limit_at_once() {
     }
 }
 
-/// The opening probe of a run is retried like every other call; an account without credit ends it
-/// at once.
+/// The opening probe of a run.
 #[tokio::test]
 async fn a_patient_probe_waits_like_every_call() {
     let ok = || {
@@ -292,7 +288,7 @@ async fn a_probe_tries_twice_at_most() {
     assert_eq!(bodies(&server).await.len(), 2);
 }
 
-/// `--max-minutes`: neither a limit nor a pause that would end after the run.
+/// `--max-minutes`.
 #[tokio::test]
 async fn no_wait_exceeds_the_time_of_the_run() {
     let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
@@ -314,8 +310,7 @@ async fn no_wait_exceeds_the_time_of_the_run() {
     }
 }
 
-/// DeepSeek does so without capacity: the failure is worth a retry, and the counted tokens are
-/// billed.
+/// DeepSeek does so without capacity; the counted tokens are billed.
 #[tokio::test]
 async fn an_answer_that_the_provider_broke_off_is_requested_again() {
     let answer = |id: &str, reason: &str| {
@@ -351,7 +346,7 @@ async fn an_answer_that_the_provider_broke_off_is_requested_again() {
     );
 }
 
-/// KTX-67: a refusal, and an answer with an unknown stop reason, are not answers.
+/// KTX-67.
 #[tokio::test]
 async fn refusals_and_broken_answers_are_not_successes() {
     let chat = |delta: &serde_json::Value, reason: &str| {

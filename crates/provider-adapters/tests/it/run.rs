@@ -60,7 +60,7 @@ async fn read(mut handle: RunHandle) -> (Vec<String>, RunFinal) {
     (lines, handle.finish().await)
 }
 
-/// COG-03, COG-05: starts before results, usage after its message, the end last.
+/// COG-03, COG-05.
 #[tokio::test]
 async fn a_run_reports_everything_in_order_and_ends_once() {
     let turn = message(
@@ -112,7 +112,6 @@ async fn a_run_whose_turns_are_used_up_fails_with_max_turns() {
     assert_eq!(last.usage.output, 7, "the bill arrives without a listener");
 }
 
-/// A call is never repeated once text of it was delivered.
 #[tokio::test]
 async fn text_that_was_shown_is_never_repeated() {
     let broken =
@@ -137,7 +136,7 @@ async fn text_that_was_shown_is_never_repeated() {
     assert_eq!(bodies(&server).await.len(), 1);
 }
 
-/// KODE-05: on the event channel; the model sees that the medium is missing.
+/// KODE-05.
 #[tokio::test]
 async fn omitted_media_are_reported_once() {
     let turn = message("m1", "tool_use", &[tool_use("t1", "sql", &json!({}))]);

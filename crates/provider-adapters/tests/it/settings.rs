@@ -59,7 +59,7 @@ async fn sent(provider: Provider, model: &str, written: Value, asked: &CallSetti
     format!("{provider} {model}: {} unsent {unsent:?}", rest.join(" "))
 }
 
-/// KODE-10, KODE-13, KODE-15: each setting is sent if the model takes it, and named if it does not.
+/// KODE-10, KODE-13, KODE-15.
 #[tokio::test]
 async fn settings_are_sent_where_the_model_takes_them() {
     let budget = || Some(ThinkingSetting::Budget(2048));
@@ -93,7 +93,7 @@ async fn settings_are_sent_where_the_model_takes_them() {
     ] {
         lines.push(sent(provider, model, none(), &all(thinking)).await);
     }
-    // What ktx.yaml says about thinking holds for every call.
+    // Thinking in ktx.yaml applies to every call.
     let fixed = json!({"requestParams": {"reasoning": {"effort": "low"}}});
     lines.push(sent(Provider::OpenAi, "gpt-5.5", fixed, &all(effort("xhigh"))).await);
     // Without settings, nothing changes.

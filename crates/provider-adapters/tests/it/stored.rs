@@ -12,8 +12,8 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::fake::{bodies, runtime, settings, sse};
 
-/// Stores answers as the real service does. Refuses unknown ids, and requests that do not answer
-/// exactly the open calls of the stored answer.
+/// Refuses unknown ids, and requests that do not answer exactly the open calls of the stored
+/// answer.
 struct Service {
     answers: Mutex<Vec<Value>>,
     stored: Mutex<BTreeMap<String, Vec<String>>>,
@@ -116,8 +116,7 @@ fn shape(body: &Value) -> String {
     format!("{from}: {}", kinds.join(" "))
 }
 
-/// KODE-13: each request of a loop, and the next question, name the last answer, whose id is kept
-/// with the message. A service that does not know the id gets the whole history, once.
+/// KODE-13: a service that does not know the id gets the whole history, once.
 #[tokio::test]
 async fn a_conversation_continues_from_the_stored_answer() {
     let configured = |address: &str| {

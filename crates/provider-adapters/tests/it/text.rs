@@ -14,7 +14,7 @@ use wiremock::ResponseTemplate;
 
 use crate::fake::{anthropic, ask, bodies, runtime, said, server, settings, sse};
 
-/// KTX-50: the final text; the model sees no tools. KODE-32: all counters arrive.
+/// KTX-50, KODE-32.
 #[tokio::test]
 async fn text_is_the_final_text_and_every_message_is_counted() {
     let server = server(vec![said("m1", "42")]).await;
@@ -51,7 +51,7 @@ impl EventSink for FactLog {
     }
 }
 
-/// COG-08, COG-11: the message is the unit, the four input counters are separate, the attempt is 0.
+/// COG-08, COG-11.
 #[tokio::test]
 async fn a_fact_has_the_counters_of_its_message() {
     let answer = json!({
@@ -98,7 +98,7 @@ async fn a_fact_has_the_counters_of_its_message() {
     assert_eq!(facts[0].reference(), "r1/0/msg_7");
 }
 
-/// KTX-04: the model of a role, else that of the default role; the same on every backend.
+/// KTX-04.
 #[tokio::test]
 async fn roles_choose_models() {
     let server = server(vec![said("m1", "a"), said("m2", "b")]).await;
@@ -124,7 +124,6 @@ async fn roles_choose_models() {
     );
 }
 
-/// Every preset reaches its endpoint with its own kind of key and reads the answer.
 #[tokio::test]
 async fn every_preset_asks_in_its_own_way() {
     let chat = "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
@@ -242,7 +241,6 @@ async fn a_refusal_and_a_cut_answer_are_errors() {
     assert_eq!(events.lines().len(), 2, "both were paid for");
 }
 
-/// The variable and the key of `ktx.yaml`; no request is sent.
 #[test]
 fn settings_that_cannot_work_say_what_to_set() {
     let check = |settings: HttpSettings, expected: &str| {
@@ -280,7 +278,7 @@ fn settings_that_cannot_work_say_what_to_set() {
     );
 }
 
-/// KTX-83: one small call proves that key, address and model work.
+/// KTX-83.
 #[tokio::test]
 async fn a_probe_is_one_small_call_without_a_stream() {
     let body = json!({"type": "message", "id": "m", "model": "claude-sonnet-9", "content": [],

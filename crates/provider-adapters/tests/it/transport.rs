@@ -13,7 +13,6 @@ use wiremock::ResponseTemplate;
 
 use crate::fake::{anthropic, ask, bodies, runtime, said, server, settings, sse};
 
-/// A key never follows a redirect to another host.
 #[tokio::test]
 async fn a_redirect_to_another_host_is_refused() {
     let other = server(vec![said("m1", "stolen")]).await;
@@ -50,7 +49,6 @@ async fn a_page_instead_of_an_answer_names_the_address() {
     assert_eq!(error.detail.as_deref(), Some(page));
 }
 
-/// The counted tokens of both are billed.
 #[tokio::test]
 async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut.sse");
@@ -61,7 +59,7 @@ async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     assert_eq!(
         events.lines(),
         [
-            // The output is what was seen plus what may have been in transit.
+            // The received output and what was possibly in transit.
             "usage r1/0/msg_03 anthropic_api claude-haiku-5-5 5/0/0/0/516",
             "retry 2 llm_transport",
             "usage r1/0/m1 anthropic_api claude-test 10/0/0/100/7",
@@ -70,7 +68,7 @@ async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     assert_eq!(outcome.metrics.usage.input, 15);
 }
 
-/// The key stays out even if the provider echoes it.
+/// Even if the provider echoes it.
 #[tokio::test]
 async fn the_key_never_reaches_an_error() {
     let echo = ResponseTemplate::new(401).set_body_string("bad key sk-test-key-123 given");
@@ -80,8 +78,7 @@ async fn the_key_never_reaches_an_error() {
     assert_eq!(error.detail.as_deref(), Some("bad key *** given"));
 }
 
-/// A closed port and a missing proxy are tried once. A provider that answered before is tried
-/// again, because it may be restarting.
+/// A provider that answered before is tried again, because it can be restarting.
 #[tokio::test]
 async fn an_unreachable_server_is_tried_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -124,7 +121,6 @@ async fn an_unreachable_server_is_tried_once() {
     );
 }
 
-/// A provider that sends nothing, or falls silent midway, is asked twice.
 #[tokio::test]
 async fn a_silent_provider_is_tried_twice() {
     for sent in [0, 40] {
@@ -166,7 +162,6 @@ async fn half_answer(stream: &mut TcpStream, answer: &str) {
 const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// Cancellation closes the socket, before the head of the response and within the stream.
 #[tokio::test]
 async fn cancelling_closes_the_socket_at_once() {
     for answer in ["", HEAD] {
@@ -235,7 +230,6 @@ fn repeat_forever(listener: TcpListener, said: &'static str) -> tokio::task::Joi
     })
 }
 
-/// Comments and pings are not an answer, however long they continue; an endless answer is cut once.
 #[tokio::test]
 async fn a_stream_ends_without_content_and_without_an_end() {
     let silence = ": still here\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n";

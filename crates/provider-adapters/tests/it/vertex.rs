@@ -88,7 +88,6 @@ pub(crate) fn service_account(token_uri: &str) -> GoogleCredentials {
     GoogleCredentials::from_json(&file.to_string()).expect("a credentials file")
 }
 
-/// The URL has location and model, the body neither; no Anthropic key is sent.
 #[tokio::test]
 async fn a_service_account_signs_for_one_token_and_uses_it_for_all_calls() {
     let tokens = token_service(TokenService).await;
@@ -118,7 +117,6 @@ async fn a_service_account_signs_for_one_token_and_uses_it_for_all_calls() {
     );
 }
 
-/// A signed-in user's refresh token; a refused token is renewed once.
 #[tokio::test]
 async fn a_refused_token_is_renewed_once() {
     let tokens = MockServer::start().await;
@@ -176,7 +174,7 @@ impl Respond for SigningTimes {
     }
 }
 
-/// The token expires while the machine sleeps, and the next request is signed with the new time.
+/// The token expires while the machine sleeps.
 #[tokio::test]
 async fn requests_are_signed_with_the_time_of_day() {
     let signing_times = SigningTimes::default();
@@ -194,7 +192,6 @@ async fn requests_are_signed_with_the_time_of_day() {
     assert_eq!(*signing_times.0.lock().unwrap(), [NOW, NOW + 9_000]);
 }
 
-/// A limited or slow token service says nothing about the login.
 #[tokio::test]
 async fn a_limited_token_service_is_retried() {
     let tokens = MockServer::start().await;
@@ -227,7 +224,6 @@ async fn a_limited_token_service_is_retried() {
     );
 }
 
-/// A response that is not a token is not read to its end.
 #[tokio::test]
 async fn a_token_service_that_sends_too_much_is_refused() {
     let page = ResponseTemplate::new(200).set_body_string("x".repeat(70_000));

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use super::Deadlines;
 use crate::settings::Timeouts;
 
-/// Time on our side, as in a slow listener, does not count as silence of the provider.
 #[tokio::test(start_paused = true)]
 async fn time_on_our_side_is_not_the_providers() {
     let timeouts = Timeouts {
@@ -38,7 +37,6 @@ async fn time_on_our_side_is_not_the_providers() {
     );
 }
 
-/// Neither the first byte nor a further one may come after the end of the run.
 #[tokio::test(start_paused = true)]
 async fn silence_is_bounded_before_and_within_an_answer() {
     let timeouts = Timeouts::default();

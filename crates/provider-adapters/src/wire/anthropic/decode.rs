@@ -24,7 +24,6 @@ enum OpenBlock {
         json: String,
         input: Value,
     },
-    /// Unchanged.
     Other(Value),
 }
 
@@ -124,7 +123,7 @@ impl AnthropicDecoder {
         self.count(&message["usage"]);
     }
 
-    /// Later counters replace earlier ones, unless they are null or absent.
+    /// Later counters replace earlier ones, except for null.
     fn count(&mut self, usage: &Value) {
         for (key, value) in usage.as_object().into_iter().flatten() {
             if !value.is_null() {
@@ -259,8 +258,7 @@ fn finished(growing: OpenBlock, broken: &mut Vec<BrokenCall>) -> ContentBlock {
     }
 }
 
-/// Reads the counters. All cache writes count as five-minute writes if the detail by lifetime is
-/// absent.
+/// Without details, all cache writes count as five-minute writes.
 fn tokens(usage: &Value) -> TokenUsage {
     let hour = count(usage, "/cache_creation/ephemeral_1h_input_tokens");
     let short = count(usage, "/cache_creation/ephemeral_5m_input_tokens");

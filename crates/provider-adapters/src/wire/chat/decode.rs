@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: responses and streams, with the quirks of the family.
+//! OpenAI Chat Completions: responses and streams.
 
 use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
@@ -37,7 +37,6 @@ pub(crate) struct ChatDecoder {
     think: ThinkSplitter,
     calls: Vec<GrowingCall>,
     finish_reason: Option<String>,
-    /// The model refused in a separate field.
     refused: bool,
     draft: MessageDraft,
     ended: bool,
@@ -69,7 +68,7 @@ impl ChatDecoder {
         if let Some(model) = text(chunk, "/model") {
             self.draft.model = Some(model.to_owned());
         }
-        // Groq sends the counters of a stream one level deeper.
+        // Groq nests the counters of a stream.
         for usage in [chunk.get("usage"), chunk.pointer("/x_groq/usage")] {
             if let Some(usage) = usage.filter(|usage| usage.is_object()) {
                 self.draft.usage = tokens(usage);
@@ -112,7 +111,7 @@ impl ChatDecoder {
     }
 
     fn finish_with(&mut self, choice: &Value) {
-        // Some servers send an empty reason while they continue.
+        // Some servers send empty reasons in between.
         if let Some(reason) = text(choice, "/finish_reason").filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason.to_owned());
         }
@@ -123,7 +122,7 @@ impl ChatDecoder {
         out.push(StreamEvent::Reasoning(piece.to_owned()));
     }
 
-    /// Some versions repeat all details so far in every chunk.
+    /// Some versions repeat all details.
     fn detail(&mut self, details: &[Value], out: &mut Vec<StreamEvent>) {
         let words: String = details
             .iter()
@@ -156,7 +155,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Joins pieces of a call by index; a new id at a used index begins a new call.
+    /// A new id begins a new call, even at a used index.
     fn call(&mut self, piece: &Value) {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = text(piece, "/id").unwrap_or_default();
@@ -235,7 +234,7 @@ impl ProtocolDecoder for ChatDecoder {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Response, LlmError> {
-        // Some servers close without `[DONE]`; a finish reason is an end as well.
+        // Some servers omit `[DONE]`.
         if !self.ended && self.finish_reason.is_none() {
             return Err(cut_stream());
         }
@@ -276,7 +275,7 @@ impl ProtocolDecoder for ChatDecoder {
     }
 }
 
-/// The reasons of the protocol, and the variants of servers that use it.
+/// Includes the variants of other servers.
 fn stop(reason: &str) -> Result<Stop, LlmError> {
     Ok(match reason {
         "stop" | "tool_calls" | "function_call" | "tool_use" | "end_turn" | "stop_sequence"
@@ -307,7 +306,7 @@ fn finished(call: GrowingCall, number: u32, broken: &mut Vec<BrokenCall>) -> Con
     }
 }
 
-/// The prompt is a single counter here, so cached reads and writes are subtracted from it.
+/// The prompt counter includes cached reads and writes.
 fn tokens(usage: &Value) -> TokenUsage {
     let first = |pointers: &[&str]| {
         pointers

@@ -1,4 +1,4 @@
-//! Splits a leading `<think>…</think>` off the text of models that reason in their output.
+//! Splits a leading `<think>…</think>` off the text.
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SplitText {
@@ -8,16 +8,14 @@ pub(super) struct SplitText {
 
 #[derive(Debug, Default)]
 enum ThinkState {
-    /// The text so far may still become `<think>`.
+    /// Possibly `<think>`.
     #[default]
     Start,
-    /// The text is inside; the held part may still become `</think>`.
+    /// Possibly `</think>`.
     Inside,
-    /// The text is after it, or there was none.
     Text,
 }
 
-/// Reads pieces of text that may end anywhere.
 #[derive(Debug, Default)]
 pub(super) struct ThinkSplitter {
     state: ThinkState,
@@ -28,7 +26,6 @@ const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
 impl ThinkSplitter {
-    /// Holds back what is still ambiguous.
     pub(super) fn push(&mut self, piece: &str) -> SplitText {
         let mut split = SplitText::default();
         self.held.push_str(piece);

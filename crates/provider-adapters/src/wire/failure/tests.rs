@@ -152,7 +152,7 @@ fn other_cases() -> Vec<Case> {
     ]
 }
 
-/// KTX-67, KODE-72: the same kind for the same failure on every protocol.
+/// KTX-67, KODE-72.
 #[test]
 fn statuses_and_codes_become_one_taxonomy() {
     for (status, body, expected) in anthropic_cases().into_iter().chain(other_cases()) {
@@ -196,7 +196,7 @@ fn a_refused_signature_is_recognised() {
     assert!(!refused("max_tokens: too large"));
 }
 
-/// KTX-67: an unknown stop reason is a failure, with a description.
+/// KTX-67.
 #[test]
 fn reasons_that_end_no_answer_are_failures() {
     let said: Vec<String> = [
@@ -228,7 +228,6 @@ fn reasons_that_end_no_answer_are_failures() {
     );
 }
 
-/// Failures that a retry cannot fix have a hint.
 #[test]
 fn failures_without_a_retry_have_a_hint() {
     let hint = |status: u16, body: Value| {

@@ -157,7 +157,7 @@ impl ProtocolDecoder for GeminiDecoder {
         Ok(())
     }
 
-    /// Counters may follow the finish reason, so a stream is read to its end.
+    /// Counters can follow the finish reason.
     fn ended(&self) -> bool {
         self.whole
     }

@@ -31,7 +31,7 @@ impl ResponsesDecoder {
 
     fn end(&mut self, response: &Value) {
         self.head(response);
-        // The terminal event of some streams has no items; then those of `output_item.done` count.
+        // The terminal event of some streams has no items; those of `output_item.done` count then.
         if self.items.is_empty() {
             self.items = list(response, "/output").to_vec();
         }
@@ -67,7 +67,7 @@ impl ProtocolDecoder for ResponsesDecoder {
                 out.push(StreamEvent::Reasoning(delta()));
             }
             "response.output_item.done" => {
-                // Encrypted reasoning appears in no other event.
+                // In no other event.
                 if text(&data, "/item/type") == Some("reasoning") {
                     let encrypted = written(&data["item"]["encrypted_content"]);
                     self.draft.seen = self.draft.seen.saturating_add(encrypted);

@@ -45,7 +45,6 @@ fn knows_the_events_that_only_keep_the_connection_open() {
     assert_eq!(kept(spoken), [false; 4]);
 }
 
-/// An event has a maximum size, in one line and in many.
 #[test]
 fn an_event_without_an_end_is_refused() {
     let parser = || SseParser {

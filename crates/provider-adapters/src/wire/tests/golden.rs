@@ -1,4 +1,4 @@
-//! Golden requests: the whole request of each provider.
+//! Golden requests of each provider.
 
 use ktx_llm_runtime::{ContentBlock, MediaSource, MessageRole, Transport};
 use ktx_vocabulary::{CacheTtl, Provider};
@@ -40,7 +40,6 @@ pub(super) fn check(name: &str, settings: &HttpSettings, request: &CanonicalRequ
     );
 }
 
-/// A question, thoughts, two calls, their results.
 pub(super) fn tool_loop(meta: Value) -> CanonicalRequest {
     CanonicalRequest {
         system: "Be exact.".to_owned(),
@@ -138,7 +137,7 @@ fn media() -> CanonicalRequest {
     }
 }
 
-/// KODE-10: thinking blocks with signatures, results first, sorted tools, no sampling values.
+/// KODE-10.
 #[test]
 fn anthropic_tool_loop() {
     check(
@@ -170,7 +169,7 @@ fn anthropic_forced_tool_switches_thinking_off_and_native_output_has_a_format() 
     );
 }
 
-/// KODE-05, KODE-10, KODE-11, KODE-14, KODE-15: media in each provider's form, or a placeholder.
+/// KODE-05, KODE-10, KODE-11, KODE-14, KODE-15.
 #[test]
 fn media_become_blocks_or_visible_placeholders() {
     for (name, provider, model) in [
@@ -185,7 +184,6 @@ fn media_become_blocks_or_visible_placeholders() {
     }
 }
 
-/// The version is in the body, without an Anthropic key.
 #[test]
 fn vertex_names_the_model_in_its_path() {
     let mut request = object(OutputForm::Text);
@@ -202,7 +200,6 @@ fn vertex_names_the_model_in_its_path() {
     );
 }
 
-/// Anthropic for Claude models, Chat for all others.
 #[test]
 fn gateway_chooses_the_protocol_by_the_creator() {
     let request = object(OutputForm::Text);
@@ -218,7 +215,7 @@ fn gateway_chooses_the_protocol_by_the_creator() {
     );
 }
 
-/// KODE-13: items, encrypted reasoning, nothing stored.
+/// KODE-13.
 #[test]
 fn responses_requests() {
     let encrypted = json!({
@@ -240,7 +237,7 @@ fn responses_requests() {
     check("openai_chat_object", &chat, &object(schema()));
 }
 
-/// KODE-15: roles, schema clean-up, thinking level, signatures.
+/// KODE-15.
 #[test]
 fn gemini_requests() {
     let own = json!({"provider": "gemini", "thought_signature": "t1"});
@@ -256,8 +253,7 @@ fn gemini_requests() {
     );
 }
 
-/// KODE-12, KODE-16, KODE-17, KODE-18, KODE-19, KODE-20, KODE-21, KODE-22: how each member of the
-/// family is asked to think and gets its thoughts back.
+/// KODE-12, KODE-16, KODE-17, KODE-18, KODE-19, KODE-20, KODE-21, KODE-22.
 #[test]
 fn the_chat_family() {
     for (name, provider, model) in [
@@ -289,7 +285,7 @@ fn the_chat_family() {
     }
 }
 
-/// KODE-12, KODE-16: `stripFromHistory` and `fieldName` are configuration.
+/// KODE-12, KODE-16.
 #[test]
 fn reasoning_is_configuration() {
     let mut settings = settings(Provider::DeepSeek, "deepseek-v4-pro");
@@ -307,8 +303,7 @@ fn reasoning_is_configuration() {
     );
 }
 
-/// KODE-04: the three transports on a provider that did not write the reasoning; the message
-/// decides, else `ktx.yaml`.
+/// KODE-04: the message decides, then `ktx.yaml`.
 #[test]
 fn transports_decide_how_foreign_reasoning_travels() {
     let mut lines = Vec::new();
@@ -366,7 +361,7 @@ fn transports_decide_how_foreign_reasoning_travels() {
     );
 }
 
-/// KTX-80, KODE-31: the default plan on a long prompt, as sent.
+/// KTX-80, KODE-31.
 #[test]
 fn qwen_is_marked_for_five_minutes_at_most() {
     let request = CanonicalRequest {
@@ -386,8 +381,7 @@ fn qwen_is_marked_for_five_minutes_at_most() {
     );
 }
 
-/// KODE-31: the block's own markers and the provider's `cache` settings, as each protocol sends
-/// them.
+/// KODE-31.
 #[test]
 fn cache_settings_of_every_family() {
     let request = |ttl| CanonicalRequest {

@@ -91,7 +91,7 @@ type Checker = fn(&Value) -> Result<(), String>;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// KODE-01, KODE-02, KODE-03: whatever backend wrote the history.
+    /// KODE-01, KODE-02, KODE-03.
     #[test]
     fn any_history_becomes_a_request_that_every_protocol_accepts(
         history in proptest::collection::vec(messages(), 0..8),

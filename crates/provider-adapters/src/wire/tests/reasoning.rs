@@ -16,8 +16,7 @@ fn with(provider: Provider, model: &str, reasoning: Value) -> HttpSettings {
     }
 }
 
-/// KODE-10, KODE-12, KODE-13, KODE-15: the user's parameters replace what ktx sends about thinking,
-/// and leave the rest of the request alone.
+/// KODE-10, KODE-12, KODE-13, KODE-15.
 #[test]
 fn request_params_reach_every_protocol() {
     let budget = json!({"requestParams": {
@@ -103,8 +102,7 @@ fn a_thinking_budget_of_the_user_keeps_requests_acceptable() {
     );
 }
 
-/// KODE-12: the user chooses which thoughts go back. Claude keeps those of its open tool calls,
-/// without which it refuses to continue.
+/// KODE-12: Claude refuses to continue open tool calls without their thoughts.
 #[test]
 fn the_history_policy_holds_on_every_protocol() {
     let own = [
@@ -167,8 +165,7 @@ fn the_history_policy_holds_on_every_protocol() {
     );
 }
 
-/// KODE-13: results of its calls and new questions are sent; without an id, or after a refusal,
-/// everything is.
+/// KODE-13.
 #[test]
 fn a_stored_answer_is_named_instead_of_sent() {
     let stored = with(Provider::OpenAi, "gpt-5.5", json!({"store": true}));

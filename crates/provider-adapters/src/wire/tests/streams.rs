@@ -1,4 +1,4 @@
-//! Recorded streams: their responses, and that splitting never changes them.
+//! Recorded streams, split anywhere.
 
 use ktx_llm_runtime::{ContentBlock, LlmError};
 use ktx_vocabulary::Provider;
