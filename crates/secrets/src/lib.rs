@@ -1,6 +1,4 @@
 //! Secret values, references to them, and redaction of text.
-//!
-//! This crate must not know who uses a secret.
 
 mod place;
 mod redact;

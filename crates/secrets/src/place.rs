@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Whether data sent to `host` stays on this machine.
+/// True if data sent to `host` stays on this machine.
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.to_ascii_lowercase().ends_with(".localhost")

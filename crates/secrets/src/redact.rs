@@ -4,8 +4,7 @@ mod named;
 mod options;
 mod shapes;
 
-/// Replaces known secrets in text. Ignores values shorter than four characters, which would turn
-/// ordinary text into stars.
+/// Replaces secrets. Ignores values below four characters, which occur in ordinary words.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     values: Vec<crate::Secret>,
@@ -24,8 +23,7 @@ impl Redactor {
         }
     }
 
-    /// Returns the text with `***` in place of every known value, URL password, private key, bearer
-    /// token, secret option value, and anything that looks like a secret by its name or its shape.
+    /// Puts `***` for known values and for what looks like a secret by shape, name, option or URL.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for value in &self.values {
@@ -38,7 +36,7 @@ impl Redactor {
     }
 }
 
-/// Returns the text with `***` in place of the password of every `scheme://user:password@host`.
+/// Hides the password of `scheme://user:password@host`.
 pub fn redact_url(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -2,8 +2,7 @@
 
 use zeroize::Zeroizing;
 
-/// A text that is wiped when dropped and shown as `***` by `Debug`. Has no `Display` and cannot be
-/// serialized.
+/// Wiped on drop; prints as `***`. No `Display`, not serializable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
@@ -12,7 +11,7 @@ impl Secret {
         Self(Zeroizing::new(value.into()))
     }
 
-    /// Call it only where the value leaves the process.
+    /// Only where the value leaves the process.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -81,7 +81,6 @@ fn redaction_hides_values_urls_and_tokens_and_repeats_itself() {
     assert_eq!(redactor.redact(&once), once);
 }
 
-/// The order of learning does not matter.
 #[test]
 fn a_known_value_inside_another_one_shows_no_part_of_it() {
     for values in [["Zz9a", "Zz9a-more"], ["Zz9a-more", "Zz9a"]] {
@@ -93,7 +92,6 @@ fn a_known_value_inside_another_one_shows_no_part_of_it() {
     }
 }
 
-/// Shorter texts occur as ordinary words.
 #[test]
 fn short_values_do_not_count_as_secrets() {
     let mut redactor = Redactor::new();
@@ -219,7 +217,6 @@ fn redaction_knows_headers_and_settings() {
             r#"{\"password\": \"***\", \"a\": 1}"#,
         ),
         ("pwd: Zz9!", "pwd: ***"),
-        // Not secrets.
         ("password: env:PGPASSWORD", "password: env:PGPASSWORD"),
         ("password: ", "password: "),
         ("the password:\nis wrong", "the password:\nis wrong"),
@@ -282,7 +279,7 @@ fn the_values_of_options_are_hidden() {
     }
 }
 
-/// RFC 7468. A key is hidden however its lines break; certificates and public keys are not secrets.
+/// RFC 7468. Certificates and public keys are not secrets.
 #[test]
 fn private_keys_are_hidden() {
     let cases = [

@@ -1,8 +1,8 @@
-//! Redacts values by the name before them: in environments, JSON, addresses, YAML and HTTP headers.
+//! Redacts values by the name before them.
 
 use super::shapes::SHORTEST;
 
-/// Endings of the names of keys and tokens, in lower case and without `_` and `-`.
+/// Suffixes in lower case, without `_` and `-`.
 const KEYS: &[&str] = &[
     "token",
     "secret",
@@ -15,16 +15,14 @@ const KEYS: &[&str] = &[
     "credentials",
 ];
 
-/// Endings of the names of user-chosen secrets, which may be short, or a word.
+/// User-chosen, so they can be short words.
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd"];
 
-/// The shortest text that is redacted as a user-chosen secret.
 const SHORTEST_PASSWORD: usize = 4;
 
-/// Text of at least this length is not a word of a sentence.
+/// Text of this length is not a word.
 const LONGEST_WORD: usize = 20;
 
-/// The schemes at the start of an `Authorization` value.
 const SCHEMES: &[&str] = &[
     "basic",
     "bearer",
@@ -47,13 +45,11 @@ enum NameKind {
 #[derive(Debug, Clone, Copy)]
 struct SecretName {
     kind: NameKind,
-    /// It is quoted or has parts, so it is not a word of a sentence.
     is_field: bool,
 }
 
-/// Replaces the values of `SOME_TOKEN=value`, `"someToken": "value"`, `password: value`,
-/// `x-api-key: value`, `Authorization: Basic value` and `Cookie: value`. Keeps numbers, because
-/// tokens are also counted.
+/// `SOME_TOKEN=value`, `"someToken": "value"`, `x-api-key: value`, `Authorization: Basic value` and
+/// the like. Keeps numbers, because tokens are also counted.
 pub(super) fn values(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -86,8 +82,7 @@ fn without_lead(after: &str) -> (&str, &str) {
     after.split_at(after.len() - value.len())
 }
 
-/// Returns the value at the start of a text: up to its closing quote, or as far as a value of this
-/// kind extends.
+/// Up to the closing quote, or as far as this kind extends.
 fn value_of<'t>(kind: NameKind, lead: &str, text: &'t str) -> &'t str {
     let line = text.split(['\n', '\r']).next().unwrap_or_default();
     let quote = lead
@@ -126,7 +121,6 @@ fn unquoted_end(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Returns where the secret begins in a value; `None` if it is not a secret.
 fn secret_in(named: SecretName, sign: &str, value: &str) -> Option<usize> {
     let is_reference = value.starts_with("env:") || value.starts_with("file:");
     let counts = value.bytes().all(|byte| byte.is_ascii_digit());

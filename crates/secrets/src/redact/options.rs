@@ -1,8 +1,8 @@
-//! Redacts values by the option before them: in command lines and lists of arguments.
+//! Redacts values by the option before them.
 
 use super::named;
 
-/// Replaces the values of `--password value`, `--token=value` and `"--password", "value"`.
+/// `--password value`, `--token=value`, `"--password", "value"`
 pub(super) fn values(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -35,7 +35,6 @@ pub(super) fn values(text: &str) -> String {
     out
 }
 
-/// The value at the start of a text: up to its closing quote, or to the next blank.
 fn value_of<'t>(lead: &str, text: &'t str) -> &'t str {
     let quote = lead
         .chars()

@@ -1,6 +1,5 @@
-//! Redacts text that looks like a secret by its own shape.
+//! Redacts secrets by their shape.
 
-/// Prefixes of well-known keys.
 const PREFIXES: &[&str] = &[
     "sk-",
     "xoxb-",
@@ -21,15 +20,12 @@ pub(super) const SHORTEST: usize = 8;
 
 const LONGEST_WORD: usize = 24;
 
-/// The start of the first and the last line of a private key in PEM (RFC 7468), followed by the
-/// kind of the key.
+/// First and last line of a private key (RFC 7468).
 const PEM: [&str; 2] = ["-----BEGIN ", "-----END "];
 
-/// The end of both lines.
 const PEM_KIND: &str = "PRIVATE KEY-----";
 
-/// Replaces private keys in PEM. For a truncated key it replaces everything that may still be a
-/// part of it.
+/// Replaces truncated keys as far as they can extend.
 pub(super) fn private_keys(text: &str) -> String {
     let [begin, end] = PEM;
     let mut out = String::with_capacity(text.len());
@@ -63,12 +59,11 @@ fn pem_line<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     kind.get(at + PEM_KIND.len()..).filter(|_| is_kind)
 }
 
-/// Whether a character may be in a key, in its line breaks, or in escaped line breaks.
+/// Includes escaped line breaks.
 fn is_pem_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "+/=\\".contains(letter) || letter.is_whitespace()
 }
 
-/// Replaces the token after `Bearer ` and tokens with the well-known prefixes of keys.
 pub(super) fn tokens(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut after_bearer = false;
@@ -92,8 +87,7 @@ pub(super) fn tokens(text: &str) -> String {
     out
 }
 
-/// Returns where a key begins in a word: not after a letter, except for the one prefix that never
-/// occurs inside a word.
+/// A key does not begin after a letter, except for the prefix that no word contains.
 fn key_in(word: &str) -> Option<usize> {
     let glued = word
         .find("sk-ant-")
@@ -110,8 +104,7 @@ fn key_in(word: &str) -> Option<usize> {
     apart.chain(glued).min()
 }
 
-/// Whether a text consists of words and numbers as in names of tables and columns. A key mixes
-/// letters and digits.
+/// True for names of tables and columns. A key mixes letters and digits.
 fn is_name(text: &str) -> bool {
     text.split(['_', '-', '.']).all(|part| {
         let is_word = part.bytes().all(|letter| letter.is_ascii_lowercase());
