@@ -1,4 +1,4 @@
-//! The known limits of model accounts, in a file for later commands of the project.
+//! Stored limits of model accounts.
 
 mod book_file;
 
@@ -13,30 +13,28 @@ use ktx_llm_runtime::{LONGEST_WAIT, RuntimeEvent, window_words};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// How long a limit without a known end counts: the length of the shortest window.
+/// Without a known end: the length of the shortest window.
 const WINDOWLESS_LIFE: SignedDuration = SignedDuration::from_mins(1);
 
 const FIVE_HOURS: &str = "5-hour window";
 
-/// Tolerated difference between two clock readings.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitStatus {
     Allowed,
-    /// Calls are refused until the window ends.
     Refused,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountLimit {
-    /// The display name of the window, such as `5-hour window`.
+    /// Such as `5-hour window`.
     pub window: String,
     #[serde(rename = "standing")]
     pub status: LimitStatus,
-    /// The used share, 0..=1, if reported.
+    /// In 0..=1.
     #[serde(default)]
     pub utilization: Option<f64>,
     #[serde(default)]
@@ -45,8 +43,8 @@ pub struct AccountLimit {
 }
 
 impl AccountLimit {
-    /// Whether the window is still open. Ignores a report from the future and a refusal longer than
-    /// its window: a clock or the provider was wrong.
+    /// Ignores reports from the future and refusals longer than their window: a clock or the
+    /// provider was wrong.
     fn holds(&self, now: Timestamp) -> bool {
         if self.observed_at.duration_since(now) > SKEW {
             return false;
@@ -57,7 +55,6 @@ impl AccountLimit {
         }
     }
 
-    /// How long the window can last, with a tolerance for clocks.
     fn longest(&self) -> SignedDuration {
         let longest = match (self.status, self.window.as_str()) {
             // A window that admits calls blocks none, however long it lasts.
@@ -70,15 +67,14 @@ impl AccountLimit {
         longest.saturating_add(SignedDuration::from_hours(1))
     }
 
-    /// Whether to keep this despite another run's newer report: a refusal lasts as long as its
-    /// window, and the later of two ends counts.
+    /// True if a refusal must stay despite another run's newer report.
     fn outlasts(&self, other: &Self, now: Timestamp) -> bool {
         self.holds(now)
             && self.status == LimitStatus::Refused
             && (other.status == LimitStatus::Allowed || self.resets_at > other.resets_at)
     }
 
-    /// Whether a later report adds nothing. Without an end, the new time is the news.
+    /// A newer report about a limit without an end is news.
     fn covers(&self, later: &Self) -> bool {
         let heard_again = Self {
             observed_at: later.observed_at,
@@ -116,7 +112,7 @@ impl AccountLimit {
     }
 }
 
-/// Formats a time in the user's zone, with the date if it is another day.
+/// In the user's zone, with the date if it is another day.
 pub fn clock(at: Timestamp, now: Timestamp) -> String {
     let zone = TimeZone::system();
     let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone));
@@ -137,12 +133,11 @@ struct Book {
 }
 
 impl Book {
-    /// Names an account by its backend and a hash of its address and credentials: no file of ktx
-    /// may contain a key, and an address may contain one.
+    /// Contains only a hash: no file of ktx may contain a key, and an address can contain one.
     fn name(&self, account: &Account) -> String {
         let mut hash = Sha256::new();
         for part in std::iter::once(&self.salt).chain(&account.identity) {
-            // The length comes first, so that parts cannot run together.
+            // Lengths keep parts from running together.
             hash.update(part.len().to_le_bytes());
             hash.update(part.as_bytes());
         }
@@ -154,14 +149,12 @@ impl Book {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// The value of `llm.provider.backend`.
     pub backend: &'static str,
-    /// The address, the key and whatever else distinguishes accounts of a backend. The file
-    /// contains only a salted hash of it.
+    /// Address and key; stored only as a salted hash.
     pub identity: Vec<String>,
 }
 
-/// The limits of one account, in a file that commands share.
+/// The limits of one account, in a file shared by commands.
 #[derive(Debug)]
 pub struct LimitBook {
     path: PathBuf,
@@ -170,7 +163,7 @@ pub struct LimitBook {
 }
 
 impl LimitBook {
-    /// The file need not exist.
+    /// The file can be missing.
     pub fn new(path: PathBuf, account: Account) -> Self {
         Self {
             path,
@@ -185,7 +178,6 @@ impl LimitBook {
         book.accounts.remove(&name).filter(|limit| limit.holds(now))
     }
 
-    /// Deletes a stored refusal. Fails with the reason why it is still stored.
     pub fn forget_refusal(&self) -> Result<(), String> {
         let is_refused = |book: &Book| {
             let known = book.accounts.get(&book.name(&self.account));
@@ -201,7 +193,6 @@ impl LimitBook {
         })
     }
 
-    /// Records an event about limits; ignores others. Fails with the reason why it is not stored.
     pub fn note(&self, event: &RuntimeEvent, now: Timestamp) -> Result<(), String> {
         let Some(limit) = limit_of(event, now) else {
             return Ok(());
@@ -242,7 +233,7 @@ fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
             resets_at,
         } => {
             let (end, window) = (moment(resets_at), window_words(window));
-            // A report with neither share nor end is not worth storing.
+            // Not worth storing without share and end.
             (utilization.is_some() || end.is_some())
                 .then(|| limit(window, LimitStatus::Allowed, *utilization, end))
         }

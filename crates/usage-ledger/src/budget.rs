@@ -1,10 +1,7 @@
-//! Budgets: no turn begins that would exceed one.
+//! Budgets of runs. Every turn reserves its expected usage until the meter has its real usage.
 //!
-//! Every turn reserves its expected usage until its real usage is in the meter, so concurrent turns
-//! cannot exceed a limit together, those of other budgets over the meter included. Under the budget
-//! of a project it also reserves the most that it may use in the ledger, which other processes read.
-//! A refused turn is an error of kind `Budget`.
-//! Finished work is kept; the same command resumes where it stopped.
+//! A project's budget also reserves the maximum usage in the ledger. A refused turn is an error of
+//! kind `Budget`; the same command resumes there.
 
 mod plan;
 mod share;
@@ -29,7 +26,7 @@ pub use share::Share;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Money at list prices.
+    /// At list prices.
     pub cost: Option<Money>,
     pub tokens: Option<u64>,
     pub time: Option<Duration>,
@@ -50,7 +47,7 @@ impl Limits {
 
 type ListPrice = Arc<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
 
-/// The budget of one run, or of one of its agents. Clones share the reservations.
+/// Clones share the reservations.
 #[derive(Clone)]
 pub struct Budget {
     inner: Arc<BudgetState>,
@@ -58,32 +55,28 @@ pub struct Budget {
 
 struct BudgetState {
     limits: Limits,
-    /// Limits shared with other processes.
     day: Option<DayBudget>,
     meter: Arc<Meter>,
-    /// The limits of the agents that the turns are for, besides those of the run.
+    /// Limits of the agents that the turns are for.
     shares: Vec<Share>,
     price: ListPrice,
     began: Instant,
     plan: Mutex<Plan>,
 }
 
-/// How long a reservation lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Span {
-    /// Until the model has answered.
     Turn,
-    /// Until the tools that the model calls have ended, too. One of them may be another agent: it must not wait for
-    /// this reservation.
+    /// Includes the model's tools. One of them can be another agent, which must not wait for this
+    /// reservation.
     Loop,
 }
 
-/// Why a call is refused that must not wait.
 const RESERVED: &str = "other calls have reserved the rest";
 
 enum TurnAdmission {
     Now(TurnReservation),
-    /// The turn may be made if running turns use less than they reserved.
+    /// Possible if running turns use less than they reserved.
     Later,
     Never(LlmError),
 }
@@ -97,7 +90,7 @@ impl std::fmt::Debug for Budget {
 }
 
 impl Budget {
-    /// Its time begins now. Turns are estimated at the price of their role's model.
+    /// The time limit begins now. Turns are estimated at the price of their role's model.
     pub fn new(
         limits: Limits,
         meter: Arc<Meter>,
@@ -106,7 +99,7 @@ impl Budget {
         Self::shared(limits, None, meter, price)
     }
 
-    /// Like [`Self::new`], with the limits that all processes of a project share, if any.
+    /// Like [`Self::new`], with limits that all processes of a project share.
     pub fn shared(
         limits: Limits,
         day: Option<DayBudget>,
@@ -126,14 +119,14 @@ impl Budget {
         }
     }
 
-    /// The same limits, and those of the agent that the turns are for and of the agents that have asked for it.
+    /// Adds the limits of an agent and of the agents that asked for it.
     #[must_use]
     pub fn for_agent(&self, shares: Vec<Share>) -> Self {
         self.over(shares)
     }
 
-    /// The same limits for turns of which a running loop of this budget may wait: what it has reserved is never waited
-    /// for.
+    /// Returns a budget for turns that a running loop of this budget waits for; they never wait for
+    /// what the loop has reserved.
     pub(crate) fn beside(&self) -> Self {
         self.over(self.inner.shares.clone())
     }
@@ -184,7 +177,6 @@ impl Budget {
             .map_or(Ok(()), |day| day.check(next))
     }
 
-    /// Like [`TurnGate::admit`], for as long as `span` says.
     pub(crate) async fn admit_for(
         &self,
         turn: PlannedTurn,
@@ -192,7 +184,7 @@ impl Budget {
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         loop {
             let mut ended = std::pin::pin!(self.inner.meter.ended().notified());
-            // Registers before the plan is checked, so that no end is missed.
+            // Registers before the check, so that no end is missed.
             ended.as_mut().enable();
             match self.verdict(turn, span) {
                 TurnAdmission::Now(reserved) => return reserved.of_day().await,
@@ -202,7 +194,6 @@ impl Budget {
         }
     }
 
-    /// Returns the end of the time, and the error of a call that it ends.
     pub(crate) fn end(&self) -> Option<(Instant, LlmError)> {
         let limit = self.inner.limits.time?;
         let end = self.inner.began.checked_add(limit)?;
@@ -250,7 +241,6 @@ impl BudgetState {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether loops of other budgets run, one of which may have asked for a turn of this one.
     fn is_beside_loops(&self) -> bool {
         let own = self.plan().by_loops;
         self.meter.held().by_loops.beyond(own) != Amount::default()
@@ -272,7 +262,6 @@ impl BudgetState {
         }
     }
 
-    /// A turn's reservation; `None` if it has to wait until running turns end.
     fn weigh(
         &self,
         plan: &Plan,
@@ -281,7 +270,7 @@ impl BudgetState {
     ) -> Result<Option<CallSize>, LlmError> {
         let spent = self.sound()?;
         let size = self.size(plan, held, turn, &spent)?;
-        // While the length of answers is unknown, one turn at a time measures it.
+        // One turn at a time measures an unknown length of answers.
         let measures = self.has_ceiling()
             && turn.max_output.is_none()
             && plan.output.is_none()
@@ -304,7 +293,6 @@ impl BudgetState {
         self.limits.ceiling().is_set() || shares.any(|share| share.ceiling().is_set())
     }
 
-    /// The limit of money that applies first; none if there is none.
     fn cost_limit(&self) -> Option<Money> {
         let shares = self.shares.iter().filter_map(|share| share.ceiling().cost);
         self.limits.cost.into_iter().chain(shares).min()
@@ -349,16 +337,15 @@ impl BudgetState {
     }
 }
 
-/// What a meter has counted, and what it may still count.
 struct MeterLoad {
     spent: Amount,
     held: Amount,
-    /// The part that loops of other budgets hold. They may be those that have asked for this turn.
+    /// Loops of other budgets may have asked for this turn.
     by_others: Amount,
 }
 
 impl MeterLoad {
-    /// Whether the next turn fits now; if not, it may wait until others end. Fails if it must not.
+    /// Returns false if the turn must wait, an error if it must not wait.
     fn has_room(
         &self,
         ceiling: &Ceiling,
@@ -398,7 +385,7 @@ impl TurnGate for Budget {
         self.admit_for(turn, Span::Turn).await
     }
 
-    /// Ignores the reservations of others: they may use less, and this turn is among them.
+    /// Ignores the reservations of others, which they may not use up.
     fn begin(&self, bytes: usize) -> Result<(), LlmError> {
         let plan = self.inner.plan();
         let held = self.inner.meter.held();

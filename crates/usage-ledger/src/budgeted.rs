@@ -1,4 +1,4 @@
-//! A runtime under a budget, for backends that run the turns of an operation themselves.
+//! A runtime under a budget, for backends that run turns themselves.
 
 mod watch;
 
@@ -18,8 +18,8 @@ use crate::Budget;
 use crate::budget::Span;
 use watch::Watch;
 
-/// Every operation asks the budget first and reserves its share. A loop or a run stops before its
-/// next turn once the budget is used up; every operation ends when the time is over.
+/// Stops loops and runs before the turn that would exceed the budget, and every operation when the
+/// time is over.
 #[derive(Clone)]
 pub struct Budgeted {
     inner: Arc<dyn LlmRuntime>,
@@ -67,7 +67,7 @@ impl Budgeted {
     }
 }
 
-/// Upper bound of the bytes of a backend's probe.
+/// Bytes of a backend's probe, at most.
 const PROBE: usize = 100;
 
 const fn planned(role: ModelRole, bytes: usize) -> PlannedTurn {
@@ -117,7 +117,6 @@ impl LlmRuntime for Budgeted {
         request.on_step = Some(watch.steps(request.on_step.take()));
         let mut outcome = watch.in_time(self.inner.run_agent_loop(request)).await;
         permit.settle(outcome.metrics.usage);
-        // A loop that finished anyway is done.
         if outcome.stop_reason == StopReason::Error
             && let Some(error) = watch.stopped()
         {
@@ -157,7 +156,7 @@ impl LlmRuntime for Budgeted {
     }
 
     async fn probe(&self, mut request: ProbeRequest) -> Result<ProbeReport, LlmError> {
-        // Its usage is in the meter; its report adds nothing.
+        // The meter already has its usage.
         let turn = planned(ModelRole::Default, PROBE);
         let _permit = self
             .admitted_turn(turn, Span::Turn, &request.cancel)
@@ -192,7 +191,6 @@ impl LlmRuntime for Budgeted {
     }
 }
 
-/// Relays a run. One that the budget stopped ends with the budget's error.
 async fn relayed(
     mut run: RunHandle,
     permit: Box<dyn TurnPermit>,
@@ -219,7 +217,7 @@ async fn relayed(
     writer.finish(last).await;
 }
 
-/// Returns the bytes of a message as JSON: an upper bound for any protocol.
+/// JSON is an upper bound for any protocol.
 fn size(message: &Message) -> usize {
     serde_json::to_string(message).map_or(0, |text| text.len())
 }

@@ -1,4 +1,4 @@
-//! The rule by which a limit admits a call, the same for the budgets of a run and of a project.
+//! How a limit admits a call, for runs and projects.
 
 use crate::Money;
 
@@ -6,7 +6,7 @@ use crate::Money;
 pub struct Amount {
     /// Input and output.
     pub tokens: u64,
-    /// The cost at list prices.
+    /// At list prices.
     pub cost: Money,
 }
 
@@ -38,19 +38,14 @@ impl Amount {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ceiling {
-    /// The cost at list prices.
     pub cost: Option<Money>,
-    /// Input and output.
     pub tokens: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CeilingLoad {
-    /// The usage of calls that have ended.
     pub(crate) spent: Amount,
-    /// What calls of this process may still use.
     pub(crate) ours: Amount,
-    /// What calls of other processes may still use.
     pub(crate) theirs: Amount,
 }
 
@@ -63,11 +58,10 @@ pub(crate) enum BudgetUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
     Now,
-    /// The call may be made if calls of this process use less than they reserved.
+    /// If calls of this process use less than they reserved.
     AfterOurs,
-    /// The call may be made if calls of other processes use less than they reserved.
+    /// If calls of other processes use less than they reserved.
     AfterTheirs(BudgetUnit),
-    /// The spent amount leaves no room.
     Never(BudgetUnit),
 }
 
@@ -85,7 +79,7 @@ impl Ceiling {
             .then_some(BudgetUnit::Dollars)
     }
 
-    /// None begins once the limit is reached, whatever its size.
+    /// Admits nothing once the limit is reached.
     pub(crate) fn fit(&self, load: &CeilingLoad, next: Amount) -> Fit {
         let judge = |unit, limit: i128, part: fn(Amount) -> i128| {
             let spent = part(load.spent);

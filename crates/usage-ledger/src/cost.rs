@@ -1,4 +1,4 @@
-//! The cost of tokens, computed in whole picodollars so that sums are exact.
+//! The cost of tokens, in whole picodollars so that sums are exact.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ktx_llm_runtime::TokenUsage;
 use crate::lookup::spellings;
 use crate::table::{Price, PriceTable, PriceTableError, Prices, TestVectorUsage, Validity};
 
-/// An amount of US dollars in picodollars (10⁻¹² dollars).
+/// US dollars in picodollars (10⁻¹²).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Money(i128);
 
@@ -22,7 +22,6 @@ impl Money {
         self.0
     }
 
-    /// Dollars, rounded to the nearest double.
     #[expect(
         clippy::cast_precision_loss,
         reason = "for display and JSON; sums are made in integers"
@@ -31,7 +30,6 @@ impl Money {
         self.0 as f64 / Self::PER_DOLLAR as f64
     }
 
-    /// Rounds to the nearest picodollar.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "amounts of money are far below the range"
@@ -47,7 +45,7 @@ impl std::ops::AddAssign for Money {
     }
 }
 
-/// `$0.0123`: four decimal places, more for smaller amounts.
+/// `$0.0123`
 impl std::fmt::Display for Money {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let dollars = self.dollars();
@@ -62,14 +60,13 @@ impl std::fmt::Display for Money {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     pub amount: Money,
-    /// Whether a related price replaced a missing cache price.
+    /// A related price replaced a missing cache price.
     pub estimated: bool,
 }
 
-/// What the price of a request depends on besides its tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestTraits {
-    /// Attributes such as `processing=batch` or `speed=fast`.
+    /// Such as `processing=batch` or `speed=fast`.
     pub attributes: BTreeMap<String, String>,
     /// A regional endpoint costs a tenth more for some models.
     pub regional: Regional,
@@ -79,13 +76,11 @@ pub struct RequestTraits {
 pub enum Regional {
     #[default]
     Global,
-    /// A regional or multi-region endpoint.
     Region,
 }
 
 impl PriceTable {
-    /// The cost of a message at a UTC time (`YYYY-MM-DDTHH:MM:SS…`); `None` if the model has no
-    /// price: an unknown cost is never zero (COG-16).
+    /// `at` is UTC (`YYYY-MM-DDTHH:MM:SS…`). An unknown price is `None`, never zero (COG-16).
     pub fn cost(
         &self,
         provider: &str,
@@ -128,7 +123,7 @@ impl PriceTable {
         summed(own, None, usage)
     }
 
-    /// Checks that the table's own test vectors match to the picodollar.
+    /// The test vectors must match to the picodollar.
     pub(crate) fn verify(&self) -> Result<(), PriceTableError> {
         for check in &self.checks {
             let usage = check.usage.disjoint();
@@ -149,7 +144,7 @@ impl PriceTable {
 }
 
 impl TestVectorUsage {
-    /// Converts nested counters to the ledger's disjoint ones.
+    /// Nested counters become disjoint.
     fn disjoint(&self) -> TokenUsage {
         let cached = self.cache_read.saturating_add(self.cache_write);
         TokenUsage {
@@ -163,7 +158,6 @@ impl TestVectorUsage {
     }
 }
 
-/// Sums the cost of the tokens; prices of a variant override the plain ones.
 fn summed(plain: &Prices, variant: Option<&Prices>, usage: &TokenUsage) -> Option<Cost> {
     let price = |pick: fn(&Prices) -> Option<&Price>| {
         let own = variant.and_then(pick);
@@ -196,8 +190,7 @@ fn summed(plain: &Prices, variant: Option<&Prices>, usage: &TokenUsage) -> Optio
     })
 }
 
-/// Picodollars per token: dollars per million tokens times 10⁶. The highest tier whose bound is
-/// below the whole input applies to every token.
+/// Picodollars per token. The highest tier below the whole input applies to every token.
 fn rate(price: &Price, input_total: u64) -> i128 {
     let dollars = match price {
         Price::Flat(price) => *price,
@@ -210,7 +203,6 @@ fn rate(price: &Price, input_total: u64) -> i128 {
     Money::from_dollars(dollars * 1e-6).0
 }
 
-/// Times compare as text, because their format sorts.
 fn holds(when: Option<&Validity>, at: &str) -> bool {
     let Some(when) = when else { return true };
     let (date, time) = (

@@ -1,4 +1,4 @@
-//! A day of the user's calendar, the period of a budget.
+//! A day of the user's calendar: the period of a budget.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -10,7 +10,6 @@ pub struct Day {
 }
 
 impl Day {
-    /// Returns the day of a moment. At the ends of all time it is the moment itself.
     pub fn of(now: Timestamp, zone: TimeZone) -> Self {
         let now = now.to_zoned(zone);
         let begins = now.start_of_day();
@@ -21,7 +20,7 @@ impl Day {
         }
     }
 
-    /// Its beginning in UTC without fraction and zone, which sorts with the times in the ledger.
+    /// UTC without fraction and zone, which sorts with times in the ledger.
     pub fn since(&self) -> String {
         let utc = self.begins.timestamp().to_zoned(TimeZone::UTC);
         utc.strftime("%Y-%m-%dT%H:%M:%S").to_string()

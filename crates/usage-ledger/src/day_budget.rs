@@ -1,4 +1,4 @@
-//! The daily budget of a project, shared by all its processes.
+//! The daily budget of a project.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,7 @@ use crate::refusal::{DayRefusal, ledger_unusable, unrecorded};
 use crate::reservation::{Reservation, Viewpoint};
 use crate::{Amount, Ceiling, Day, Ledger, LedgerError, Money, Owner, PeriodUsage, UsageRecorder};
 
-/// Limits for each day of the user's calendar. The ledger contains the reservations, so all
-/// processes of the project share them. Cheap to clone.
+/// Limits per day of the user's calendar, shared by all processes. Cheap to clone.
 #[derive(Clone)]
 pub struct DayBudget {
     ceiling: Ceiling,
@@ -26,11 +25,9 @@ pub struct DayBudget {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallSize {
     pub(crate) expected: Amount,
-    /// The most that it may use; reserved.
     pub(crate) bound: Amount,
 }
 
-/// How often a call checks whether others have ended.
 const POLL: Duration = Duration::from_millis(250);
 
 impl std::fmt::Debug for DayBudget {
@@ -42,9 +39,8 @@ impl std::fmt::Debug for DayBudget {
 }
 
 impl DayBudget {
-    /// The budget of the project whose usage the recorder writes. A call waits up to `patience` for
-    /// calls that have reserved the rest and may not end by themselves: those of other processes, and
-    /// loops of this one, one of which may have asked for the call.
+    /// A call waits up to `patience` for reservations of other processes, and for those of loops of
+    /// this process that may have asked for it.
     pub fn new(
         ceiling: Ceiling,
         recorder: Arc<UsageRecorder>,
@@ -63,8 +59,6 @@ impl DayBudget {
         self.ceiling.cost
     }
 
-    /// Reserves what a call may use, at once or after others have ended, or refuses it. A call that a loop of this
-    /// process may have asked for does not outwait it.
     pub(crate) async fn admit(
         &self,
         size: CallSize,
@@ -85,7 +79,6 @@ impl DayBudget {
         }
     }
 
-    /// Fails if no room is left for a further turn of an admitted call.
     pub(crate) fn check(&self, next: Amount) -> Result<(), LlmError> {
         self.recorder.flush().map_err(unrecorded)?;
         let day = self.today();
@@ -154,7 +147,6 @@ impl DayBudget {
             .map_err(|error| ledger_unusable(&error))
     }
 
-    /// Fails if money is limited and the cost of a call is unknown.
     fn unpriced(&self, usage: &PeriodUsage) -> Result<(), LlmError> {
         match (self.ceiling.cost, &usage.unpriced) {
             (Some(limit), Some(reason)) => Err(crate::refusal::unpriced_day(reason, limit)),
@@ -175,14 +167,14 @@ impl DayBudget {
 
 enum DayAdmission {
     Reserved(DayReservation),
-    /// Holds the error, unless calls of this process use less than they reserved.
+    /// If calls of this process use less than they reserved.
     AfterOurs(LlmError),
-    /// Holds the error, unless calls of other processes end in time.
+    /// If calls of other processes end in time.
     AfterTheirs(LlmError),
     Never(LlmError),
 }
 
-/// The reservation of a running call. Released on drop, after the facts of the call.
+/// Released on drop, after the facts of the call.
 pub(crate) struct DayReservation {
     recorder: Arc<UsageRecorder>,
     reservation: Reservation,
@@ -213,7 +205,7 @@ impl DayStatus {
     }
 }
 
-/// `$1.2000 of $5.0000 used, $0.1000 more in flight, until 2026-11-27 00:00`.
+/// `$1.2000 of $5.0000 used, $0.1000 more in flight, until 2026-11-27 00:00`
 impl std::fmt::Display for DayStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (spent, in_flight) = (self.usage.spent, self.usage.in_flight());

@@ -1,4 +1,4 @@
-//! The ledger: an append-only table in SQLite, and a table of unfinished messages.
+//! The ledger: an append-only table in SQLite, and one of unfinished messages.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +14,12 @@ pub enum LedgerError {
         #[source]
         source: rusqlite::Error,
     },
-    /// A newer version of ktx changed the layout.
     #[error("the usage ledger was written by a newer version of ktx")]
     Newer,
 }
 
 impl LedgerError {
-    /// Whether another program is writing, so that a retry may succeed.
+    /// True if another program is writing, so that a retry can succeed.
     pub fn is_busy(&self) -> bool {
         let Self::Database { source, .. } = self else {
             return false;
@@ -106,8 +105,7 @@ ALTER TABLE usage_facts ADD COLUMN location TEXT;",
 );",
     "ALTER TABLE usage_facts ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE open_messages ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;",
-    // `AUTOINCREMENT` never reuses an id: a late release cannot hit the reservation of another
-    // call.
+    // `AUTOINCREMENT` never reuses ids, so a late release cannot hit another call.
     "CREATE TABLE reservations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   owner_process INTEGER NOT NULL,
@@ -135,8 +133,7 @@ impl Ledger {
         Self::open_waiting(path, PATIENCE)
     }
 
-    /// This and every later operation wait this long for another writer, then fail with an error
-    /// that [`LedgerError::is_busy`].
+    /// All operations wait up to `patience` for another writer.
     pub fn open_waiting(path: &Path, patience: Duration) -> Result<Self, LedgerError> {
         Self::prepare(Connection::open(path).map_err(failed("opened"))?, patience)
     }
@@ -148,7 +145,7 @@ impl Ledger {
 
     fn prepare(mut database: Connection, patience: Duration) -> Result<Self, LedgerError> {
         database.busy_timeout(patience).map_err(failed("opened"))?;
-        // Reading a ledger of the current layout waits for no writer.
+        // Readers wait for no writer.
         if version(&database)? < STEPS.len() {
             use_wal(&database, patience)?;
             Self::migrate(&mut database)?;
@@ -179,8 +176,7 @@ impl Ledger {
 
 const NEXT_TRY: Duration = Duration::from_millis(10);
 
-/// Switches to the write-ahead log. SQLite reports this as busy immediately, without its usual
-/// wait, when several connections create a ledger at once.
+/// SQLite does not wait when several connections create a ledger.
 #[expect(
     clippy::disallowed_methods,
     reason = "SQLite has no event for a released lock"

@@ -1,8 +1,8 @@
-//! One fact per assistant message, prices, budgets, reports, and the known limits of accounts.
+//! Usage facts, prices, budgets, reports, and account limits.
 //!
-//! Facts are written during a run and never change (COG-12, COG-14): one per message, and one for a
-//! call's usage outside its messages. A message is recorded when it begins, so that one interrupted
-//! with its process becomes a fact, too. This crate must never know which backend produced a fact.
+//! Facts never change (COG-12, COG-14): one per message, and one for a call's other usage. A
+//! message is recorded when it begins, so that it survives its process. This crate must never know
+//! which backend produced a fact.
 
 mod account_limits;
 mod budget;

@@ -4,7 +4,7 @@ use crate::matching::Strength;
 use crate::table::{Model, PriceTable, PriceTableError};
 
 impl PriceTable {
-    /// Refuses patterns that cannot be compiled; they would silently match nothing.
+    /// Patterns that do not compile would silently match nothing.
     pub(crate) fn check_patterns(&self) -> Result<(), PriceTableError> {
         let mut models = self.providers.iter().flat_map(|provider| &provider.models);
         match models.find(|model| !model.matching.can_be_used()) {
@@ -15,8 +15,7 @@ impl PriceTable {
         }
     }
 
-    /// The best match of any spelling of the id, earlier spellings first; fallback providers come
-    /// last.
+    /// Prefers earlier spellings; fallback providers come last.
     pub(crate) fn model(&self, provider: &str, id: &str) -> Option<&Model> {
         let entry = self
             .providers
@@ -38,8 +37,7 @@ impl PriceTable {
 }
 
 impl Model {
-    /// Whether a regional endpoint of Vertex AI costs more: for Claude from 4.5 on. A Claude
-    /// without a version in its id counts as new.
+    /// True for Claude from 4.5 on at Vertex AI. Without a version it counts as new.
     pub(crate) fn costs_more_in_a_region(&self) -> bool {
         if !self.id.starts_with("claude") {
             return false;
@@ -57,8 +55,8 @@ impl Model {
     }
 }
 
-/// Returns the spellings of an id, in lookup order: unchanged, without the vendors of gateways,
-/// without `[1m]`, without Vertex's `@default` and `@date`, and with `-` for `.` in Claude ids.
+/// In lookup order: unchanged, without gateway vendors, without `[1m]`, without Vertex's `@default`
+/// and `@date`, with `-` for `.` in Claude ids.
 pub(crate) fn spellings(id: &str) -> Vec<String> {
     let id = id.trim();
     let mut found = vec![id.to_owned()];

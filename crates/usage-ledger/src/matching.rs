@@ -17,7 +17,6 @@ pub(crate) enum Match {
     And(Vec<Self>),
 }
 
-/// Exact ids first, then patterns, then the longest prefix, then substrings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
     Part,
@@ -45,7 +44,7 @@ impl Match {
     }
 }
 
-/// A pattern with look-around, as the table's source spells it. Compiled on first use, then cached.
+/// A pattern with look-around, compiled on first use.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "String")]
 pub(crate) struct Pattern {
@@ -64,14 +63,14 @@ impl From<String> for Pattern {
 
 impl Pattern {
     fn compiled(&self) -> Option<&Regex> {
-        // `PriceTable::check_patterns` refuses a table with a pattern that cannot be compiled.
+        // `PriceTable::check_patterns` has refused patterns that do not compile.
         self.compiled
             .get_or_init(|| Regex::new(&self.text).ok())
             .as_ref()
     }
 
     fn matches(&self, id: &str) -> bool {
-        // A pattern that exceeds its limits on an id does not match.
+        // A pattern that exceeds its limits does not match.
         self.compiled()
             .is_some_and(|pattern| pattern.is_match(id).unwrap_or(false))
     }

@@ -1,4 +1,4 @@
-//! The process that writes a message, whether it still runs, and the settlement of its messages.
+//! The process that writes a message, and messages of ended processes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use rusqlite::Row;
 
 use crate::{Ledger, LedgerError};
 
-/// Maximum wait of readers for another program that writes.
+/// Maximum wait of readers for a writer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     pub process: u32,
-    /// Its start time; unique together with the id. `None` where it is unknown.
+    /// Unique together with the id.
     pub started: Option<u64>,
 }
 
@@ -29,7 +29,6 @@ impl Owner {
         }
     }
 
-    /// Reads an owner from two columns of a row.
     pub(crate) fn of_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
         let started: Option<i64> = row.get(first + 1)?;
         Ok(Self {
@@ -43,16 +42,14 @@ impl Owner {
             .map(|started| i64::try_from(started).unwrap_or(i64::MAX))
     }
 
-    /// Whether the process still runs. An unknown one counts as ended: if it runs after all, its
-    /// facts replace the settled ones.
+    /// An unknown process counts as ended: if it runs, its facts replace the settled ones.
     pub fn is_running(self) -> bool {
         let is_known = self.started.is_some() && start_of(self.process) == self.started;
         is_known || self == Self::this_process()
     }
 }
 
-/// Returns when a process started, in clock ticks since the boot. Reads field 22 of
-/// `/proc/<id>/stat`; `None` if the process is missing or a zombie, or the system has no such file.
+/// Clock ticks since boot: field 22 of `/proc/<id>/stat`. `None` for a missing process or a zombie.
 fn start_of(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
@@ -63,15 +60,14 @@ fn start_of(process: u32) -> Option<u64> {
 }
 
 impl Ledger {
-    /// Opens the ledger for reading, and settles messages of ended programs as facts.
+    /// Settles messages of ended programs.
     pub fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
-        // No ledger, no usage; reading must not create one.
+        // Reading must not create a ledger.
         if !path.is_file() {
             return Self::in_memory();
         }
         let ledger = Self::open_waiting(path, PATIENCE)?;
-        // A reader without write access can still read; the next writer settles the remaining
-        // messages.
+        // A reader without write access can still read; the next writer settles the messages.
         if let Err(error) = ledger.settle(Owner::is_running) {
             tracing::debug!(%error, "messages that were cut off are not in the usage ledger yet");
         }

@@ -5,7 +5,7 @@ use ktx_vocabulary::Provider;
 
 use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
 
-/// The list price of a fact at a UTC time (RFC 3339); none if its tokens are estimated.
+/// `at` is UTC (RFC 3339). `None` for estimated tokens.
 pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
     if fact.kind == UsageKind::Estimated {
         return None;
@@ -21,9 +21,8 @@ pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost>
     )
 }
 
-/// The list price of usage at a UTC time (RFC 3339): the project's own price, else that of the
-/// provider that counted. Subscriptions are priced like the API: the value of the work, not the
-/// bill.
+/// `at` is UTC (RFC 3339). Prefers the project's own price. Subscriptions cost as much as the API:
+/// the value of the work, not the bill.
 pub fn price(
     source: SourceSystem,
     model: &str,
@@ -60,7 +59,6 @@ pub(crate) fn unpriced_reason(kind: &str, model: &str) -> String {
     }
 }
 
-/// The vendors whose models a gateway offers, by the gateway's names for them.
 const VENDORS: [(&str, &str); 9] = [
     ("anthropic", "anthropic"),
     ("openai", "openai"),
@@ -73,12 +71,11 @@ const VENDORS: [(&str, &str); 9] = [
     ("qwen", "qwen"),
 ];
 
-/// The providers in the table whose rows price a message, in order. A missing price stays missing:
-/// the same model has other prices elsewhere.
+/// In order. No others replace a missing price, because models have different prices elsewhere.
 fn providers(source: SourceSystem, model: &str) -> Vec<&'static str> {
     match source {
         SourceSystem::LocalSession => Provider::Anthropic.price_rows().to_vec(),
-        // A gateway charges the vendor's price; an id without a vendor may belong to any of them.
+        // A gateway charges the vendor's price.
         SourceSystem::Provider(Provider::Gateway) => {
             let vendor = model.split_once('/').map(|(vendor, _)| vendor.trim());
             VENDORS

@@ -1,4 +1,4 @@
-//! The origin of a project's prices.
+//! Where a project's prices come from.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::{PriceTable, PriceTableError};
 pub struct PriceSource {
     /// The project's own table; the built-in one if absent.
     pub file: Option<PathBuf>,
-    /// The project's own prices by model id, which take precedence; see [`PriceTable::with_own`].
+    /// By model id; see [`PriceTable::with_own`].
     pub own: BTreeMap<String, Map<String, Value>>,
 }
 
 impl PriceSource {
-    /// An unreadable file is an error: no other table replaces it.
+    /// No other table replaces an unreadable file.
     pub fn read(&self) -> Result<PriceTable, PriceTableError> {
         let table = match &self.file {
             Some(file) => read_file(file)?,
@@ -28,7 +28,6 @@ impl PriceSource {
     }
 }
 
-/// The built-in table if there is no such file.
 fn read_file(file: &Path) -> Result<PriceTable, PriceTableError> {
     match std::fs::read_to_string(file) {
         Ok(text) => PriceTable::parse(&text),

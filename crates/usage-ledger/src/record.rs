@@ -1,4 +1,4 @@
-//! Writes to the ledger: messages that began, billed messages, and abandoned ones.
+//! Writes to the ledger.
 
 use ktx_llm_runtime::UsageFact;
 use rusqlite::{Connection, Params, ToSql};
@@ -9,7 +9,7 @@ use crate::{Cost, Ledger, LedgerError, Owner, PriceTable, price_of};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordOutcome {
     New,
-    /// It was there already (COG-12).
+    /// Already there (COG-12).
     Known,
 }
 
@@ -26,8 +26,6 @@ const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.mode
   kind = excluded.kind, location = excluded.location,
   reasoning_tokens = excluded.reasoning_tokens";
 
-/// Whether a later report about a message replaces the earlier one: that one was interrupted, and
-/// the new one is complete or has more output.
 const COUNTS: &str = "usage_facts.kind = 'incomplete' AND (excluded.kind <> 'incomplete'
   OR excluded.output_tokens > usage_facts.output_tokens)";
 
@@ -35,8 +33,7 @@ const VALUES: &str =
     "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22";
 
 impl Ledger {
-    /// Writes a fact of the time `at` (UTC, RFC 3339) at its price then. An existing fact stays
-    /// unchanged.
+    /// Like [`Self::record_at`], at the price of that time.
     pub fn record(
         &self,
         fact: &UsageFact,
@@ -46,8 +43,7 @@ impl Ledger {
         self.record_at(fact, at, price_of(fact, at, prices))
     }
 
-    /// Writes a fact of the time `at` (UTC, RFC 3339) with its cost, if known. An existing fact
-    /// stays unchanged, unless it was interrupted and the new one is complete or has more output.
+    /// `at` is UTC (RFC 3339). Only an interrupted fact is replaced, by a complete or longer one.
     pub fn record_at(
         &self,
         fact: &UsageFact,
@@ -74,9 +70,7 @@ impl Ledger {
         })
     }
 
-    /// Records that a message began, or its progress. Its fact replaces the record; if its owner
-    /// ends without one, [`Self::settle`] turns the record into a fact. A message already settled
-    /// as interrupted grows as a fact.
+    /// Records an unfinished message until its fact arrives or [`Self::settle`] makes one.
     pub fn begin(
         &self,
         fact: &UsageFact,
@@ -84,7 +78,7 @@ impl Ledger {
         cost: Option<Cost>,
         owner: Owner,
     ) -> Result<(), LedgerError> {
-        // `WHERE` also keeps the parser from reading `ON CONFLICT` as part of a join.
+        // `WHERE` keeps the parser from reading `ON CONFLICT` as part of a join.
         let insert = format!(
             "INSERT INTO open_messages ({COLUMNS}, owner_process, owner_started)
              SELECT {VALUES},?23,?24 WHERE NOT EXISTS (SELECT 1 FROM usage_facts
@@ -117,7 +111,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Turns messages of ended processes into facts; returns their number.
+    /// Returns the number of new facts.
     pub fn settle(&self, is_running: impl Fn(Owner) -> bool) -> Result<usize, LedgerError> {
         let gone: Vec<Owner> = self
             .owners()?
@@ -154,9 +148,9 @@ impl Ledger {
         rows.collect::<Result<_, _>>().map_err(failed("read"))
     }
 
-    /// Copies the facts of another ledger, each once, and its open messages.
+    /// Copies facts and open messages of another ledger once.
     pub fn take_over(&self, other: &std::path::Path) -> Result<(), LedgerError> {
-        // Migrates it to this layout, or fails if it cannot be read.
+        // Migrates it, or fails if it cannot be read.
         drop(Self::open(other)?);
         let name = other.to_string_lossy();
         execute(&self.database, "ATTACH DATABASE ?1 AS other", [&*name])?;
@@ -182,7 +176,6 @@ impl Ledger {
         copied
     }
 
-    /// Runs a change in one transaction.
     pub(crate) fn at_once<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, LedgerError>,

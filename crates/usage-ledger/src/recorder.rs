@@ -1,4 +1,4 @@
-//! Records the usage facts of a run: dates, prices, meters and stores each.
+//! Dates, prices, meters and stores usage facts.
 
 mod queue;
 mod writer;
@@ -18,7 +18,7 @@ pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 
 pub type Clock = Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 
-/// A thread writes to the database, so that no call waits for it.
+/// A thread writes, so that no call waits for the database.
 pub struct UsageRecorder {
     notify: Notify,
     clock: Clock,
@@ -27,14 +27,12 @@ pub struct UsageRecorder {
     meter: Arc<Meter>,
     writer: Writer,
     begun: Mutex<BTreeSet<String>>,
-    /// Models whose messages have no known cost, and why.
     unpriced: Mutex<BTreeSet<(String, UnknownCost)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum UnknownCost {
     NoPrice,
-    /// Its provider does not report usage.
     Uncounted,
 }
 
@@ -58,14 +56,12 @@ impl UsageRecorder {
         }
     }
 
-    /// Returns the usage so far, for the budget of the run.
     pub fn meter(&self) -> Arc<Meter> {
         Arc::clone(&self.meter)
     }
 
-    /// Records an unfinished message. A budget counts it at its end; until then its call holds a
-    /// reservation. When this returns, the first report is in the ledger, so that an abrupt end of
-    /// the program does not lose the next request.
+    /// Waits until the first report is in the ledger, so that a crash does not lose the next
+    /// request.
     pub fn begin(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         let is_new = self.open_messages().insert(fact.reference());
@@ -104,7 +100,6 @@ impl UsageRecorder {
         });
     }
 
-    /// Returns what a message costs at today's list prices; none if that is not known.
     pub fn cost_of(&self, fact: &UsageFact) -> Option<Cost> {
         self.priced(fact).1
     }
@@ -128,13 +123,10 @@ impl UsageRecorder {
         }
     }
 
-    /// Waits, for a bounded time, until everything recorded so far is in the ledger. Fails with the
-    /// reason why it is not.
     pub(crate) fn flush(&self) -> Result<(), String> {
         self.writer.flush()
     }
 
-    /// Gives a reservation back, after the facts recorded so far.
     pub(crate) fn release(&self, reservation: Reservation) {
         self.write(QueueEntry::Released(reservation));
     }
@@ -160,7 +152,7 @@ impl UsageRecorder {
         }
     }
 
-    /// The command that made a probe reports about it itself.
+    /// A probe's command reports it itself.
     fn note_unpriced(&self, fact: &UsageFact, why: UnknownCost) {
         if fact.stage != CallLabel::PROBE {
             self.unpriced_models().insert((fact.model.clone(), why));
@@ -189,7 +181,7 @@ impl UsageRecorder {
         self.unpriced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The table of the run; if it cannot be read, nothing has a price.
+    /// `None` if unreadable.
     fn prices(&self) -> Option<&PriceTable> {
         let read = || {
             self.source

@@ -1,4 +1,4 @@
-//! The texts of refused calls: what is used, the limit, and what to do.
+//! The texts of refused calls.
 
 use std::time::Duration;
 
@@ -22,7 +22,6 @@ pub(crate) fn used_up(unit: BudgetUnit, ceiling: &Ceiling, spent: Amount) -> Llm
     refusal(&format!("{} are used", of_limit(unit, ceiling, spent)))
 }
 
-/// The agent's own limit is used up.
 pub(crate) fn of_agent(
     agent: &str,
     unit: BudgetUnit,

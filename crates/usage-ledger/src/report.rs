@@ -10,34 +10,32 @@ pub struct ReportRow {
     /// Empty for facts without a value of the group.
     pub key: String,
     pub messages: u64,
-    /// Calls with usage outside their messages, by model (COG-14).
+    /// Calls with usage outside of messages, by model (COG-14).
     pub unattributed: u64,
-    /// Tokens of both.
+    /// Of messages and unattributed calls.
     pub usage: TokenUsage,
     pub unattributed_tokens: u64,
-    /// Cost of the facts with a known price.
+    /// Of facts with a known price.
     pub cost: Money,
-    /// Number of facts without a known price.
     pub unpriced: u64,
-    /// Facts whose cost used a related price for a missing one.
+    /// Facts priced with a related price in place of a missing one.
     pub estimated: u64,
-    /// Interrupted messages, whose output is the received part.
+    /// Interrupted messages; the output is the received part.
     pub incomplete: u64,
-    /// Messages with estimated tokens, because the provider did not report them.
+    /// Messages without tokens from the provider.
     pub uncounted: u64,
-    /// The tokens of both; the total may be too high by this amount.
+    /// The total can be too high by this amount.
     pub estimated_tokens: u64,
-    /// The backends' own costs; empty when grouped by model.
+    /// Empty when grouped by model.
     pub reported: Reported,
 }
 
 impl ReportRow {
-    /// Messages, and calls with other usage.
     pub const fn facts(&self) -> u64 {
         self.messages + self.unattributed
     }
 
-    /// Returns whether the cost is meaningful: at least one fact has a known price.
+    /// True if at least one fact has a known price, or there are none.
     pub const fn cost_is_known(&self) -> bool {
         self.facts() == 0 || self.unpriced < self.facts()
     }
@@ -68,13 +66,11 @@ struct FactRow {
     kind: String,
     usage: TokenUsage,
     cost: Option<Money>,
-    /// A related price replaced a missing one.
     is_estimated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// One row per group, sorted by key.
     pub rows: Vec<ReportRow>,
     pub total: ReportRow,
 }
@@ -118,10 +114,7 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Sums the messages with these runs and ids, as far as the ledger has them.
-    ///
-    /// # Errors
-    /// [`LedgerError::Database`].
+    /// Ignores messages that the ledger does not have.
     pub fn sum_of<'a>(
         &self,
         key: &str,
@@ -142,7 +135,6 @@ impl Ledger {
     }
 }
 
-/// What a fact is read from, after the key of its group.
 const COLUMNS: &str = "input_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
                     cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
                     reasoning_tokens";

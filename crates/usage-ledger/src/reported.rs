@@ -1,5 +1,4 @@
-//! The backends' own costs. They are compared with our cost of the same messages, and the
-//! difference is shown to the user; no sum and no budget contains them (C-18).
+//! The backends' own costs, in no sum and no budget (C-18).
 
 use std::collections::BTreeMap;
 
@@ -20,13 +19,12 @@ pub struct Reported {
 }
 
 impl Reported {
-    /// The reported cost minus ours.
     pub fn difference(&self) -> Money {
         let beyond = self.compared.picodollars() - self.computed.picodollars();
         Money::from_picodollars(beyond)
     }
 
-    /// More than rounding: at least a cent, and a hundredth of our own cost.
+    /// True from a cent and a hundredth of our cost on.
     pub fn differs(&self) -> bool {
         let (difference, computed) = (self.difference().picodollars(), self.computed.picodollars());
         let cent = Money::from_dollars(0.01).picodollars();
@@ -45,8 +43,7 @@ impl Reported {
 }
 
 impl Ledger {
-    /// Records a backend's cost of a call beside our cost of its messages. These are in the ledger
-    /// by then; if one is missing or has no price, there is no comparison.
+    /// All messages must already be in the ledger. No comparison without their prices.
     pub fn record_reported(
         &self,
         call_cost: &ReportedCost,
@@ -87,8 +84,7 @@ impl Ledger {
         })
     }
 
-    /// The reported costs by the keys of a group, and in total. None by model: a call may use
-    /// several.
+    /// Empty when grouped by model: calls can use several.
     pub(crate) fn reported(
         &self,
         group: Group,
@@ -131,8 +127,7 @@ fn amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Money>> {
         .map(Money::from_picodollars))
 }
 
-/// Our cost of the messages, if all are recorded, complete, and priced. An interrupted message has
-/// only an estimate, which is not comparable.
+/// `None` unless all messages are complete and priced.
 fn computed(database: &Connection, call_cost: &ReportedCost) -> Result<Option<Money>, LedgerError> {
     let mut statement = database
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Reservations: what running calls may still use, shared by all processes of a project.
+//! Reservations of running calls of all processes.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,20 @@ use crate::{Amount, Ledger, LedgerError, Money, Owner};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reservation(i64);
 
-/// What the calls of a period have used and may still use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PeriodUsage {
-    /// The usage of ended calls. Messages of ended processes count as they stand.
+    /// Includes messages of ended processes.
     pub spent: Amount,
-    /// What running calls of this process have reserved, or have used if that is more.
+    /// Reserved, or used if that is more.
     pub ours: Amount,
     pub theirs: Amount,
-    /// The smallest reservation of this process.
     pub(crate) smallest: Amount,
-    /// Why the cost of a call is unknown, for display.
+    /// For display.
     pub unpriced: Option<String>,
 }
 
 impl PeriodUsage {
-    /// What running calls have reserved, or have used if that is more.
+    /// Reserved, or used if that is more.
     pub fn in_flight(&self) -> Amount {
         let mut sum = self.ours;
         sum += self.theirs;
@@ -35,9 +33,9 @@ impl PeriodUsage {
     }
 }
 
-/// The period, the process that asks, and how to know whether another one still runs.
+/// The period and the process that asks.
 pub struct Viewpoint<'a> {
-    /// UTC time without a zone (`YYYY-MM-DDTHH:MM:SS`) from which facts count.
+    /// UTC (`YYYY-MM-DDTHH:MM:SS`).
     pub since: &'a str,
     pub owner: Owner,
     pub is_running: &'a dyn Fn(Owner) -> bool,
@@ -56,9 +54,9 @@ impl std::fmt::Debug for Viewpoint<'_> {
 }
 
 impl Ledger {
-    /// What the calls of a period have used and may still use. Changes nothing.
+    /// Changes nothing.
     pub fn period_usage(&self, from: &Viewpoint<'_>) -> Result<PeriodUsage, LedgerError> {
-        // One snapshot: a message that ends meanwhile must not be missing in both tables.
+        // One snapshot, because messages move between tables.
         let snapshot = self
             .database
             .unchecked_transaction()
@@ -66,14 +64,14 @@ impl Ledger {
         read(&snapshot, from)
     }
 
-    /// Decides and reserves in one transaction, so that no two processes get the same room.
-    /// `decide` returns what to reserve, or the refusal.
+    /// Decides in one transaction, so that no two processes get the same room. `decide` returns the
+    /// reservation or the refusal.
     pub fn reserve<R>(
         &self,
         from: &Viewpoint<'_>,
         decide: impl FnOnce(&PeriodUsage) -> Result<Amount, R>,
     ) -> Result<Result<Reservation, R>, LedgerError> {
-        // A transaction that reads first could not write after another process has written.
+        // A transaction that reads first cannot write after another process.
         let transaction =
             Transaction::new_unchecked(&self.database, TransactionBehavior::Immediate)
                 .map_err(failed("written"))?;
@@ -142,13 +140,11 @@ fn read(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<PeriodUsage,
 #[derive(Default)]
 struct InFlight {
     reserved: Vec<Amount>,
-    /// The usage of its unfinished messages.
     used: Amount,
 }
 
 impl InFlight {
-    /// The larger of reservation and usage: an answer may be longer than its reservation, and a
-    /// process without a budget reserves nothing.
+    /// An answer can be longer than its reservation, and without a budget nothing is reserved.
     fn amount(&self) -> Amount {
         let mut reserved = Amount::default();
         for amount in &self.reserved {

@@ -6,18 +6,17 @@ use serde::Deserialize;
 
 use crate::matching::Match;
 
-/// List prices by provider and model, with the conditions for each.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PriceTable {
     pub(crate) schema_version: u32,
-    /// Day of the export, `YYYY-MM-DD`.
+    /// `YYYY-MM-DD`
     pub exported: String,
     pub(crate) rules: TableRules,
-    /// Test vectors that every reader of the table must reproduce.
+    /// For every reader of the table.
     #[serde(default)]
     pub(crate) checks: Vec<TestVector>,
     pub(crate) providers: Vec<Provider>,
-    /// The project's own prices, by model id in lower case. They take precedence.
+    /// By model id in lower case; take precedence.
     #[serde(skip)]
     pub(crate) own: BTreeMap<String, Prices>,
 }
@@ -200,7 +199,6 @@ impl PriceTable {
         Self::read(include_str!("data/llm-pricing.json"))
     }
 
-    /// Checks the table's own test vectors, which must match exactly.
     pub fn parse(text: &str) -> Result<Self, PriceTableError> {
         let table = Self::read(text)?;
         table.check_patterns()?;
@@ -208,8 +206,7 @@ impl PriceTable {
         Ok(table)
     }
 
-    /// Adds the project's own prices: by model id, in US dollars per million tokens, with at least
-    /// `input` and `output`.
+    /// By model id, in US dollars per million tokens; `input` and `output` are required.
     pub fn with_own<'a>(
         mut self,
         prices: impl IntoIterator<Item = (&'a str, serde_json::Value)>,

@@ -39,8 +39,7 @@ fn fact(message: &str, model: &str) -> UsageFact {
     }
 }
 
-/// COG-10: the table's test vectors match to the picodollar; the first one was printed by the
-/// `claude` program itself.
+/// COG-10: the `claude` program itself printed the first test vector.
 #[test]
 fn reproduces_the_test_vectors_of_the_price_table() {
     let table = PriceTable::built_in().unwrap();
@@ -53,7 +52,7 @@ fn reproduces_the_test_vectors_of_the_price_table() {
     );
 }
 
-/// COG-16: an unknown price is unknown, never zero.
+/// COG-16.
 #[test]
 fn unknown_models_have_no_price() {
     let table = PriceTable::built_in().unwrap();
@@ -91,7 +90,7 @@ fn ids_of_gateways_and_vertex_find_their_model() {
     assert_eq!(cost("google", "claude-opus-4-6@default"), plain);
 }
 
-/// COG-12, COG-13: the key is `run/attempt/message`; a second insert changes nothing.
+/// COG-12, COG-13: the key is `run/attempt/message`.
 #[test]
 fn a_fact_is_written_once() {
     let (ledger, prices) = (
@@ -145,7 +144,7 @@ fn a_fact_is_written_once() {
     assert!(ledger.report(Group::Run, &later).unwrap().rows.is_empty());
 }
 
-/// COG-12: a key is unique within its source; two sources may use the same id for two facts.
+/// COG-12: a key is unique within its source.
 #[test]
 fn two_sources_may_use_one_id() {
     let (ledger, prices) = (
@@ -168,7 +167,6 @@ fn two_sources_may_use_one_id() {
             RecordOutcome::Known
         ]
     );
-    // Another attempt or another run makes another fact.
     let again = UsageFact { attempt: 1, ..ours };
     assert_eq!(
         [&again, &again].map(write),
@@ -202,8 +200,7 @@ fn facts_survive_reopening_and_race_without_loss() {
     assert_eq!(report.total.messages, 80);
 }
 
-/// COG-14: usage outside messages counts in tokens and cost, once however often it is sent, and not
-/// as a message.
+/// COG-14.
 #[test]
 fn usage_outside_messages_is_recorded_separately() {
     let (ledger, prices) = (
@@ -275,7 +272,6 @@ fn usage_outside_messages_is_recorded_separately() {
     );
 }
 
-/// Its entries are messages.
 #[test]
 fn a_ledger_of_an_earlier_version_is_carried_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -26,6 +26,6 @@ impl Group {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Window {
     pub run_id: Option<String>,
-    /// Only facts from this UTC time on (RFC 3339).
+    /// UTC time (RFC 3339), inclusive.
     pub since: Option<String>,
 }

@@ -1,5 +1,4 @@
-//! The file of the limit book. Commands change it one at a time, and each keeps the entries of the
-//! others.
+//! The file of the limit book. Commands change it one at a time.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -10,7 +9,7 @@ use ktx_project_store::{read_optional, write_atomically};
 
 use super::Book;
 
-/// A missing or unreadable book is empty; later reports rebuild it.
+/// Empty if missing or unreadable; later reports rebuild it.
 pub(super) fn read(path: &Path) -> Book {
     read_optional(path)
         .ok()
@@ -25,7 +24,7 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), 
         // Also creates the folder.
         write_atomically(&place, b"").map_err(|error| error.to_string())?;
     }
-    // Released on drop, or when the process ends.
+    // Released on drop or at the end of the process.
     let _lock = lock(&place).map_err(|error| error.to_string())?;
     let mut book = read(path);
     change(&mut book);
@@ -34,8 +33,7 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), 
     Ok(())
 }
 
-/// The wait is bounded: others hold the lock only for a moment, and a suspended one must not block
-/// us.
+/// Bounded, because a suspended process must not block this one.
 #[expect(
     clippy::disallowed_methods,
     reason = "the system's lock has no limit of time, and the wait is one of milliseconds"

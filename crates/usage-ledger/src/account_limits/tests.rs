@@ -82,7 +82,7 @@ fn a_limit_is_forgotten_when_its_window_is_over() {
     assert!(!limit(None).holds(later));
 }
 
-/// The file outlives versions: absent fields have defaults.
+/// Absent fields have defaults.
 #[test]
 fn the_stored_form_reads_back() {
     let text = r#"{"accounts":{"anthropic":{"window":"5-hour window","standing":"refused","observedAt":"2026-11-22T12:00:00Z"}}}"#;
@@ -112,7 +112,6 @@ fn waiting(seconds: u64) -> RuntimeEvent {
     }
 }
 
-/// A new key is another account; the file contains neither key nor address.
 #[test]
 fn a_limit_belongs_to_the_key_that_met_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,7 +128,7 @@ fn a_limit_belongs_to_the_key_that_met_it() {
     for hidden in ["sk-", "api.test"] {
         assert!(!text.contains(hidden), "{text}");
     }
-    // Another project has other names for the same account.
+    // The salt of another project differs.
     let elsewhere = tempfile::tempdir().unwrap();
     let there = book(elsewhere.path(), "sk-old");
     there.note(&waiting(90), now()).unwrap();
@@ -180,7 +179,6 @@ fn only_news_is_written() {
     assert_eq!(read(&book.path).accounts.len(), 1);
 }
 
-/// A clock was wrong.
 #[test]
 fn implausible_reports_are_ignored() {
     let at = |hours| now() + jiff::SignedDuration::from_hours(hours);
@@ -230,7 +228,6 @@ fn implausible_reports_are_ignored() {
     }
 }
 
-/// The day is compared with now, not with the time of the report.
 #[test]
 fn another_day_is_shown() {
     let limit = AccountLimit {
@@ -245,8 +242,6 @@ fn another_day_is_shown() {
     assert!(!words("2030-01-03T12:00:00Z").contains("2030"));
 }
 
-/// Two commands share an account: a refusal survives although the other one was served before it,
-/// and the later end counts.
 #[test]
 fn a_refusal_outlasts_reports_to_other_commands() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,29 +5,26 @@ use ktx_llm_runtime::{PlannedTurn, TokenUsage, estimated_tokens};
 use crate::Amount;
 use crate::meter::{Held, MeterSums};
 
-/// Expected output tokens of a first turn.
+/// Of a first turn.
 const FIRST_OUTPUT: u64 = 500;
 
-/// Longest output of a turn if the backend does not report it: what `claude` requests.
+/// What `claude` requests, for backends that do not report it.
 const LONGEST_OUTPUT: u64 = 32_000;
 
-/// Input tokens that a backend adds to a first turn, such as its own instructions, unless the turn
-/// is made over HTTP.
+/// Tokens that a backend other than HTTP adds to a first turn, such as its own instructions.
 const FIRST_HIDDEN_INPUT: u64 = 20_000;
 
-/// The running turns of a budget, and estimates learned from earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// What its loops have reserved.
     pub(super) by_loops: Amount,
     pub(super) open_ended: u32,
-    /// Highest excess of input tokens over the estimate from the request text.
+    /// Maximum excess over the estimate from the request text.
     pub(super) hidden_input: u64,
     pub(super) output: Option<u64>,
 }
 
 impl Plan {
-    /// A high estimate: input counts at the most expensive rate.
+    /// Counts input at the most expensive rate.
     pub(super) fn expected(
         &self,
         bytes: usize,
@@ -38,7 +35,6 @@ impl Plan {
         let open = self.output.unwrap_or_else(first);
         TokenUsage {
             cache_write_1h: estimated_tokens(bytes).saturating_add(self.hidden_input),
-            // The request's own limit counts, however short the answers were so far.
             output: max_output.unwrap_or(open),
             ..TokenUsage::default()
         }

@@ -10,17 +10,16 @@ use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
 use crate::refusal::{of_agent, unpriced_agent};
 use crate::{Amount, Ceiling, Meter};
 
-/// What one agent may use, together with the agents that it asks. Nobody else counts for it.
+/// The limit of one agent and the agents that it asks.
 #[derive(Debug, Clone)]
 pub struct Share {
-    /// For display.
     agent: String,
     ceiling: Ceiling,
     meter: Arc<Meter>,
 }
 
 impl Share {
-    /// The share of an agent that has used nothing. Whoever receives its usage facts feeds the meter.
+    /// The caller feeds the meter.
     pub fn new(agent: &str, ceiling: Ceiling) -> Self {
         Self {
             agent: agent.to_owned(),
@@ -37,7 +36,6 @@ impl Share {
         &self.ceiling
     }
 
-    /// Whether the agent's next turn fits now; if not, it may wait until others end.
     pub(super) fn has_room(&self, plan: &Plan, next: Amount) -> Result<bool, LlmError> {
         let held = self.meter.held();
         let load = MeterLoad {
@@ -50,7 +48,6 @@ impl Share {
         })
     }
 
-    /// Fails once what runs exceeds the limit.
     pub(super) fn check(&self) -> Result<(), LlmError> {
         let held = self.meter.held().all;
         let spent = self.spent()?;
@@ -62,7 +59,7 @@ impl Share {
         }
     }
 
-    /// Fails if no room is left for a turn that is among those that were admitted.
+    /// Checks the room for an admitted turn.
     pub(super) fn begin(&self, next: Amount) -> Result<(), LlmError> {
         let spent = self.spent()?;
         let load = CeilingLoad {

@@ -1,4 +1,4 @@
-//! What a turn holds until it has ended.
+//! What a turn holds until it ends.
 
 use ktx_llm_runtime::{LlmError, TokenUsage, TurnPermit};
 
@@ -6,7 +6,6 @@ use super::{Budget, BudgetState, Span};
 use crate::day_budget::{CallSize, DayReservation};
 use crate::meter::Held;
 
-/// The room of one turn. Given back on drop.
 pub(super) struct TurnReservation {
     pub(super) of_day: Option<DayReservation>,
     pub(super) budget: Budget,
@@ -17,7 +16,7 @@ pub(super) struct TurnReservation {
 }
 
 impl TurnReservation {
-    /// Reserves the turn under the limits shared with other processes as well.
+    /// Also reserves under the project's limits.
     pub(super) async fn of_day(mut self) -> Result<Box<dyn TurnPermit>, LlmError> {
         if let Some(day) = &self.budget.inner.day {
             let may_be_asked_by_a_loop = || self.budget.inner.is_beside_loops();
@@ -49,7 +48,7 @@ impl TurnPermit for TurnReservation {
 
 impl Drop for TurnReservation {
     fn drop(&mut self) {
-        // Before the notification, so that the next turn finds the room in the ledger, too.
+        // Before the notification, so that the next turn finds the room.
         drop(self.of_day.take());
         let BudgetState { meter, shares, .. } = &*self.budget.inner;
         let mut plan = self.budget.inner.plan();

@@ -1,5 +1,4 @@
-//! Checks the budget while a backend runs turns itself, and stops it before the next one; ends
-//! running work when the time is over.
+//! Checks the budget while a backend runs turns itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,7 +41,6 @@ impl Watch {
         self.stop.cancel();
     }
 
-    /// Runs the operation; cancels it when the time of the budget is over.
     pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         let Some((end, error)) = self.budget.end() else {
@@ -77,8 +75,7 @@ impl Watch {
         })
     }
 
-    /// Wraps the tools with a check after every call: a turn's end is known only when the next one
-    /// is billed, but its cost is known once its tools have run.
+    /// Checks the budget after every tool call: the cost of a turn is known before its end.
     pub(super) fn tools(self: &Arc<Self>, tools: &ToolSet) -> ToolSet {
         tools.with_handlers(|tool| {
             Arc::new(WatchedTool {

@@ -1,4 +1,4 @@
-//! The bounded queue of facts for the ledger, in order, each until it is written or lost.
+//! The bounded queue of facts for the ledger.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use ktx_llm_runtime::{ReportedCost, UsageFact};
 use crate::Cost;
 use crate::reservation::Reservation;
 
-/// Maximum facts held while the ledger cannot be written.
+/// While the ledger cannot be written.
 pub(super) const MOST_WAITING: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,6 @@ pub(super) enum MessageStage {
 
 #[derive(Debug, Clone)]
 pub(super) enum QueueEntry {
-    /// A message that began or ended.
     Message {
         stage: MessageStage,
         fact: UsageFact,
@@ -71,7 +70,6 @@ impl QueueEntry {
     }
 }
 
-/// Facts that never reached the ledger.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LostFacts {
     pub(super) messages: u64,
@@ -84,9 +82,8 @@ pub(super) struct LostFacts {
 pub(super) enum QueuePhase {
     #[default]
     Open,
-    /// No more entries follow; waiting ones are written.
+    /// Accepts no more entries; writes the waiting ones.
     Closing,
-    /// Waiting entries are abandoned.
     GivenUp,
     Ended,
 }
@@ -95,7 +92,7 @@ pub(super) enum QueuePhase {
 struct QueueState {
     waiting: VecDeque<QueueEntry>,
     phase: QueuePhase,
-    /// Why the ledger cannot be written; empty while it can.
+    /// Empty while the ledger can be written.
     reason: String,
     remedy: Option<&'static str>,
     lost_messages: u64,
@@ -113,11 +110,10 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Never blocks. Fails with the reason if facts are lost.
+    /// Never blocks. Fails if facts are lost.
     pub(super) fn push(&self, entry: QueueEntry) -> Result<(), String> {
         let mut state = self.state();
-        // The writer may hold the first entry. Among the others, only the last report about a
-        // message counts.
+        // The writer may hold the first entry. Only the last report about a message counts.
         let same = |other: &QueueEntry| match (other.begun(), entry.message()) {
             (Some(other), Some(fact)) => is_same(other, fact),
             _ => false,
@@ -140,8 +136,7 @@ impl Queue {
         lost.map_or(Ok(()), Err)
     }
 
-    /// Waits, at most this long, until an entry about an unfinished message is written or the
-    /// ledger turns out unusable.
+    /// Until the entry is written or the ledger turns out unusable.
     pub(super) fn wait_for(&self, entry: &QueueEntry, patience: Duration) {
         let Some(fact) = entry.begun() else { return };
         let waits = |state: &mut QueueState| {
@@ -156,7 +151,6 @@ impl Queue {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits, at most this long, until the queue is empty. Fails with the reason why it is not.
     pub(super) fn drain(&self, patience: Duration) -> Result<(), String> {
         let waits =
             |state: &mut QueueState| state.phase != QueuePhase::Ended && !state.waiting.is_empty();
@@ -205,7 +199,6 @@ impl Queue {
         self.state().phase
     }
 
-    /// Waits this long, or until the end is requested.
     pub(super) fn pause(&self, duration: Duration) {
         let state = self.state();
         let waited = self
@@ -214,7 +207,7 @@ impl Queue {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Requests the end and waits for it: first for the waiting entries, then a moment more.
+    /// For waiting entries, then for the writer.
     pub(super) fn close(&self, patience: [Duration; 2]) {
         for (phase, patience) in [QueuePhase::Closing, QueuePhase::GivenUp]
             .into_iter()
@@ -261,8 +254,7 @@ fn is_same(one: &UsageFact, other: &UsageFact) -> bool {
 }
 
 impl QueueState {
-    /// The beginning of a message does not count as lost, because its fact follows; a cost figure
-    /// does not either.
+    /// The beginning of a message is no loss: its fact follows.
     fn lose(&mut self, entry: &QueueEntry) {
         let Some(fact) = entry.paid() else { return };
         tracing::info!(

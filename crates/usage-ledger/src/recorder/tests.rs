@@ -112,7 +112,7 @@ fn until(mut holds: impl FnMut() -> bool) {
     assert!(held, "the thread never did it");
 }
 
-/// COG-14: not the time of the command.
+/// COG-14.
 #[test]
 fn each_fact_has_its_own_time() {
     let folder = tempfile::tempdir().unwrap();
@@ -133,7 +133,7 @@ fn each_fact_has_its_own_time() {
     );
 }
 
-/// COG-14: usage outside messages counts for the budget and is in the ledger.
+/// COG-14.
 #[test]
 fn tokens_outside_messages_count_like_those_of_messages() {
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ fn tokens_outside_messages_count_like_those_of_messages() {
     assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
 }
 
-/// COG-14, C-18: a backend's cost follows its messages, is compared with them and is in no sum.
+/// COG-14, C-18.
 #[test]
 fn a_reported_cost_is_in_no_sum() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ fn a_reported_cost_is_in_no_sum() {
     assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
 }
 
-/// COG-16: an unknown price is reported once per model.
+/// COG-16.
 #[test]
 fn a_model_without_a_price_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,7 +224,6 @@ fn a_model_without_a_price_is_reported_once() {
     );
 }
 
-/// An unreadable table of the project is not replaced by another one.
 #[test]
 fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -244,7 +243,6 @@ fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     );
 }
 
-/// An unopenable ledger loses nothing: the budget counts, and the facts are written once it opens.
 #[test]
 fn facts_wait_for_a_ledger_that_cannot_be_opened() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,7 +272,6 @@ fn facts_wait_for_a_ledger_that_cannot_be_opened() {
     );
 }
 
-/// The budget counts at once; facts still missing at the end are reported.
 #[test]
 fn a_locked_ledger_is_waited_for_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
@@ -291,7 +288,6 @@ fn a_locked_ledger_is_waited_for_elsewhere() {
         next_turn(&facts, 400),
         Err("the next model call would exceed the budget: 400 of 400 tokens are used".to_owned())
     );
-    // Readers do not wait either.
     assert_eq!(messages(folder.path(), None), 1);
     facts.finish();
     assert_eq!(
@@ -308,7 +304,6 @@ fn a_locked_ledger_is_waited_for_elsewhere() {
     assert_eq!(said.lock().unwrap().len(), 1);
 }
 
-/// Facts missing from the ledger at the end are reported, with their size.
 #[test]
 fn lost_facts_are_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -332,7 +327,6 @@ fn lost_facts_are_reported() {
     );
 }
 
-/// A damaged ledger does not recover: one report, with the loss.
 #[test]
 fn a_damaged_ledger_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -357,7 +351,6 @@ fn a_damaged_ledger_is_reported_once() {
     );
 }
 
-/// More facts than can be held: a run under a budget must not continue.
 #[test]
 fn a_run_that_loses_facts_cannot_enforce_a_budget() {
     let folder = tempfile::tempdir().unwrap();
@@ -377,7 +370,7 @@ fn a_run_that_loses_facts_cannot_enforce_a_budget() {
     );
 }
 
-/// COG-14: a report before a call is in the ledger when the call is made.
+/// COG-14.
 #[test]
 fn a_message_that_has_begun_is_in_the_ledger_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -399,7 +392,7 @@ fn a_message_that_has_begun_is_in_the_ledger_at_once() {
     assert_eq!((open(), messages(folder.path(), None)), (0, 0));
 }
 
-/// COG-16: estimated tokens have no price, and the user is warned once.
+/// COG-16.
 #[test]
 fn uncounted_usage_is_reported_once_and_has_no_price() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The only writer of the ledger: a thread, so that no other code waits for the database.
+//! The thread that alone writes the ledger.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,23 +10,21 @@ use super::Notify;
 use super::queue::{LostFacts, MessageStage, Queue, QueueEntry, QueuePhase};
 use crate::{Ledger, LedgerError, Owner, RecordOutcome};
 
-/// Maximum wait of one attempt for another program that writes.
+/// Wait of one attempt for another program.
 const ATTEMPT_WAIT: Duration = Duration::from_millis(100);
-/// How long other programs may hold the ledger before the user is warned.
 const WARN_AFTER: Duration = Duration::from_secs(10);
-/// Maximum wait of a call until its message is in the ledger.
+/// Of a call for its own message.
 const BEGIN_WAIT: Duration = Duration::from_secs(1);
-/// Maximum wait of a call under the budget of a project for the facts before it.
+/// Of a call under a project's budget for earlier facts.
 const FLUSH_WAIT: Duration = Duration::from_secs(10);
-/// Delay between two attempts with an unusable ledger.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Maximum waits at the end of a command: for waiting entries, then for the writer to stop.
+/// For waiting entries, then for the writer.
 const END: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 
 pub(super) struct Writer {
     path: PathBuf,
     notify: Notify,
-    /// The queue of the running thread; a finished writer can start again.
+    /// A finished writer can start again.
     queue: Mutex<Option<Arc<Queue>>>,
 }
 
@@ -44,7 +42,6 @@ impl Writer {
         queue.get_or_insert_with(|| self.started()).push(entry)
     }
 
-    /// Waits briefly until the report about an unfinished message is in the ledger.
     pub(super) fn wait_for(&self, entry: &QueueEntry) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = queue.as_ref().map(Arc::clone);
@@ -53,7 +50,6 @@ impl Writer {
         }
     }
 
-    /// Waits until the queue is empty. Fails with the reason why it is not.
     pub(super) fn flush(&self) -> Result<(), String> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = queue.as_ref().map(Arc::clone);
@@ -64,7 +60,7 @@ impl Writer {
         &self.path
     }
 
-    /// Writes waiting entries as far as a short time allows. Returns the lost ones.
+    /// Waits a bounded time. Returns lost entries.
     pub(super) fn finish(&self) -> Option<LostFacts> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = queue.take()?;
@@ -113,8 +109,7 @@ struct WriterTask {
 impl WriterTask {
     fn run(&mut self) {
         while let Some(entry) = self.queue.next() {
-            // Reads the phase before the attempt: an end requested during it is worth another
-            // attempt.
+            // Before the attempt: an end requested during it is worth another one.
             let phase = self.queue.phase();
             match self.write(&entry) {
                 Ok(()) => {
@@ -125,7 +120,7 @@ impl WriterTask {
                 Err(_) => break,
             }
         }
-        // Code that waits for the end may read the file.
+        // The caller can read the file after the end.
         self.ledger = None;
         self.queue.end();
     }
@@ -136,12 +131,10 @@ impl WriterTask {
             None => opened(&self.path)?,
         };
         record(&ledger, entry)?;
-        // A failed ledger is opened again.
         self.ledger = Some(ledger);
         Ok(())
     }
 
-    /// Whether to try again: yes while other programs write.
     fn should_retry(&mut self, error: &LedgerError, phase: QueuePhase) -> bool {
         let reason = with_cause(error, &self.path);
         let trouble = Trouble::of(error);
@@ -197,14 +190,12 @@ fn record(ledger: &Ledger, entry: &QueueEntry) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Opens the ledger and settles the messages of ended programs.
 fn opened(path: &Path) -> Result<Ledger, LedgerError> {
     let ledger = Ledger::open_waiting(path, ATTEMPT_WAIT)?;
     ledger.settle(Owner::is_running)?;
     Ok(ledger)
 }
 
-/// One line: the error, its cause and the file.
 fn with_cause(error: &LedgerError, path: &Path) -> String {
     format!("{} (`{}`)", cause_chain(error).join(": "), path.display())
 }

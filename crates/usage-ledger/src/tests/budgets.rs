@@ -87,7 +87,7 @@ fn turn(bytes: usize) -> PlannedTurn {
     }
 }
 
-/// Whether a turn is neither admitted nor refused now.
+/// Neither admitted nor refused now.
 async fn waits(budget: &Budget, turn: PlannedTurn) -> bool {
     let admitted = tokio::time::timeout(std::time::Duration::ZERO, budget.admit(turn));
     admitted.await.is_err()
@@ -130,7 +130,6 @@ async fn an_admitted_turn_does_not_begin_after_the_end_of_the_budget() {
         let permit = budget.admit(turn(20)).await.unwrap();
         spend(&meter, used(100, 5_000), Some(0.051));
         assert_eq!(words(budget.begin(20)), Ok(()));
-        // An answer of that length does not fit a second time.
         permit.settle(used(100, 5_000));
         let refused = words(budget.begin(20)).unwrap_err();
         assert!(refused.ends_with("are used"), "{refused}");
@@ -145,7 +144,6 @@ async fn an_admitted_turn_does_not_begin_after_the_end_of_the_budget() {
     );
 }
 
-/// Together they stay below the limit; one that would fit after others end waits for them.
 #[tokio::test]
 async fn turns_at_the_same_time_stay_below_the_limit() {
     for limits in [tokens(6_000), dollars(0.06)] {
@@ -173,7 +171,6 @@ async fn turns_at_the_same_time_stay_below_the_limit() {
     }
 }
 
-/// However short earlier answers were: with such turns alone, the limit is never exceeded.
 #[tokio::test]
 async fn a_limit_of_the_answer_is_reserved_whole() {
     let meter = Arc::new(Meter::default());
@@ -216,7 +213,6 @@ async fn input_is_estimated_on_the_high_side() {
     assert!(budget.admit(turn(1_001)).await.is_err());
 }
 
-/// The probe is billed like every other call.
 #[tokio::test]
 async fn a_probe_counts_against_the_budget() {
     let inner = Arc::new(ScriptedRuntime::new([], Arc::new(NoEvents)));
@@ -232,7 +228,6 @@ async fn a_probe_counts_against_the_budget() {
     );
 }
 
-/// A reservation is released when a turn ends, for any reason.
 #[tokio::test]
 async fn a_turn_that_fails_gives_its_share_back() {
     let budget = Budget::new(tokens(1_000), Arc::default(), cent);
@@ -242,7 +237,7 @@ async fn a_turn_that_fails_gives_its_share_back() {
     assert!(second.is_ok());
 }
 
-/// COG-16: an unknown price is never zero, so a cost limit can no longer be enforced.
+/// COG-16.
 #[tokio::test]
 async fn a_message_without_a_price_ends_a_run_with_a_limit_of_money() {
     let meter = Arc::new(Meter::default());
@@ -328,8 +323,7 @@ async fn a_loop_stops_between_two_turns() {
     );
 }
 
-/// A backend that reports a finished turn only when the next one has begun, as `claude-code` does:
-/// its turns are counted when they begin.
+/// Reports a finished turn only when the next one has begun, as `claude-code` does.
 struct LateReports {
     events: MeterSink,
     began: Arc<AtomicU32>,
@@ -442,7 +436,6 @@ fn run(runtime: &Budgeted, cancel: &CancellationToken) -> RunHandle {
     })
 }
 
-/// While the length of answers is unknown, one run at a time measures it.
 #[tokio::test]
 async fn runs_under_one_budget_wait_for_each_other() {
     let (runtime, began) = late(1_000_000);
@@ -454,7 +447,6 @@ async fn runs_under_one_budget_wait_for_each_other() {
     assert_eq!(began.load(Ordering::Relaxed), 6);
 }
 
-/// A run that waits for others can be stopped.
 #[tokio::test]
 async fn a_run_that_waits_is_stopped() {
     let (runtime, began) = late(1_000_000);
@@ -470,7 +462,7 @@ async fn a_run_that_waits_is_stopped() {
     drop(permit);
 }
 
-/// No turn after the one that used up the budget is billed, in a loop and in a run.
+/// In a loop and in a run.
 #[tokio::test]
 async fn turns_stop_as_soon_as_their_cost_is_known() {
     let why = "the next model call would exceed the budget: 1000 of 1200 tokens are used";

@@ -1,4 +1,4 @@
-//! Tests of the daily budget that all processes of a project share.
+//! Tests of the daily budget of a project.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -116,12 +116,12 @@ fn the_usage_of_a_period_has_spent_and_reserved_amounts() {
     };
     assert_eq!(ledger.period_usage(&view()).unwrap(), expected);
     assert_eq!(expected.in_flight(), amount(1070, 12_007));
-    // Settling the messages of an ended process changes nothing.
+    // Settling changes nothing.
     assert_eq!(ledger.settle(|owner| owner != GONE).unwrap(), 2);
     assert_eq!(ledger.period_usage(&view()).unwrap(), expected);
 }
 
-/// COG-16: an unknown cost is never zero.
+/// COG-16.
 #[test]
 fn the_usage_of_a_period_says_whose_cost_is_unknown() {
     let unpriced = |write: &dyn Fn(&Ledger)| {
@@ -158,7 +158,6 @@ fn the_usage_of_a_period_says_whose_cost_is_unknown() {
     );
 }
 
-/// A late release does not free the room of another call.
 #[test]
 fn a_reservation_ends_with_its_release_or_its_process() {
     let ledger = Ledger::in_memory().unwrap();
@@ -183,7 +182,6 @@ fn a_reservation_ends_with_its_release_or_its_process() {
     assert_eq!((ours(&ledger), rows()), (7, 1));
 }
 
-/// The decision and the reservation are one transaction.
 #[test]
 fn no_two_calls_get_the_same_room() {
     let folder = tempfile::tempdir().unwrap();
@@ -272,7 +270,6 @@ fn a_call_fits_if_spent_and_reserved_amounts_allow_it() {
             Fit::AfterOurs,
         ]
     );
-    // Nothing begins once the limit is reached, however small it is.
     let full = [amount(60, 6), Amount::default(), Amount::default()];
     assert_eq!(
         (
@@ -290,7 +287,7 @@ fn a_call_fits_if_spent_and_reserved_amounts_allow_it() {
     );
 }
 
-/// The day may have 23 or 25 hours.
+/// The day can have 23 or 25 hours.
 #[test]
 fn a_day_lasts_from_midnight_to_midnight() {
     let day = |now: &str, zone: &str| {
@@ -376,7 +373,6 @@ fn period_usage(folder: &Path, ceiling: Ceiling) -> DayStatus {
     DayStatus::read(&folder.join("usage.sqlite"), ceiling, day).unwrap()
 }
 
-/// A call holds the most that it may use until its facts are in the ledger.
 #[tokio::test]
 async fn a_call_reserves_its_longest_answer_until_it_has_ended() {
     let folder = tempfile::tempdir().unwrap();
@@ -403,7 +399,6 @@ async fn a_call_reserves_its_longest_answer_until_it_has_ended() {
     );
 }
 
-/// The error names the sums, the end of the day and the key to raise.
 #[tokio::test]
 async fn a_day_that_is_used_up_admits_no_call() {
     let folder = tempfile::tempdir().unwrap();
@@ -440,7 +435,6 @@ async fn a_day_that_is_used_up_admits_no_call() {
     assert_eq!(shared(tokens, &recorder).look().map_err(|_| ()), Err(()));
 }
 
-/// A living process holds what its calls may use; an ended one holds nothing.
 #[tokio::test]
 async fn a_call_is_refused_because_of_the_calls_of_other_processes() {
     let folder = tempfile::tempdir().unwrap();
@@ -465,7 +459,6 @@ async fn a_call_is_refused_because_of_the_calls_of_other_processes() {
     assert!(budget.admit(turn(Some(9_000))).await.is_ok());
 }
 
-/// Calls of one process wait for each other, as under a budget of the run.
 #[tokio::test]
 async fn calls_of_one_process_wait_for_each_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -487,7 +480,6 @@ async fn calls_of_one_process_wait_for_each_other() {
     assert!(second.await.is_ok());
 }
 
-/// A loop of another agent may be the one that waits for this call.
 #[tokio::test]
 async fn a_call_does_not_outwait_the_loop_that_may_have_asked_for_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -518,7 +510,7 @@ async fn a_call_does_not_outwait_the_loop_that_may_have_asked_for_it() {
     assert!(own.await.is_ok());
 }
 
-/// A call reserves what `claude` may use if the backend does not report a length.
+/// Reserves what `claude` can use.
 #[tokio::test]
 async fn a_call_of_unknown_length_reserves_a_long_answer_and_hidden_input() {
     let folder = tempfile::tempdir().unwrap();
@@ -532,7 +524,7 @@ async fn a_call_of_unknown_length_reserves_a_long_answer_and_hidden_input() {
     assert_eq!(status.usage.ours.tokens, 100 + 20_000 + 32_000);
 }
 
-/// COG-16: a limit of money needs the cost of every call of the day.
+/// COG-16.
 #[tokio::test]
 async fn a_cost_limit_cannot_be_enforced_on_a_day_with_an_unknown_cost() {
     let folder = tempfile::tempdir().unwrap();
@@ -560,7 +552,6 @@ async fn a_cost_limit_cannot_be_enforced_on_a_day_with_an_unknown_cost() {
     );
 }
 
-/// No call begins without a ledger, because no budget of a day holds.
 #[tokio::test]
 async fn a_ledger_that_cannot_be_opened_admits_no_call() {
     let folder = tempfile::tempdir().unwrap();

@@ -48,7 +48,7 @@ fn total(ledger: &Ledger) -> (u64, u64, u64, String) {
     )
 }
 
-/// COG-14: no fact while its process runs, one fact afterwards, never two.
+/// COG-14.
 #[test]
 fn a_message_whose_process_is_gone_is_a_fact() {
     let ledger = Ledger::in_memory().unwrap();
@@ -69,7 +69,7 @@ fn a_message_whose_process_is_gone_is_a_fact() {
     assert_eq!((total(&ledger).0, total(&ledger).1), (4, 2));
 }
 
-/// COG-12: the last report about a message counts, once; later ones are ignored.
+/// COG-12.
 #[test]
 fn a_complete_message_replaces_an_interrupted_one() {
     let ledger = Ledger::in_memory().unwrap();
@@ -86,7 +86,7 @@ fn a_complete_message_replaces_an_interrupted_one() {
     assert_eq!(total(&ledger), (1, 0, 77, "$0.0012".to_owned()));
 }
 
-/// Each once, however often it is copied, including open ones.
+/// Each fact and open message once.
 #[test]
 fn a_ledger_copies_another_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +109,6 @@ fn a_ledger_copies_another_one() {
     assert_eq!(total(&Ledger::open(&from).unwrap()).0, 2);
 }
 
-/// Readers wait for no writer; a second writer gets an error that allows a retry.
 #[test]
 fn a_ledger_that_is_written_to_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -131,8 +130,7 @@ fn a_ledger_that_is_written_to_can_be_read() {
     );
 }
 
-/// COG-12: a message settled as interrupted while it was still being written counts with its final
-/// size, whether it ends or not.
+/// COG-12.
 #[test]
 fn a_message_that_seemed_cut_off_continues_to_grow() {
     let ledger = Ledger::in_memory().unwrap();

@@ -26,8 +26,6 @@ fn millions(
     Some((of(1000, 0)?, of(0, 1000)?))
 }
 
-/// The same model has other prices elsewhere: each provider has its own rows, and an id is looked
-/// up unchanged first.
 #[test]
 fn a_message_is_priced_with_the_provider_that_counted_it() {
     use Provider as P;
@@ -94,7 +92,6 @@ fn a_message_is_priced_with_the_provider_that_counted_it() {
     }
 }
 
-/// A project's own table may know a server that the built-in one does not.
 #[test]
 fn a_users_own_server_is_priced_by_the_projects_table() {
     let table = json!({
@@ -115,7 +112,7 @@ fn a_users_own_server_is_priced_by_the_projects_table() {
 }
 
 /// The price of the highest tier below the input applies to every token. A price by the time of day
-/// applies from its first second to the one before its last.
+/// excludes its last second.
 #[test]
 fn a_price_depends_on_the_size_of_the_input_and_on_the_time() {
     let table = json!({
@@ -162,7 +159,7 @@ fn a_price_depends_on_the_size_of_the_input_and_on_the_time() {
     );
 }
 
-/// The more specific match wins; of two that are equal, the first in the table.
+/// Of two equal matches, the first in the table wins.
 #[test]
 fn a_model_has_the_row_that_matches_it_best() {
     let row = |pattern: serde_json::Value, price: u64| json!({ "id": "m", "match": pattern, "prices": [{ "input": price, "output": 0 }] });
@@ -225,7 +222,7 @@ fn a_model_has_the_row_that_matches_it_best() {
     );
 }
 
-/// A tenth more at regional and multi-region endpoints of Vertex AI, for Claude from 4.5 on.
+/// A tenth more for Claude from 4.5 on.
 #[test]
 fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
     let table = PriceTable::built_in().unwrap();
@@ -265,7 +262,6 @@ fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
     }
 }
 
-/// Every pattern of the built-in table compiles.
 #[test]
 fn patterns_that_cannot_be_read_are_refused() {
     let text = include_str!("../data/llm-pricing.json");
@@ -278,7 +274,6 @@ fn patterns_that_cannot_be_read_are_refused() {
     );
 }
 
-/// A negative price would reduce the usage of a budget.
 #[test]
 fn prices_below_zero_are_refused() {
     let table = PriceTable::built_in().unwrap();
@@ -300,7 +295,6 @@ fn prices_below_zero_are_refused() {
     assert!(PriceTable::parse(&table.to_string()).is_err());
 }
 
-/// An existing table is used or refused; the built-in one only replaces a missing one.
 #[test]
 fn a_table_that_cannot_be_read_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();

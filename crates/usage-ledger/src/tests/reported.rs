@@ -40,8 +40,7 @@ fn total(ledger: &Ledger) -> Reported {
     report.total.reported
 }
 
-/// COG-14, C-18: compared once with our cost of the same messages, and in no sum. A call without a
-/// report, such as a crashed one, is not included.
+/// COG-14, C-18. A call without a report, such as a crashed one, is not included.
 #[test]
 fn a_reported_cost_is_compared_with_the_same_messages() {
     let sonnet = "claude-sonnet-5-5";
@@ -71,7 +70,7 @@ fn a_reported_cost_is_compared_with_the_same_messages() {
     assert_eq!(of_rows, [expected]);
 }
 
-/// COG-16: without a known price, or with a missing message, there is no comparison.
+/// COG-16.
 #[test]
 fn incomparable_costs_are_only_reported() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5"), ("msg_2", "claude-new")]);
@@ -90,7 +89,6 @@ fn incomparable_costs_are_only_reported() {
     assert_eq!((total(&ledger), expected.differs()), (expected, false));
 }
 
-/// None by model, because a call may use several.
 #[test]
 fn reported_costs_are_grouped_by_the_fields_of_calls() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);
@@ -115,7 +113,6 @@ fn reported_costs_are_grouped_by_the_fields_of_calls() {
     assert_eq!(calls(Group::All, Some("2026-11-22"), None), (vec![], 0));
 }
 
-/// Reported costs are copied into another ledger with their facts, once.
 #[test]
 fn reported_costs_are_copied() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,7 +127,7 @@ fn reported_costs_are_copied() {
     assert_eq!(total(&ledger).calls, 1);
 }
 
-/// COG-14: an interrupted message has only an estimate, so it is not compared.
+/// COG-14.
 #[test]
 fn an_interrupted_call_is_not_compared() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);

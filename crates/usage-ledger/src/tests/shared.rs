@@ -1,4 +1,4 @@
-//! Tests of budgets over one meter: those of an agent and of the agents that it asks.
+//! Tests of budgets over one meter: an agent and the agents that it asks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Span;
 use crate::{Amount, Budget, Budgeted, Ceiling, Limits, Meter, Money, Share};
 
-/// A turn whose answer has at most this many tokens.
 fn turn(longest: u64) -> PlannedTurn {
     PlannedTurn {
         role: ModelRole::Default,
@@ -36,7 +35,6 @@ fn over(meter: &Arc<Meter>) -> Budget {
     Budget::new(limits, Arc::clone(meter), |_, _| None)
 }
 
-/// What one agent has reserved, another one cannot have; it waits until the turn is over.
 #[tokio::test]
 async fn budgets_over_one_meter_share_their_reservations() {
     let meter = Arc::default();
@@ -47,7 +45,7 @@ async fn budgets_over_one_meter_share_their_reservations() {
         let second = second.clone();
         async move { second.admit(turn(6_000)).await.is_ok() }
     });
-    // As many chances as a scheduler needs: it still waits.
+    // Give the scheduler many chances: it still waits.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -56,7 +54,6 @@ async fn budgets_over_one_meter_share_their_reservations() {
     assert!(waiting.await.unwrap());
 }
 
-/// A loop of another agent may be the one that waits for this turn: the turn is refused at once.
 #[tokio::test]
 async fn a_turn_does_not_wait_for_the_loop_that_has_asked_for_it() {
     let meter = Arc::default();
@@ -80,7 +77,6 @@ async fn a_turn_does_not_wait_for_the_loop_that_has_asked_for_it() {
     assert!(own.await.unwrap());
 }
 
-/// The first turn of an asked agent counts on an answer as long as those of the agent that asks.
 #[tokio::test]
 async fn an_estimate_is_shared() {
     let meter = Arc::default();
@@ -102,7 +98,6 @@ async fn an_estimate_is_shared() {
     assert!(second.admit(open).await.is_ok());
 }
 
-/// An agent's own limit counts what it and the agents that it asks use, and nothing else of the run.
 #[tokio::test]
 async fn an_agent_has_its_own_share_of_a_run() {
     let meter: Arc<Meter> = Arc::default();
@@ -129,10 +124,10 @@ async fn an_agent_has_its_own_share_of_a_run() {
     let reader = Share::new("reader", tokens(5_000));
     let of_reviewer = run.for_agent(vec![reviewer.clone()]);
     let of_reader = run.for_agent(vec![reviewer.clone(), reader.clone()]);
-    // What others have used is not the reviewer's.
+    // The usage of others is not the reviewer's.
     spend(&[&meter], 4_000);
     assert!(of_reviewer.admit(turn(2_900)).await.is_ok());
-    // What those that it asks have used is.
+    // The usage of the agents that it asks is.
     spend(&[&meter, reviewer.meter(), reader.meter()], 2_000);
     assert_eq!(
         reader.meter().amount(),
@@ -150,7 +145,7 @@ async fn an_agent_has_its_own_share_of_a_run() {
     // A running loop stops once others have used up the share.
     let running = of_reader.admit_for(turn(900), Span::Loop).await.unwrap();
     assert_eq!(of_reader.look(), Ok(()));
-    // What the loop holds is not waited for by those that it may have asked.
+    // Agents that the loop may have asked do not wait for it.
     let held = of_reviewer.admit(turn(900)).await;
     assert_eq!(
         text(held)[0],
@@ -165,7 +160,6 @@ async fn an_agent_has_its_own_share_of_a_run() {
     assert!(run.admit(turn(2_900)).await.is_ok());
 }
 
-/// A tool that asks the model while a run waits for the tool does not wait for the run.
 #[tokio::test]
 async fn a_tool_asks_the_model_of_its_run() {
     let script = [

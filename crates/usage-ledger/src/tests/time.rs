@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Budget, Budgeted, Limits};
 
-/// Stays silent until it is canceled.
+/// Stays silent until canceled.
 struct SilentBackend;
 
 async fn ended(cancel: CancellationToken) -> LlmError {
@@ -133,7 +133,6 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
     vec![text, object, looped, run, probe]
 }
 
-/// The run pauses.
 #[tokio::test]
 async fn a_call_in_flight_ends_with_the_time_of_the_budget() {
     for error in every_operation(Duration::from_millis(400), &CancellationToken::new()).await {
