@@ -26,6 +26,9 @@ use self::program::Platform;
 use crate::repository::{Repository, file_name};
 use crate::{Verdict, process, terminal};
 
+/// Optimizes across crates, unlike `release`.
+const PROFILE: &str = "distribution";
+
 struct Release<'a> {
     repository: &'a Repository,
     version: String,
@@ -108,11 +111,11 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
 
 impl<'a> Release<'a> {
     fn build(repository: &'a Repository) -> Result<Self> {
-        let build = ["build", "--release", "--locked", "-p", "ktx"];
+        let build = ["build", "--profile", PROFILE, "--locked", "-p", "ktx"];
         if !process::succeeds(&mut process::cargo(repository, &build))? {
-            bail!("the release build failed");
+            bail!("the build of the binary failed");
         }
-        let binary = repository.target().join("release/ktx");
+        let binary = repository.target().join(PROFILE).join("ktx");
         let platform = Platform::of_host(repository, &binary)?;
         let folder = repository.target().join("dist");
         if folder.exists() {
