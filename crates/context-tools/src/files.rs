@@ -118,7 +118,7 @@ struct Inner {
     runners: Mutex<BTreeMap<ConnectionId, OpenConnection>>,
     index: Mutex<Option<Index>>,
     readers: beside::Readers,
-    kept_pages: Mutex<Option<kept::WatchedValue<pages::PageFiles>>>,
+    kept_pages: kept::WatchedFolders<pages::PageFiles>,
     kept_shown: Mutex<Option<kept::ShownPages>>,
     kept_units: Mutex<Option<kept::KeptUnits>>,
     kept_sources: kept::WatchedFolders<sources::SourceFiles>,

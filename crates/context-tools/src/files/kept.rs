@@ -51,7 +51,8 @@ enum Validity {
     },
 }
 
-pub(super) type WatchedFolders<T> = Mutex<BTreeMap<PathBuf, WatchedValue<T>>>;
+/// `None` after the first check of a folder.
+pub(super) type WatchedFolders<T> = Mutex<BTreeMap<PathBuf, Option<WatchedValue<T>>>>;
 
 impl<T> WatchedValue<T> {
     fn is_valid(&self, now: SystemTime) -> bool {
@@ -146,26 +147,18 @@ impl Inner {
     }
 
     fn all_pages(&self) -> Arc<PageFiles> {
-        let now = (self.parts.now)();
-        let mut kept = lock(&self.kept_pages);
-        if let Some(known) = kept.as_ref().filter(|known| known.is_valid(now)) {
-            return Arc::clone(&known.value);
-        }
-        *kept = None;
-        let looked = WatchedValue::of(&self.layout.wiki(), now, || Ok(self.look_at_pages()));
-        match looked {
-            Ok((pages, known)) => {
-                *kept = known;
-                pages
-            }
-            Err(failure) => Arc::new(PageFiles {
-                folders: vec![failure],
-                ..PageFiles::default()
-            }),
-        }
+        let look = || Ok(self.look_at_pages());
+        self.watched(&self.kept_pages, &self.layout.wiki(), look)
+            .unwrap_or_else(|failure| {
+                Arc::new(PageFiles {
+                    folders: vec![failure],
+                    ..PageFiles::default()
+                })
+            })
     }
 
-    /// Concurrent callers share one check.
+    /// Concurrent callers share one check. The first check sets no watch: a command checks once, and
+    /// Linux takes about 10 ms to end a watch.
     pub(super) fn watched<T>(
         &self,
         kept: &WatchedFolders<T>,
@@ -174,14 +167,17 @@ impl Inner {
     ) -> Result<Arc<T>, Failure> {
         let now = (self.parts.now)();
         let mut kept = lock(kept);
-        if let Some(known) = kept.get(folder).filter(|known| known.is_valid(now)) {
+        let Some(before) = kept.get_mut(folder) else {
+            kept.insert(folder.to_owned(), None);
+            return look().map(Arc::new);
+        };
+        if let Some(known) = before.as_ref().filter(|known| known.is_valid(now)) {
             return Ok(Arc::clone(&known.value));
         }
-        kept.remove(folder);
+        // The watch of the last look ends before another one begins.
+        *before = None;
         let (value, known) = WatchedValue::of(folder, now, look)?;
-        if let Some(known) = known {
-            kept.insert(folder.to_owned(), known);
-        }
+        *before = known;
         Ok(value)
     }
 
