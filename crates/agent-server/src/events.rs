@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Of the log.
+/// Time between two looks at the log.
 const LOOKS: Duration = Duration::from_millis(50);
 
 /// Proxies close silent connections.

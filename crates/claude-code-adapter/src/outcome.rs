@@ -10,7 +10,7 @@ use crate::versions::use_a_tested_version;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FailureSigns {
-    /// Of the program's last error text.
+    /// The class of the program's last error text.
     pub(crate) class: Option<String>,
     pub(crate) rejected: Option<RateLimit>,
 }

@@ -87,7 +87,7 @@ impl Default for Timeouts {
 pub struct ClaudeCodeSettings {
     /// By default `claude` on `PATH` of [`Self::environment`].
     pub program: Option<PathBuf>,
-    /// Of every child (KTX-25).
+    /// Working folder of every child (KTX-25).
     pub project_dir: PathBuf,
     /// Unchanged; [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,

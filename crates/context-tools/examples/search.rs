@@ -104,7 +104,7 @@ fn question(numbers: &mut Numbers) -> String {
     words.join(" ")
 }
 
-/// Of all threads, in milliseconds; the kernel counts hundredths of a second.
+/// All threads together, in milliseconds; the kernel counts hundredths of a second.
 fn processor_time() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let after = text.rsplit(')').next().expect("a name in brackets");

@@ -78,7 +78,7 @@ pub struct ProfiledColumn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueCounts {
     pub rows: u64,
-    /// Of the rows that were read.
+    /// Counted over the rows that were read.
     pub nulls: u64,
     pub read: RowsRead,
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// In characters.
 const LONGEST_TEXT: usize = 20_000;
 
-/// Of arguments or a result.
+/// Bytes of arguments or of a result.
 const LONGEST_PART: usize = 4_000;
 
 /// In bytes.

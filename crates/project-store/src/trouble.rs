@@ -14,7 +14,7 @@ pub enum Trouble {
     Full,
     ReadOnly,
     Denied,
-    /// Of the process or the machine.
+    /// The process or the machine has no descriptor left.
     TooManyFiles,
     Damaged,
     /// The database, or the folder that it must write in.

@@ -26,7 +26,7 @@ const CALLS: u32 = 300;
 /// The median counts.
 const ROUNDS: usize = 5;
 
-/// Of this thread, in seconds.
+/// This thread alone, in seconds.
 fn processor_time() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u32::try_from(time.tv_sec).expect("a short measurement");

@@ -29,7 +29,7 @@ const INDIVISIBLE: [&str; 3] = ["thinking", "reasoning", "thinkingConfig"];
 /// KODE-12.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReasoningOverrides {
-    /// Of Chat Completions.
+    /// Chat Completions only.
     pub field_name: Option<String>,
     /// Spelled as by the provider.
     pub request_params: Option<Map<String, Value>>,
@@ -129,9 +129,9 @@ pub(crate) struct ReasoningPlan {
     /// The first one is also written.
     pub(crate) fields: Vec<String>,
     pub(crate) window: Option<ReasoningWindow>,
-    /// Of Chat Completions, unless in the catalogue.
+    /// Chat Completions only; the catalogue overrides them.
     pub(crate) efforts: Vec<String>,
-    /// Of Chat Completions, for tokens.
+    /// Chat Completions only: the field for a number of tokens.
     pub(crate) budget_field: Option<String>,
     pub(crate) transport: Transport,
     /// Off if the protocol stores no answers.

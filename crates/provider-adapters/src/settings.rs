@@ -19,11 +19,11 @@ use crate::reasoning::ReasoningOverrides;
 pub struct Timeouts {
     pub connect: Duration,
     pub first_byte: Duration,
-    /// Of any content.
+    /// Any byte counts, a keep-alive too.
     pub between_bytes: Duration,
     /// Keep-alives are not content.
     pub idle: Duration,
-    /// From the request.
+    /// Counted from the request.
     pub total: Duration,
     pub tool: Duration,
 }

@@ -33,7 +33,7 @@ struct Stamp {
 #[derive(Debug, Serialize, Deserialize)]
 struct Line<T> {
     session: SessionId,
-    /// Of `row`.
+    /// Format version of `row`.
     version: u32,
     log: Stamp,
     row: T,

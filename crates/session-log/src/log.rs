@@ -50,7 +50,7 @@ struct State {
     written: u64,
     synced: u64,
     wanted: u64,
-    /// Of the whole lines in the file.
+    /// Bytes of the file up to the end of its last whole line.
     length: u64,
     is_writing: bool,
 }

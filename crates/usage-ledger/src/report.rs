@@ -12,10 +12,10 @@ pub struct ReportRow {
     pub messages: u64,
     /// Calls with usage outside of messages, by model (COG-14).
     pub unattributed: u64,
-    /// Of messages and unattributed calls.
+    /// Messages and unattributed calls together.
     pub usage: TokenUsage,
     pub unattributed_tokens: u64,
-    /// Of facts with a known price.
+    /// The sum over facts with a known price.
     pub cost: Money,
     pub unpriced: u64,
     /// Facts priced with a related price in place of a missing one.

@@ -173,7 +173,7 @@ pub struct CaseReport {
     pub pass_all: BTreeMap<usize, f64>,
     /// Failed before error before passed.
     pub verdict: Verdict,
-    /// Of the first repeat with this verdict, like `reason` and `metrics`.
+    /// Taken from the first repeat with this verdict, as are `reason` and `metrics`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<FailureClass>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,9 +228,9 @@ pub struct Totals {
     pub failed: usize,
     pub errors: usize,
     pub skipped: usize,
-    /// Of agents and judges, input and output.
+    /// Input and output tokens of agents and judges.
     pub tokens: u64,
-    /// Of agents and judges; absent if a cost is unknown.
+    /// Agents and judges together; absent if a cost is unknown.
     pub cost_usd: Option<f64>,
     /// The judges' part.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -209,7 +209,7 @@ pub struct AttemptRequest<'a> {
 pub struct AskError {
     pub message: String,
     pub effect: AskEffect,
-    /// Of the failed attempt.
+    /// What the failed attempt used.
     pub usage: Usage,
 }
 

@@ -16,7 +16,7 @@ fn is_near(given: f64, expected: f64) {
     );
 }
 
-/// Of five repeats three passed: C(2,2)/C(5,2) = 1/10, C(3,2)/C(5,2) = 3/10, C(3,3)/C(5,3) = 1/10.
+/// Three of five repeats passed: C(2,2)/C(5,2) = 1/10, C(3,2)/C(5,2) = 3/10, C(3,3)/C(5,3) = 1/10.
 #[test]
 fn repeats_have_exact_chances() {
     let three = tally(3, 5);

@@ -7,7 +7,7 @@ use crate::{EvaluationError, FailureClass, Grade};
 /// Selects one number of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberPick {
-    /// Of the last `Answer:` line, else the only number.
+    /// The number in the last `Answer:` line; without such a line, the only number of the text.
     AnswerLine,
     First,
     Last,

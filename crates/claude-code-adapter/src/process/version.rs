@@ -41,7 +41,7 @@ struct FileIdentity {
 }
 
 impl KnownProgram {
-    /// Of a replaced program: an older one would fail only after a paid prompt.
+    /// Returns the version if the program was replaced: an older one would fail only after a paid prompt.
     pub(super) async fn new_version(&self, settings: &ClaudeCodeSettings) -> Option<String> {
         // The start itself reports a missing program.
         let now = FileIdentity::of(&launch::find_program(settings).ok()?)?;

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::{ClientPolicy, TableRules};
 use crate::scans::ScanSnapshot;
 
-/// Of one connection, in lower case.
+/// Hidden names of one connection, in lower case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HiddenNames {
     tables: BTreeSet<String>,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{StateDatabase, StateError};
 
-/// Of a table, or of a connection under the caller's key.
+/// A stage of a table, or of a connection under the caller's key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageRow {
     /// Such as [`ktx_vocabulary::TableRef::key`].

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::MOST_MARKERS;
 
-/// Of one provider (KODE-31).
+/// Cache settings of one provider (KODE-31).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CacheOverrides {
     /// 0 to 4 markers per request.
@@ -15,7 +15,7 @@ pub struct CacheOverrides {
     pub default_ttl: Option<CacheTtl>,
     /// `beta.extendedCacheTtl`: allows an hour and sends the name of the beta.
     pub extended_ttl: Option<bool>,
-    /// Of every request, such as `prompt_cache_key`.
+    /// Added to every request, such as `prompt_cache_key`.
     pub request_params: Map<String, Value>,
 }
 

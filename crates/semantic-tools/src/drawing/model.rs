@@ -217,7 +217,7 @@ fn lines(catalog: &Catalog, nodes: usize) -> Vec<Line> {
                 .find(|back| is_reverse(edge, back));
             let forth_is_safe = edge.relationship.is_safe();
             let back_is_safe = back.is_some_and(|back| back.relationship.is_safe());
-            // Of two equivalent readings, keep the one from the first name.
+            // If both readings are equivalent, keep the one that starts at the first name.
             let is_drawn = match (forth_is_safe, back_is_safe) {
                 (true, false) => true,
                 (false, true) => false,

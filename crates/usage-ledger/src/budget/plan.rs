@@ -5,7 +5,7 @@ use ktx_llm_runtime::{PlannedTurn, TokenUsage, estimated_tokens};
 use crate::Amount;
 use crate::meter::{Held, MeterSums};
 
-/// Of a first turn.
+/// Output tokens assumed for a first turn.
 const FIRST_OUTPUT: u64 = 500;
 
 /// What `claude` requests, for backends that do not report it.

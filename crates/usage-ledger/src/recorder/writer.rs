@@ -13,9 +13,9 @@ use crate::{Ledger, LedgerError, Owner, RecordOutcome};
 /// Wait of one attempt for another program.
 const ATTEMPT_WAIT: Duration = Duration::from_millis(100);
 const WARN_AFTER: Duration = Duration::from_secs(10);
-/// Of a call for its own message.
+/// How long a call waits for its own message.
 const BEGIN_WAIT: Duration = Duration::from_secs(1);
-/// Of a call under a project's budget for earlier facts.
+/// How long a call under a project's budget waits for earlier facts.
 const FLUSH_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
 /// For waiting entries, then for the writer.

@@ -159,7 +159,7 @@ fn a_price_depends_on_the_size_of_the_input_and_on_the_time() {
     );
 }
 
-/// Of two equal matches, the first in the table wins.
+/// The first of two equal matches in the table wins.
 #[test]
 fn a_model_has_the_row_that_matches_it_best() {
     let row = |pattern: serde_json::Value, price: u64| json!({ "id": "m", "match": pattern, "prices": [{ "input": price, "output": 0 }] });

@@ -35,7 +35,7 @@ struct Measure {
     /// The share of rows without a match, if measured.
     lost: u64,
     distance: usize,
-    /// Of the least trusted join.
+    /// The origin of the least trusted join.
     origin: JoinOrigin,
 }
 
