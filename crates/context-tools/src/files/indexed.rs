@@ -16,7 +16,7 @@ use crate::context::Need;
 use crate::layers::WithheldParts;
 
 /// Changes with the form or content of indexes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Fewer files are faster to read than an index.
 const FEWEST: usize = 64;

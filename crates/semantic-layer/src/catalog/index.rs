@@ -30,6 +30,7 @@ pub struct CatalogIndex {
 struct IndexedSource {
     name: String,
     pieces: Vec<Piece>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     own_joins: Vec<OwnJoin>,
 }
 
@@ -39,6 +40,7 @@ pub struct Piece {
     /// Within the connection's folder.
     pub file: String,
     /// Byte range of the entry; absent for the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     entry: Option<(usize, usize)>,
 }
 

@@ -58,8 +58,10 @@ pub struct Join {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Counted {
     /// Percentage of rows with a key that find a match; `None` if not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<u8>,
     /// True if no row lacks the key.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_keyed: bool,
 }
 
