@@ -1,6 +1,4 @@
-//! Measures the cost of discovery over four hundred tables and prints one line of JSON. The first
-//! scan reads the samples; the second takes them from the stage rows, so that its cost is discovery
-//! alone.
+//! Measures the cost of discovery over four hundred tables; prints one line of JSON.
 #![expect(
     clippy::expect_used,
     clippy::panic,
@@ -32,8 +30,7 @@ const LAYERS: &[&str] = &[
     "n14_", "o15_", "p16_", "q17_", "r18_", "s19_", "t20_",
 ];
 
-/// Returns the processor time of all threads of this process in seconds; the kernel counts
-/// hundredths.
+/// Of all threads; the kernel counts hundredths.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let after = text.rsplit(')').next().expect("a name in brackets");

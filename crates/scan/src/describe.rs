@@ -1,5 +1,4 @@
-//! Describes tables and columns through the runtime port, with each result stored so that it is
-//! paid for once.
+//! Describes tables and columns with the model, storing each result so that it is paid for once.
 
 mod call;
 pub(crate) mod known;
@@ -30,19 +29,15 @@ use crate::structural::hash::structure_hash;
 /// Change whenever the prompt changes.
 const VERSION: &str = "describe-2";
 const COLUMNS_PER_CALL: usize = 40;
-/// Maximum times that the model is asked about the same columns.
 const ASKS: usize = 2;
-/// Maximum characters of a description, about twice the requested length.
 const LENGTH: usize = 400;
 
-/// The descriptions of one table, as stored in stage rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TableDescription {
     pub table: Option<String>,
     pub columns: BTreeMap<String, String>,
-    /// What the model left out twice. ktx asks again if the table's structure, its samples, the
-    /// prompt or the model changes.
+    /// Not asked about again until the inputs change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
     #[serde(skip)]
@@ -64,7 +59,6 @@ impl TableDescription {
         self.table.is_some() && self.columns.len() == table.columns.len()
     }
 
-    /// Returns whether the column has no description and the model may still be asked.
     fn lacks(&self, column: &str) -> bool {
         let was_left_out =
             |left_out: &LeftOut| left_out.columns.iter().any(|known| known == column);
@@ -83,15 +77,13 @@ impl TableDescription {
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
     pub tables: BTreeMap<TableRef, TableDescription>,
-    /// The committed descriptions of tables that this scan did not reach.
     pub rest: BTreeMap<TableRef, TableDescription>,
     pub calls: usize,
     pub warnings: Vec<ScanWarning>,
     pub left: usize,
 }
 
-/// Describes every table, a few concurrently. Without a runtime, describes nothing; during a pause,
-/// returns only descriptions of earlier scans.
+/// During a pause, returns only earlier descriptions.
 pub(crate) async fn describe_all(
     request: &ScanRequest,
     tables: &[Table],
@@ -129,7 +121,7 @@ pub(crate) async fn describe_all(
         let one = match result {
             Ok(one) => one,
             Err(error) => {
-                // Running calls are already paid for, so let them finish and store their results.
+                // Running calls are already paid for.
                 pause.stop();
                 failed.get_or_insert(error);
                 continue;
@@ -187,7 +179,6 @@ struct Describer<'r> {
     known: &'r KnownDescriptions,
     pause: &'r Pause,
     served: AtomicBool,
-    /// Consecutive failures on the model's side.
     failures: AtomicUsize,
     failure: Mutex<Option<LlmError>>,
 }
@@ -197,12 +188,10 @@ struct OneTable {
     description: TableDescription,
     calls: usize,
     warnings: Vec<ScanWarning>,
-    /// Whether the model stopped before the table was complete.
     is_left: bool,
 }
 
 impl OneTable {
-    /// Reports the columns that the model left out, in this or an earlier run.
     fn tell_left_out(&mut self) {
         let Some(left_out) = &self.description.left_out else {
             return;
@@ -284,7 +273,6 @@ impl Describer<'_> {
         Ok(one)
     }
 
-    /// Asks about some columns, and again for those missing in the answer.
     async fn group(
         &self,
         table: &Table,
@@ -312,7 +300,7 @@ impl Describer<'_> {
                 Ok(answer) => {
                     take(answer, columns, one);
                     if !one.description.is_whole(table) {
-                        // Store paid results before anything else can fail.
+                        // Paid results must be stored before anything else can fail.
                         rows.put_part(&one.description)?;
                     }
                 }
@@ -335,7 +323,6 @@ impl Describer<'_> {
             missing.retain(|column| !one.description.columns.contains_key(*column));
         }
         if one.description.table.is_some() || one.description.columns.len() > missing.len() {
-            // The retry fixed the failure of the first call.
             let mended = missing.is_empty();
             one.warnings
                 .retain(|warning| !(mended && warning.code == "enrichment_failed"));

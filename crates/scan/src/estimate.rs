@@ -11,8 +11,8 @@ use crate::request::{ScanError, ScanRequest};
 use crate::stage_rows::StageRows;
 use crate::structural::introspect::introspect;
 
-/// Reads the structure and estimates the cost of reading values. Changes nothing. If the warehouse
-/// bills by bytes, asks it for the price of each sample, which is free.
+/// Reads only the structure. If the warehouse bills by bytes, asks for the price of each sample,
+/// which is free.
 pub async fn estimate(request: &ScanRequest) -> Result<ScanEstimate, ScanError> {
     let rows = StageRows::new(
         request.stages.clone(),
@@ -72,7 +72,6 @@ pub(crate) fn foresee(
     Ok(estimate)
 }
 
-/// Returns the minimum and maximum statements for one group of a table's columns.
 fn statements(request: &ScanRequest, table: &Table) -> (usize, usize) {
     let dialect = request.connector.dialect();
     let stored = table.kind == TableKind::Table;
@@ -83,12 +82,10 @@ fn statements(request: &ScanRequest, table: &Table) -> (usize, usize) {
     match table.estimated_rows {
         Some(rows) if rows <= request.settings.whole_table_rows => (1, 1),
         Some(_) => (sampled, sampled + extra),
-        // Read whole if it is small; otherwise counted and sampled.
         None => (1, 1 + usize::from(stored) + sampled + extra),
     }
 }
 
-/// Returns the price of a table's sample in bytes; `None` if the warehouse provides no estimates.
 async fn price(request: &ScanRequest, table: &Table) -> Result<Option<u64>, ScanError> {
     let dialect = request.connector.dialect();
     let bound = request.settings.whole_table_rows;
@@ -100,7 +97,7 @@ async fn price(request: &ScanRequest, table: &Table) -> Result<Option<u64>, Scan
     };
     let mut bytes = None;
     for group in columns(table).chunks(COLUMNS_PER_STATEMENT) {
-        // A statement that the gate refuses is never sent and costs nothing.
+        // A refused statement is never sent and costs nothing.
         let Ok(checked) =
             ktx_read_only_sql::check(&sample_sql(dialect, table, group, rows), dialect)
         else {

@@ -1,6 +1,4 @@
-//! Finds links in past queries: the columns that they compare for equality.
-//!
-//! Only tables and columns (by position) and the number of runs are kept of a query.
+//! Finds links in past queries: the columns that they compare for equality. Keeps no texts.
 
 mod catalog;
 mod equalities;

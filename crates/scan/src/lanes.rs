@@ -1,5 +1,4 @@
-//! Adapts the number of concurrent statements: fewer while the warehouse is overloaded, more again
-//! afterwards.
+//! Adapts the number of concurrent statements to the warehouse's load.
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -9,7 +8,7 @@ use crate::request::ScanError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
     Easy,
-    /// It broke the connection or timed out.
+    /// A broken connection or a timeout.
     Strained,
     Idle,
 }
@@ -17,12 +16,11 @@ pub(crate) enum Load {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Onward {
     Go,
-    /// Finish running items, but start no more.
+    /// Starts no more items.
     Halt,
 }
 
-/// The number of lanes: halved after each overload, increased by one after as many successful items
-/// as there are lanes.
+/// Halved after each overload, increased by one after as many successful items as there are lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lanes {
     most: usize,
@@ -31,7 +29,6 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Opens all lanes; at least one.
     pub(crate) fn new(most: usize) -> Self {
         let most = most.max(1);
         Self {
@@ -58,7 +55,7 @@ impl Lanes {
         }
     }
 
-    /// Runs the items, starting them in order, and passes on each result as it arrives.
+    /// Starts in order; passes on results as they arrive.
     pub(crate) async fn run<F: Future>(
         &mut self,
         work: impl IntoIterator<Item = F>,

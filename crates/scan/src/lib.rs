@@ -1,10 +1,7 @@
-//! The scan of a warehouse: structure, samples, the data dictionary, links between tables,
-//! descriptions.
+//! Scans a warehouse: structure, samples, links between tables, descriptions.
 //!
-//! A scan reads through the connector and returns a set of file changes, which the caller publishes
-//! in one commit. It writes only stage rows, so that an interrupted scan can continue and an
-//! unchanged table costs nothing. This crate must never know ingest, concrete drivers, concrete
-//! backends, git or the terminal.
+//! A scan returns file changes for the caller to publish, and writes only stage rows. This crate
+//! must not depend on ingest, concrete drivers or backends, git or the terminal.
 
 mod budget;
 mod describe;

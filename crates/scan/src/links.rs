@@ -1,4 +1,4 @@
-//! The joins in the files of the last scan, and the user's decisions about them.
+//! The joins of the last scan, and the user's decisions about them.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -13,66 +13,51 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// Number of letters in a key: enough to distinguish the joins of a warehouse.
 const KEY_LETTERS: usize = 8;
 
-/// The statuses of joins, in display order.
+/// In display order.
 pub const STATUSES: [&str; 3] = ["accepted", "review", "rejected"];
 
-/// The joins of one connection.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The connection.
     pub connection: ConnectionId,
-    /// The scan that found them.
     pub sync_id: String,
-    /// All joins, including rejected ones.
     pub links: Vec<FoundLink>,
 }
 
-/// One join and the decision about it.
 #[derive(Debug, Clone)]
 pub struct FoundLink {
-    /// The join.
     pub link: Link,
-    /// The decision in the project, which the next scan applies.
+    /// The next scan applies it.
     pub decided: Option<(Verdict, Decision)>,
 }
 
-/// One join, as in the files of `enrichment/relationships/`. Older scans have fewer fields.
+/// As in `enrichment/relationships/`. Older scans have fewer fields.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Link {
-    /// Both sides with their columns.
     pub id: String,
     /// `accepted`, `review`, `rejected` or `skipped`.
     #[serde(default)]
     pub status: String,
-    /// Its origin.
     #[serde(default)]
     pub source: String,
-    /// The side with the key of the other one.
+    /// The referring side.
     pub from: Side,
-    /// The side that it refers to.
     pub to: Side,
-    /// The cardinality.
     #[serde(default)]
     pub relationship_type: String,
     /// The probability, 0 to 1.
     #[serde(default)]
     pub confidence: f64,
-    /// The measurements.
     #[serde(default)]
     pub evidence: Evidence,
-    /// How the values were checked.
     #[serde(default)]
     pub validation: Value,
-    /// Why it has its status.
     #[serde(default)]
     pub reasons: Vec<String>,
 }
 
-/// One side of a join: a table and columns of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Side {
@@ -80,7 +65,6 @@ pub struct Side {
     columns: Vec<String>,
 }
 
-/// The measurements of a join.
 #[derive(Debug, Clone, Default, Deserialize, serde::Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Evidence {
@@ -102,7 +86,6 @@ struct Artifact {
 }
 
 impl Side {
-    /// Returns the side as a decision names it.
     pub fn decided(&self) -> DecidedSide {
         DecidedSide {
             table: self.table.to_string(),
@@ -121,14 +104,13 @@ impl std::fmt::Display for Side {
 }
 
 impl Link {
-    /// Returns a short, shell-safe name of the join that is stable across scans.
+    /// Returns a short, shell-safe name that is stable across scans.
     pub fn key(&self) -> String {
         let mut key = hex(&Sha256::digest(self.id.as_bytes()));
         key.truncate(KEY_LETTERS);
         key
     }
 
-    /// Describes the measurements.
     pub fn evidence_text(&self) -> String {
         let percent = |share: f64| format!("{:.0}%", share * 100.0);
         let evidence = &self.evidence;
@@ -161,7 +143,6 @@ impl Link {
 }
 
 impl FoundLink {
-    /// Returns the join as `--json` prints it.
     pub fn to_json(&self, connection: &ConnectionId) -> Value {
         let link = &self.link;
         json!({
@@ -186,7 +167,7 @@ impl FoundLink {
         })
     }
 
-    /// Returns a decision that the scan did not know yet; `None` otherwise.
+    /// Returns a decision that the last scan did not know.
     pub fn pending(&self) -> Option<&'static str> {
         let (verdict, _) = self.decided.as_ref()?;
         let name = name(*verdict);
@@ -194,7 +175,6 @@ impl FoundLink {
     }
 }
 
-/// Names a verdict like the status that it leads to.
 pub const fn name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accept => "accepted",
@@ -202,7 +182,7 @@ pub const fn name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Picks the joins that wait for a decision and lead from or to one of these tables, the most probable first.
+/// Returns the undecided joins of these tables, the most probable first.
 pub fn waiting(found: Found, is_meant: impl Fn(&TableRef) -> bool) -> Vec<Link> {
     let mut links: Vec<Link> = found
         .links
@@ -215,11 +195,11 @@ pub fn waiting(found: Found, is_meant: impl Fn(&TableRef) -> bool) -> Vec<Link> 
     links
 }
 
-/// Reads the joins of the last scan of a connection, with the decisions in the working tree.
+/// Reads the joins of the last scan, with the decisions in the working tree.
 ///
 /// # Errors
-/// `not_scanned` when no scan has looked for joins, `invalid_scan` and `invalid_decisions` for files that cannot be
-/// read.
+/// Fails with `not_scanned` if no scan has looked for joins, and with `invalid_scan` or
+/// `invalid_decisions` for unreadable files.
 pub fn load_links(id: &ConnectionId, layout: &Layout) -> Result<Found, Failure> {
     let (scanned, artifacts) = artifacts(id, layout)?;
     let decisions = read_decisions(id, layout)?;
@@ -258,7 +238,6 @@ pub fn load_links(id: &ConnectionId, layout: &Layout) -> Result<Found, Failure> 
     })
 }
 
-/// Returns the join files of the last scan, with its id.
 fn artifacts(id: &ConnectionId, layout: &Layout) -> Result<(String, Vec<Artifact>), Failure> {
     let scans = layout.raw_source(id, "live-database");
     let read = |path: &Path| read_optional(path).map_err(|error| unread(&error));
@@ -271,7 +250,7 @@ fn artifacts(id: &ConnectionId, layout: &Layout) -> Result<(String, Vec<Artifact
     let mut folder = scans.clone();
     let mut sync_id = "live-database".to_owned();
     if !names().any(|name| name == Path::new("connection.json")) {
-        // Older versions had a folder per scan, named by its time: the greatest is the latest.
+        // Older versions had a folder per scan, named by its time.
         let newest = names()
             .filter_map(|name| name.iter().next()?.to_str())
             .max();
@@ -318,7 +297,7 @@ fn unread(error: &(dyn Error + 'static)) -> Failure {
     failure(Code::File, error)
 }
 
-/// Returns the failure with the causes of an error, and what to do about the machine if that is one of them.
+/// Adds the causes.
 fn failure(code: Code, error: &(dyn Error + 'static)) -> Failure {
     let mut chain = cause_chain(error).into_iter();
     let failure = Failure::new(code, chain.next().unwrap_or_default());
@@ -337,10 +316,10 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Returns the decisions about a connection in the working tree.
+/// Reads the decisions in the working tree.
 ///
 /// # Errors
-/// `invalid_decisions` for a file that cannot be read.
+/// Fails with `invalid_decisions` for an unreadable file.
 pub fn read_decisions(id: &ConnectionId, layout: &Layout) -> Result<Decisions, Failure> {
     let path = decisions_path(id);
     let bytes = read_optional(&layout.root().join(&path)).map_err(|error| unread(&error))?;
@@ -353,7 +332,7 @@ fn parse_decisions(path: &str, bytes: &[u8]) -> Result<Decisions, Failure> {
     })
 }
 
-/// Returns the decision about a join. A rejection applies in both directions.
+/// Rejections apply in both directions.
 pub fn decision_about(decisions: &Decisions, link: &Link) -> Option<(Verdict, Decision)> {
     let (from, to) = (link.from.decided(), link.to.decided());
     let straight = |decision: &&Decision| decision.from == from && decision.to == to;

@@ -1,4 +1,4 @@
-//! Manifest shards: `semantic-layer/<connection>/_schema/*.yaml`, the input of the semantic layer.
+//! Manifest shards: `semantic-layer/<connection>/_schema/*.yaml`.
 
 mod joins;
 pub(crate) mod merge;

@@ -1,4 +1,4 @@
-//! Turns the results of a scan into file changes and the report.
+//! Turns a scan into file changes and the report.
 
 mod enrichment;
 mod files;
@@ -42,7 +42,7 @@ pub(crate) struct ScanState {
     pub(crate) sync: String,
     pub(crate) summary: DiffSummary,
     pub(crate) now: BTreeMap<TableRef, TableArtifact>,
-    /// Tables that may still exist although the catalog did not show them.
+    /// Tables that can still exist although the catalog did not show them.
     pub(crate) unread: BTreeSet<String>,
     pub(crate) links: Vec<Link>,
     pub(crate) warnings: Vec<ScanWarning>,
@@ -52,7 +52,6 @@ pub(crate) struct ScanState {
     pub(crate) paused: Option<LlmError>,
     pub(crate) stopped: Option<StopReason>,
     pub(crate) spent: Spent,
-    /// Links left unchecked because the scan stopped.
     pub(crate) links_left: usize,
     pub(crate) history: HistoryRead,
     pub(crate) usage: Usage,
@@ -193,7 +192,7 @@ fn stopped(state: &ScanState, tables: usize) -> Option<Stopped> {
     })
 }
 
-/// Returns the path of a file about the run, which is not committed.
+/// Not committed.
 pub(crate) fn local_path(request: &ScanRequest, name: &str) -> String {
     format!(".ktx/state/scans/{}/{name}", request.connection)
 }
@@ -253,12 +252,11 @@ fn diagnostics(
     }
 }
 
-/// What starts every scan, as KTX 0.12 writes it in reports.
+/// As in KTX 0.12.
 const TRIGGER: &str = "cli";
 
 struct ReportInput {
     enrichment: Vec<String>,
-    /// The number of links in the last scan.
     links: Option<StatusCounts>,
 }
 
@@ -304,7 +302,6 @@ fn report(
     }
 }
 
-/// Ranks a mode by depth. Enrichment kept from an earlier scan keeps its mode.
 fn deeper(mode: &str) -> usize {
     ["structural", "relationships", "enriched"]
         .iter()
@@ -312,7 +309,7 @@ fn deeper(mode: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Summarizes this scan's enrichment; stages that did not run keep their earlier summary.
+/// Stages that did not run keep their earlier summary.
 fn enrichment(state: &ScanState, before: Option<EnrichmentSummary>) -> EnrichmentSummary {
     let before = before.unwrap_or_default();
     let mut summary = before;

@@ -1,12 +1,10 @@
-//! Pauses the model calls of a scan: no further calls start, finished work stays, and the next scan
-//! continues.
+//! Pauses the model calls of a scan; the next scan continues.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
-/// Returns whether every further call would fail until a limit resets or a person fixes the
-/// account.
+/// Returns whether calls fail until a limit resets or a person fixes the account.
 const fn pauses(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
@@ -14,7 +12,7 @@ const fn pauses(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// Consecutive failures on the model's side that pause the calls.
+/// Consecutive failures that pause the calls.
 pub(crate) const FAILURES_IN_A_ROW: usize = 3;
 
 /// Returns whether a call failed on the model's side. The runtime has already retried it.
@@ -29,7 +27,7 @@ pub(crate) const fn is_elsewhere(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// Returns whether an error means that no call can succeed; the scan then stops without changes.
+/// Returns whether no call can succeed; the scan then stops without changes.
 pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
@@ -41,7 +39,6 @@ pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// Whether calls may start, and the first error that stopped them.
 #[derive(Debug, Default)]
 pub(crate) struct Pause(Mutex<State>);
 
@@ -67,7 +64,6 @@ impl Pause {
         state.error.get_or_insert(error);
     }
 
-    /// Stops further calls for a reason that ends the scan.
     pub(crate) fn stop(&self) {
         self.state().stopped = true;
     }

@@ -1,4 +1,4 @@
-//! Reads samples of tables and publishes their statistics and value lists.
+//! Reads samples and publishes statistics and value lists.
 
 pub(crate) mod counts;
 pub(crate) mod dictionary;

@@ -1,4 +1,4 @@
-//! The prompt templates. Rendering is strict, so that a missing value is an error instead of a gap.
+//! The prompt templates. A missing value is an error.
 
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;

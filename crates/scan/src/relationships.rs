@@ -1,4 +1,4 @@
-//! Runs relationship discovery: asks the warehouse and the model what values leave open.
+//! Runs relationship discovery.
 
 pub(crate) mod adjudicate;
 pub(crate) mod discover;

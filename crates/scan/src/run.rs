@@ -35,9 +35,8 @@ use crate::wire::TableArtifact;
 
 /// Scans one connection.
 ///
-/// A step that fails becomes a warning in the report, and the scan continues. An error ends the
-/// scan before any change: the structure cannot be read, the model is unusable, a port fails, or
-/// the caller cancels. In every case, finished work stays in the stage store.
+/// A failed step becomes a warning, and the scan continues. An error ends the scan before any
+/// change. Finished work always stays in the stage store.
 pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     let request = &ScanRequest {
         events: Arc::new(LoggingEvents(request.events.clone())),
@@ -61,7 +60,6 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     scan_changed(request, &rows, &decisions, &snapshot, inputs).await
 }
 
-/// Reads and compares what an earlier scan does not answer.
 async fn scan_changed(
     request: &ScanRequest,
     rows: &StageRows,
@@ -113,8 +111,7 @@ async fn scan_changed(
         }
     }
     let all_read = |profiles: &Profiles| profiles.left.is_empty();
-    // Skip discovery if a table was not read: its keys cannot be found, so references to them would
-    // go to the next best key.
+    // References to an unread table would go to the next best key.
     if state.profiles.as_ref().is_some_and(all_read) {
         let past = history::read(request, &snapshot.tables, &spending).await?;
         state.warnings.extend(past.warnings);
@@ -216,8 +213,7 @@ fn read_decisions(request: &ScanRequest) -> Result<(Decisions, String), ScanErro
     Ok((decisions, text))
 }
 
-/// Returns the tables that the model can describe. Without its sample, a table would be described
-/// twice.
+/// Without its sample, a table would be described twice.
 fn with_samples<'a>(tables: &'a [Table], profiles: Option<&Profiles>) -> Cow<'a, [Table]> {
     match profiles {
         Some(profiles) if !profiles.left.is_empty() => tables
@@ -229,8 +225,8 @@ fn with_samples<'a>(tables: &'a [Table], profiles: Option<&Profiles>) -> Cow<'a,
     }
 }
 
-/// Returns the tables of the last scan that may still exist, by qualified name: the catalog warned
-/// about them, the login can no longer read their schema, or the catalog was empty and warned.
+/// Returns tables that can still exist: the catalog warned about them, their schema is unreadable,
+/// or an empty catalog warned.
 fn unread_tables(snapshot: &SchemaSnapshot, previous: &Previous) -> BTreeSet<String> {
     let present: BTreeSet<String> = snapshot
         .tables
@@ -261,7 +257,6 @@ fn unread_tables(snapshot: &SchemaSnapshot, previous: &Previous) -> BTreeSet<Str
         .collect()
 }
 
-/// Returns the tables as artifacts, including those of the last scan that may still exist.
 fn artifacts(
     snapshot: &SchemaSnapshot,
     previous: &Previous,
@@ -289,7 +284,6 @@ fn no_model() -> ScanWarning {
     }
 }
 
-/// Reports stored results that could not be used because they are damaged.
 fn rebuilt(rows: &StageRows) -> Option<ScanWarning> {
     let damaged = rows.damaged();
     (damaged > 0).then(|| ScanWarning {

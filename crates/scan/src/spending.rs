@@ -1,4 +1,4 @@
-//! Counts what a scan uses of the warehouse, and stops it at its budget.
+//! Counts a scan's use of the warehouse and enforces its budget.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use ktx_warehouse::{
 use crate::budget::{Budget, Spent, StopReason};
 use crate::request::ScanRequest;
 
-/// Consecutive connection failures that stop the scan.
+/// Consecutive lost connections.
 const STRIKES: usize = 4;
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ struct State {
     stopped: Option<StopReason>,
 }
 
-/// The usage counter of one run. Every statement that reads values goes through it.
+/// Counts every statement that reads values.
 #[derive(Debug)]
 pub(crate) struct Spending<'r> {
     request: &'r ScanRequest,
@@ -30,7 +30,6 @@ pub(crate) struct Spending<'r> {
 }
 
 impl<'r> Spending<'r> {
-    /// Creates the counter and starts the clock of the time limit.
     pub(crate) fn new(request: &'r ScanRequest) -> Self {
         Self {
             request,
@@ -47,7 +46,6 @@ impl<'r> Spending<'r> {
         self.state().spent
     }
 
-    /// Checks a statement and runs it if the budget allows.
     pub(crate) async fn run(
         &self,
         sql: &str,
@@ -102,7 +100,7 @@ impl<'r> Spending<'r> {
         Ok(result.rows.into_iter().next().unwrap_or_default())
     }
 
-    /// Returns the bytes that the warehouse would bill, if it provides estimates.
+    /// Returns `None` if the warehouse gives no estimates.
     async fn price(&self, sql: &ReadOnlySql) -> Result<Option<u64>, WarehouseError> {
         let estimate = self
             .request
@@ -155,7 +153,7 @@ impl<'r> Spending<'r> {
                 }
             }
             Some(error) if error.kind == ErrorKind::Timeout => {
-                // The time limit of the run ended the statement, not its own timeout.
+                // The run's time limit ended the statement, not its own timeout.
                 let own = Duration::from_secs(self.request.settings.statement_seconds);
                 if let Some(bound) = self.request.settings.budget.time
                     && timeout < own
@@ -173,7 +171,6 @@ impl<'r> Spending<'r> {
 }
 
 impl StopReason {
-    /// Describes the reason for display.
     pub fn text(&self) -> String {
         match self {
             Self::Statements(bound) => format!("{bound} statements were allowed"),
@@ -195,7 +192,6 @@ pub(crate) const fn is_lost(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Dropped | ErrorKind::Unreachable)
 }
 
-/// Returns whether the error means that the warehouse is overloaded.
 pub(crate) const fn is_strain(kind: ErrorKind) -> bool {
     is_lost(kind) || matches!(kind, ErrorKind::Timeout)
 }

@@ -12,7 +12,6 @@ use sha2::{Digest as _, Sha256};
 use crate::ports::StageStore;
 use crate::request::{Reuse, ScanError};
 
-/// The code of the warning about rows that could not be read.
 pub(crate) const DAMAGED: &str = "stored_results_damaged";
 
 #[derive(Serialize, Deserialize)]
@@ -22,7 +21,7 @@ struct StoredRow<T> {
     value: T,
 }
 
-/// The part of a row that says whether it counts.
+/// The part that shows whether a row counts.
 #[derive(Deserialize)]
 struct StoredInput<'a> {
     #[serde(borrow)]
@@ -55,7 +54,7 @@ impl StageRows {
         }
     }
 
-    /// Returns the value of a row whose input is unchanged. Ignores a row that cannot be parsed.
+    /// Returns `None` if the input changed or the row is unreadable.
     pub(crate) fn get<T: DeserializeOwned>(
         &self,
         stage: &str,
@@ -69,7 +68,7 @@ impl StageRows {
         let Some(text) = self.store.get(&key)? else {
             return Ok(None);
         };
-        // Most of a row is its value, which is built only if the row counts.
+        // Parse the value only if the row counts.
         let Ok(stored) = serde_json::from_str::<StoredInput<'_>>(&text) else {
             self.note_damaged();
             return Ok(None);
@@ -84,13 +83,11 @@ impl StageRows {
         Ok(row.map(|row| row.value))
     }
 
-    /// Counts a row that is damaged or that another version wrote in a different shape. Its work is
-    /// redone.
+    /// Includes rows of other versions.
     fn note_damaged(&self) {
         self.damaged.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns how many rows could not be read.
     pub(crate) fn damaged(&self) -> usize {
         self.damaged.load(Ordering::Relaxed)
     }
@@ -107,7 +104,6 @@ impl StageRows {
         Ok(self.store.put(&key, &text)?)
     }
 
-    /// Returns the text of a row.
     pub(crate) fn row_text<T: Serialize>(
         key: &str,
         input: &str,
@@ -131,7 +127,6 @@ impl StageRows {
     }
 }
 
-/// Returns the key of a table in stage rows: its qualified name.
 pub(crate) fn table_unit(table: &TableRef) -> String {
     table.key().replace('\u{1f}', "/")
 }

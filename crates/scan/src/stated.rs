@@ -1,5 +1,4 @@
-//! Reads the links that context sources state: `constraints.<writer>.references` of columns in the
-//! shards.
+//! Reads links that context sources state: `constraints.<writer>.references` in the shards.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +13,7 @@ use crate::request::{ScanError, ScanRequest};
 
 const REFERENCES: &str = "references";
 
-/// Adds the references in the shards to those from past queries. A shard that cannot be parsed is
-/// reported when it is written.
+/// Writing a shard reports it if it cannot be parsed.
 pub(crate) fn read(
     request: &ScanRequest,
     tables: &[Table],
@@ -32,7 +30,7 @@ pub(crate) fn read(
     for path in files.list(&folder).map_err(ScanError::file(&folder))? {
         let bytes = files.read(&path).map_err(ScanError::file(&path))?;
         let text = bytes.as_deref().map(str::from_utf8);
-        // Skip parsing the shards without references, which are most.
+        // Most shards have no references.
         let Some(Ok(text)) = text.filter(|text| text.is_ok_and(|text| text.contains(REFERENCES)))
         else {
             continue;
@@ -48,7 +46,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Returns every statement of a shard: table, column, referenced table, referenced column.
+/// Yields table, column, referenced table, referenced column.
 fn stated(shard: &Mapping) -> impl Iterator<Item = (&str, &str, &str, &str)> {
     let tables = shard.get("tables").and_then(Value::as_mapping);
     let entries = tables.into_iter().flatten().filter_map(|(key, entry)| {

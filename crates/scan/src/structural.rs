@@ -1,4 +1,4 @@
-//! The structure of a warehouse as files, one artifact per table, compared with the last scan.
+//! The structure of a warehouse as files.
 
 pub(crate) mod artifact;
 pub(crate) mod diff;

@@ -1,9 +1,8 @@
-//! Keeps what a scan found, and answers the next scan from it if nothing has changed.
+//! Answers a scan from the previous one if nothing has changed.
 //!
-//! Nothing has changed if the catalog (structure, sizes, warnings), the project's files, people's
-//! decisions, the settings, the model and this version of discovery are the same. What the catalog
-//! does not show, such as new values in a table of the same size, is not seen; the outcome therefore
-//! says how many tables were kept.
+//! Compares the catalog, the project's files, decisions, the settings, the model and the version of
+//! discovery. New values in a table of the same size are not seen; the outcome therefore counts the
+//! kept tables.
 
 use std::fmt::Write;
 
@@ -27,7 +26,7 @@ use crate::stage_rows::{DAMAGED, StageRows, digest};
 use crate::structural::artifact::json;
 use crate::wire::{EnrichmentState, ScanReport};
 
-/// Change whenever a kept scan of an earlier version would be wrong.
+/// Change whenever a kept scan would be wrong.
 const VERSION: &str = "kept-scan-2";
 const STAGE: &str = "whole";
 
@@ -57,14 +56,14 @@ pub(crate) fn is_complete(request: &ScanRequest, state: &ScanState) -> bool {
 }
 
 impl KeptScan {
-    /// Returns the scan unless it warned of something that the next scan may find otherwise.
+    /// Returns `None` after a warning that the next scan might not repeat.
     pub(crate) fn of(
         request: &ScanRequest,
         snapshot: &SchemaSnapshot,
         inputs: String,
         report: &ScanReport,
     ) -> Option<Box<Self>> {
-        // What was damaged has been made again.
+        // Damaged rows are already rebuilt.
         let warnings: Vec<ScanWarning> = report
             .warnings
             .iter()
@@ -87,8 +86,7 @@ impl KeptScan {
         }))
     }
 
-    /// Stores the scan. `files` stands for the project's files after it, as
-    /// [`crate::ProjectFiles::stamp`] returns it for the next scan.
+    /// `files` is the [`crate::ProjectFiles::stamp`] after the scan.
     pub fn store(&self, stages: &dyn StageStore, files: &str) -> Result<(), ScanError> {
         let value = StoredScan {
             report: self.report.clone(),
@@ -99,7 +97,6 @@ impl KeptScan {
     }
 }
 
-/// Returns the digest of everything that a scan depends on, except the files of the project.
 pub(crate) fn inputs(
     request: &ScanRequest,
     snapshot: &SchemaSnapshot,
@@ -144,7 +141,6 @@ impl Write for Hasher {
     }
 }
 
-/// Answers from the kept scan, if its inputs and the project's files are the same.
 pub(crate) fn recall(
     request: &ScanRequest,
     rows: &StageRows,
@@ -215,7 +211,7 @@ fn outcome(
     })
 }
 
-/// What a full scan of unchanged tables says of its stages: joins are looked for each time.
+/// Returns what a full scan of unchanged tables reports: discovery runs each time.
 fn resumed(state: EnrichmentState) -> EnrichmentState {
     let done = [state.resumed_stages, state.completed_stages].concat();
     let is_done = |stage: &&str| done.iter().any(|known| known == stage);

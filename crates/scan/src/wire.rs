@@ -1,7 +1,7 @@
-//! Serialized shapes of the structural artifacts and the scan report.
+//! Shapes of the structural artifacts and the report.
 //!
-//! Names and keys are those of KTX 0.12; new keys are added, none is renamed. Parsing is tolerant,
-//! because other versions wrote these files too.
+//! Names and keys are those of KTX 0.12; new keys can be added. Parsing is tolerant, because other
+//! versions also write these files.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, DimensionType, ScanWarning, Table, TableKind};
@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::difference::DiffSummary;
 
-/// The shape of `tables/<c>.<d>.<n>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TableArtifact {
@@ -22,10 +21,10 @@ pub(crate) struct TableArtifact {
     pub(crate) columns: Vec<ColumnArtifact>,
     /// One entry per column pair, as in KTX 0.12.
     pub(crate) foreign_keys: Vec<TableForeignKey>,
-    /// The declared primary key in key order.
+    /// In key order.
     #[serde(default)]
     pub(crate) primary_key: Vec<String>,
-    /// The foreign keys with all their columns in order.
+    /// In order.
     #[serde(default)]
     pub(crate) foreign_key_groups: Vec<ForeignKeyGroup>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,7 +118,6 @@ impl ColumnArtifact {
     }
 }
 
-/// The shape of `connection.json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ConnectionArtifact {
@@ -141,97 +139,78 @@ pub(crate) struct ConnectionMetadata {
     pub(crate) dialect: &'static str,
 }
 
-/// The shape of `left-out/*.json`: a schema that the scan did not read.
+/// A schema that the scan did not read.
 #[derive(Debug, Serialize)]
 pub(crate) struct LeftOutArtifact {
     pub(crate) schema: String,
     pub(crate) reason: &'static str,
 }
 
-/// The outcome of a stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StageOutcome {
     /// Not requested or not possible.
     #[default]
     Skipped,
-    /// Done.
     Completed,
-    /// Tried without result.
+    /// Without result.
     Failed,
 }
 
-/// The outcome of each enrichment stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EnrichmentSummary {
-    /// Value lists.
     pub data_dictionary: StageOutcome,
-    /// Descriptions of tables.
     pub table_descriptions: StageOutcome,
     pub column_descriptions: StageOutcome,
-    /// Embeddings, which another stage creates.
+    /// Created by another stage.
     pub embeddings: StageOutcome,
-    /// Links from names and values.
+    /// From names and values.
     pub deterministic_relationships: StageOutcome,
-    /// Links decided by the model.
+    /// Decided by the model.
     pub llm_relationship_validation: StageOutcome,
-    /// Links checked in the warehouse.
+    /// Checked in the warehouse.
     pub statistical_validation: StageOutcome,
 }
 
-/// The files of a scan, relative to the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ArtifactPaths {
-    /// The snapshot folder.
     pub raw_sources_dir: String,
-    /// The report in the local state.
+    /// In the local state.
     pub report_path: String,
     pub manifest_shards: Vec<String>,
-    /// The enrichment folders.
     pub enrichment_artifacts: Vec<String>,
 }
 
-/// The changes to the stored structure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StructuralSyncStats {
     pub tables_created: usize,
-    /// Changed tables.
     pub tables_updated: usize,
-    /// Removed tables.
     pub tables_deleted: usize,
     pub columns_created: usize,
-    /// Changed columns.
     pub columns_updated: usize,
-    /// Removed columns.
     pub columns_deleted: usize,
 }
 
-/// The stages by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EnrichmentState {
-    /// Reused completely from earlier runs.
+    /// From earlier runs.
     pub resumed_stages: Vec<String>,
-    /// Done.
     pub completed_stages: Vec<String>,
-    /// Tried without result.
     pub failed_stages: Vec<String>,
 }
 
-/// The number of links by status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusCounts {
-    /// Links in the manifest.
+    /// In the manifest.
     pub accepted: usize,
-    /// Links that a person should decide.
     pub review: usize,
-    /// Rejected candidates.
     pub rejected: usize,
-    /// Links covered by something better, whether omitted or written as well.
+    /// Covered by something better.
     pub skipped: usize,
 }
 
@@ -247,7 +226,7 @@ impl StatusCounts {
     }
 }
 
-/// The shape of `scan-report.json` in the local state, which describes the run.
+/// `scan-report.json` in the local state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanReport {
@@ -256,30 +235,20 @@ pub struct ScanReport {
     /// The id of the last scan that found a different structure.
     pub sync_id: String,
     pub run_id: String,
-    /// What started the scan.
     pub trigger: String,
     /// `structural`, `relationships` or `enriched`.
     pub mode: String,
-    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// The files of the scan.
     pub artifact_paths: ArtifactPaths,
-    /// The changes since the previous scan.
     pub diff_summary: DiffSummary,
-    /// Number of written shards.
     pub manifest_shards_written: usize,
-    /// The changes to the stored structure.
     pub structural_sync_stats: StructuralSyncStats,
-    /// The outcome of the enrichment stages.
     pub enrichment: EnrichmentSummary,
-    /// Features that the connector lacks.
+    /// Missing in the connector.
     pub capability_gaps: Vec<String>,
-    /// Problems during the scan.
     pub warnings: Vec<ScanWarning>,
-    /// Links by status.
     pub relationships: StatusCounts,
-    /// The stages by outcome.
     pub enrichment_state: EnrichmentState,
-    /// Creation time, as RFC 3339.
+    /// RFC 3339.
     pub created_at: String,
 }

@@ -1,4 +1,4 @@
-//! Runs one model call about some columns of a table, and interprets its failure for the scan.
+//! Runs one model call about columns of a table.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

@@ -1,8 +1,7 @@
-//! The descriptions of earlier scans, from local rows and from committed files.
+//! The descriptions of earlier scans.
 //!
-//! A description is valid as long as its table is in the described state. The state is committed
-//! with the description, so that it survives in clones and after the loss of local rows. It
-//! excludes samples, because samples of large tables differ with every read.
+//! A description is valid while its table's state is the same. The committed state excludes
+//! samples, because samples of large tables differ with every read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +24,6 @@ use crate::structural::sync::Previous;
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Samples {
     None,
-    /// Values, except those that look personal.
     Masked,
     Shown,
 }
@@ -33,7 +31,7 @@ pub(crate) enum Samples {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DescribedFrom {
-    /// The hash of the table's catalog data except its size.
+    /// Excludes the size.
     pub(crate) structure_hash: String,
     #[serde(default)]
     pub(crate) estimated_rows: Option<u64>,
@@ -62,8 +60,7 @@ impl DescribedFrom {
         }
     }
 
-    /// Returns whether a description of this state is valid for another. Sizes may differ up to the
-    /// threshold for reading samples again, and the values shown need not be readable any more.
+    /// Sizes can differ up to a threshold.
     pub(super) fn holds_for(&self, now: &Self) -> bool {
         let shows_as_much = self.samples == now.samples || now.samples == Samples::None;
         let same = Self {
@@ -75,11 +72,10 @@ impl DescribedFrom {
     }
 }
 
-/// The committed descriptions that include their state, by table.
 #[derive(Debug, Default)]
 pub(crate) struct KnownDescriptions {
     tables: BTreeMap<TableRef, TableDescription>,
-    /// Whether everything is described again; committed descriptions then only fill gaps.
+    /// True if everything is described again; committed descriptions then only fill gaps.
     anew: bool,
     pub(crate) warnings: Vec<ScanWarning>,
 }
@@ -100,7 +96,7 @@ impl KnownDescriptions {
         Ok(known)
     }
 
-    /// Returns the descriptions of these tables except those in `again`; they stay until replaced.
+    /// Excludes the tables in `again`.
     pub(crate) fn rest(
         self,
         tables: &[Table],
@@ -124,8 +120,6 @@ impl KnownDescriptions {
     }
 }
 
-/// Parses the described tables. Another version wrote tables of a different shape; their state is
-/// unknown.
 fn described(artifact: &Value) -> BTreeMap<TableRef, TableDescription> {
     let listed = artifact.get("tables").and_then(Value::as_array);
     listed
@@ -137,12 +131,11 @@ fn described(artifact: &Value) -> BTreeMap<TableRef, TableDescription> {
         .collect()
 }
 
-/// The local rows of one table: its complete description and the answers until then. Each model has
-/// its own rows, so that a project can switch back to a model without paying again.
+/// Per model, so that a project can switch back without paying again.
 pub(super) struct Rows<'r> {
     store: &'r StageRows,
     unit: String,
-    /// The key under which earlier versions stored the last model's row.
+    /// The key of earlier versions.
     shared: String,
     input: String,
 }
@@ -151,8 +144,6 @@ impl<'r> Rows<'r> {
     const WHOLE: &'static str = "description";
     const PART: &'static str = "description_part";
 
-    /// Returns the rows of a table. `input` is the hash of everything that a description depends
-    /// on.
     pub(super) fn new(store: &'r StageRows, table: &Table, model: &str, input: String) -> Self {
         let shared = table_unit(&table.table);
         Self {

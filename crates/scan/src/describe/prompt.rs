@@ -1,5 +1,4 @@
-//! Builds the prompt that describes a table: limited in length, with all text from the warehouse
-//! fenced as data.
+//! Builds the prompt that describes a table, with text from the warehouse fenced as data.
 
 use ktx_relationships::profile::TableProfile;
 use ktx_relationships::settings::Switch;
@@ -12,13 +11,10 @@ use crate::prompts::{DESCRIBE, fenced, render};
 use crate::request::ScanError;
 use crate::settings::ScanSettings;
 
-/// Maximum characters shown of a cell.
 const CELL: usize = 80;
-/// Maximum characters shown of a name or type.
 const NAME: usize = 120;
 const COMMENT: usize = 300;
 const VALUES: usize = 6;
-/// Maximum other columns listed for context.
 const OTHERS: usize = 60;
 
 pub(crate) struct PromptSubject<'a> {
@@ -93,7 +89,7 @@ pub(crate) fn describe_prompt(subject: &PromptSubject<'_>) -> Result<String, Sca
     )
 }
 
-/// Returns the order of magnitude, so that a few new rows do not change the prompt.
+/// An order of magnitude, so that a few new rows do not change the prompt.
 fn magnitude(rows: u64) -> String {
     match rows {
         0 => "none".to_owned(),
@@ -109,7 +105,7 @@ fn values(subject: &PromptSubject<'_>, column: &str) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(" | "))
 }
 
-/// Returns at most five rows, with cells masked in columns that look personal.
+/// Masks columns that look personal.
 fn examples(subject: &PromptSubject<'_>) -> Vec<String> {
     let Some(profile) = subject.profile else {
         return Vec::new();

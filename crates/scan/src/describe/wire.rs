@@ -1,4 +1,4 @@
-//! The serialized shape of `descriptions/*.json`, one file per table.
+//! The shape of `descriptions/*.json`, one file per table.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::describe::known::DescribedFrom;
 use crate::describe::{Descriptions, LeftOut, TableDescription};
 
 pub(crate) const DESCRIPTIONS: &str = "enrichment/descriptions/";
-/// The file in which older versions stored all descriptions.
+/// Written by older versions.
 pub(crate) const WHOLE_DESCRIPTIONS: &str = "enrichment/descriptions.json";
 
 #[derive(Debug, Serialize)]
@@ -23,10 +23,8 @@ pub(crate) struct DescribedTable {
     pub(crate) table: TableRef,
     pub(crate) table_description: Option<String>,
     pub(crate) columns: Vec<DescribedColumn>,
-    /// Columns that the model left out twice; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left_out_by_model: Option<LeftOut>,
-    /// The described state of the table; while it is current, ktx does not ask again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) described_from: Option<DescribedFrom>,
 }
@@ -38,7 +36,6 @@ pub(crate) struct DescribedColumn {
 }
 
 impl DescriptionsArtifact {
-    /// Returns one artifact per described table, from this or an earlier scan.
     pub(crate) fn of(descriptions: &Descriptions) -> BTreeMap<TableRef, Self> {
         let all = descriptions.tables.iter().chain(&descriptions.rest);
         let artifacts = all.map(|(table, described)| {

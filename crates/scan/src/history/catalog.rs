@@ -6,10 +6,9 @@ use ktx_relationships::types::ColumnId;
 use ktx_sql::Dialect;
 use ktx_warehouse::Table;
 
-/// Schemas that a bare name refers to if several have the table.
+/// If several schemas have a table, a bare name means one of these.
 const USUAL_SCHEMAS: &[&str] = &["public", "dbo", "main", "default"];
 
-/// A case-insensitive index of tables and columns.
 #[derive(Debug)]
 pub(crate) struct Catalog<'a> {
     tables: &'a [Table],
@@ -39,8 +38,7 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// Returns the table of a name with one to three parts; `None` if there is none or more than
-    /// one.
+    /// `None` if unknown or ambiguous.
     pub(crate) fn table(&self, parts: &[String]) -> Option<usize> {
         let (name, places) = parts.split_last()?;
         let all = self.by_name.get(&name.to_lowercase())?;
@@ -77,14 +75,12 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// Returns the tables that a word of a text may refer to.
     pub(crate) fn named(&self, word: &str) -> impl Iterator<Item = usize> {
         let last = word.rsplit('.').next().unwrap_or(word).to_lowercase();
         self.by_name.get(&last).into_iter().flatten().copied()
     }
 
-    /// Returns the table with exactly this name. If the record spans databases, requires every
-    /// part. Otherwise the database is the connection's own, and a bare name refers to one of the
+    /// If the record spans databases, requires every part. Otherwise a bare name is in one of the
     /// usual schemas.
     pub(crate) fn exact(&self, parts: &[String], dialect: Dialect) -> Option<usize> {
         let (name, places) = parts.split_last()?;

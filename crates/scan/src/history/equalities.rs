@@ -1,4 +1,4 @@
-//! Finds the columns that a query compares for equality in joins, conditions and subqueries.
+//! Finds the columns that a query compares for equality.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,12 +26,10 @@ pub(super) struct Said {
     pub(super) groups: Vec<Group>,
     pub(super) readings: Vec<Reading>,
     pub(super) unread: usize,
-    /// Whether at least the words of all statements are known.
     pub(super) has_words: bool,
 }
 
-/// Parses the statements of a text. Must run on a thread with a large stack, because syntax trees
-/// are as deep as conditions are long.
+/// Needs a large stack: syntax trees are as deep as conditions are long.
 pub(super) fn equalities(text: &str, dialect: Dialect, catalog: &Catalog<'_>) -> Said {
     let unknown = || Said {
         unread: 1,
@@ -98,7 +96,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Visits a query and returns the output columns that are plain table columns.
+    /// Returns output columns that are plain table columns.
     fn query(&mut self, query: &Query, outer: &Scope<'_>) -> BTreeMap<String, ColumnId> {
         let mut scope = Scope::inside(outer.catalog, Some(outer));
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
@@ -118,7 +116,7 @@ impl Walk {
             SetExpr::SetOperation { left, right, .. } => {
                 let first = self.body(left, outer);
                 let second = self.body(right, outer);
-                // A union's column is a table column only if both sides have the same one.
+                // Both sides of a union must have the same column.
                 first
                     .into_iter()
                     .filter(|(name, at)| second.get(name) == Some(at))
@@ -236,7 +234,6 @@ impl Walk {
         }
     }
 
-    /// Collects the equalities that a condition requires: each part of a conjunction.
     fn condition(
         &mut self,
         condition: &Expr,
@@ -285,7 +282,6 @@ impl Walk {
         }
     }
 
-    /// Records columns that a condition compares with something else.
     fn filter<'e>(&mut self, sides: impl IntoIterator<Item = &'e Expr>, scope: &Scope<'_>) {
         let columns = sides.into_iter().filter_map(|side| scope.column(side));
         self.reading.filters.extend(columns);
@@ -314,7 +310,7 @@ impl Walk {
     }
 }
 
-/// Returns the sides of comparisons, including those below `OR` and `NOT`.
+/// Includes comparisons below `OR` and `NOT`.
 fn operands(condition: &Expr) -> Vec<&Expr> {
     let (mut open, mut sides) = (vec![condition], Vec::new());
     while let Some(part) = open.pop() {
@@ -379,8 +375,7 @@ fn output(select: &Select, scope: &Scope<'_>) -> BTreeMap<String, ColumnId> {
     columns
 }
 
-/// Applies the column names of an alias. The map does not keep the column order, so a list of names
-/// drops all columns.
+/// The map has no order, so a list of names drops all columns.
 fn renamed(columns: BTreeMap<String, ColumnId>, alias: &TableAlias) -> BTreeMap<String, ColumnId> {
     if alias.columns.is_empty() {
         columns
@@ -411,7 +406,6 @@ const fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
-/// Orders a pair by its tables; returns `None` for a column compared with itself.
 fn ordered((left, right): (ColumnId, ColumnId)) -> Option<(ColumnId, ColumnId)> {
     (left != right).then(|| (left.min(right), left.max(right)))
 }
@@ -435,7 +429,7 @@ fn grouped(equal: BTreeSet<(ColumnId, ColumnId)>) -> Vec<Group> {
         if lefts.len() == group.len() && rights.len() == group.len() {
             groups.push(group);
         } else {
-            // One column compared with two of the other table: these are two roles, not one key.
+            // One column compared with two is two roles, not one key.
             groups.extend(group.into_iter().map(|pair| vec![pair]));
         }
     }

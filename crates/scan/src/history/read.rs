@@ -1,4 +1,4 @@
-//! Reads past queries from the caller and from the warehouse's own record.
+//! Reads past queries from the caller and the warehouse's record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::request::{HistoryRead, ScanError, ScanRequest};
 use crate::settings::{History, PastQuery, People};
 use crate::spending::Spending;
 
-/// Maximum queries of the warehouse's record, most frequent first.
+/// Maximum queries of the record, most frequent first.
 const QUERIES: usize = 5000;
 const TEXT_BYTES: usize = 256 << 10;
-/// Stack size in bytes of the parser thread; enough for the longest condition.
+/// Enough for the longest condition.
 const STACK_BYTES: usize = 256 << 20;
 
 #[derive(Debug, Default)]
 pub(crate) struct Past {
     pub(crate) joins: Joins,
-    /// How tables are used; `None` if there is not enough data.
+    /// `None` without enough data.
     pub(crate) usage: Option<Usage>,
     pub(crate) warnings: Vec<ScanWarning>,
     pub(crate) read: HistoryRead,
@@ -33,10 +33,9 @@ pub(crate) struct Past {
 #[derive(Debug, Default)]
 struct Record {
     queries: Vec<PastQuery>,
-    /// Queries that ran too rarely to count.
     rare: Vec<PastQuery>,
     is_whole: bool,
-    /// Whether the login cannot see the queries of others.
+    /// The login cannot see the queries of others.
     is_hidden: bool,
 }
 
@@ -65,7 +64,7 @@ pub(crate) async fn read(
                 past.read = HistoryRead::Unavailable(reason);
             }
         }
-        // A file replaces the record if the warehouse keeps none.
+        // A file replaces a missing record.
         let keeps_none = request.connector.query_history(history.days).is_none();
         tells_usage |= keeps_none && !history.queries.is_empty();
     }
@@ -81,7 +80,7 @@ pub(crate) async fn read(
             queries.len()
         )));
     }
-    // Queries may read a table through a view, whose callers do not name the table.
+    // Queries through a view do not name its tables.
     let has_views = tables.iter().any(|table| table.kind == TableKind::View);
     let knows_all = record.is_whole && said.has_words && !has_views;
     let least = knows_all.then_some(history.least_runs);
@@ -130,7 +129,6 @@ pub(crate) struct Texts {
     has_words: bool,
 }
 
-/// Parses the queries in scope, and records which tables the rare ones name.
 pub(crate) fn said(
     (queries, rare): (&[PastQuery], &[PastQuery]),
     dialect: Dialect,
@@ -187,10 +185,8 @@ pub(crate) fn said(
     }
 }
 
-/// PostgreSQL's replacement for texts that a role may not see.
 const HIDDEN: &str = "<insufficient privilege>";
 
-/// Returns the queries in the warehouse's record, or why they could not be read.
 async fn recorded(
     request: &ScanRequest,
     spending: &Spending<'_>,
@@ -225,7 +221,7 @@ async fn recorded(
             && matches!(history.people, People::All),
         ..Record::default()
     };
-    // The record has one row per text and user.
+    // One row per text and user.
     let mut by_text: BTreeMap<String, u64> = BTreeMap::new();
     for row in &answer.rows {
         let text = row.first().and_then(Cell::to_text);
@@ -254,11 +250,9 @@ fn is_true(cell: &Cell) -> bool {
         .is_some_and(|text| ["true", "t", "1"].contains(&&*text))
 }
 
-/// Parses a count, which some servers send as a decimal.
 fn whole(cell: &Cell) -> Option<u64> {
     let text = cell.to_text()?;
     let digits = text.split('.').next().unwrap_or_default();
-    // Text that is not a number is not a count.
     digits.parse().ok()
 }
 

@@ -11,9 +11,9 @@ use crate::history::Catalog;
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Table(usize),
-    /// A subquery: its output columns that are plain table columns.
+    /// The output columns of a subquery that are plain table columns.
     Columns(BTreeMap<String, ColumnId>),
-    /// Something else, such as a function, with unknown columns.
+    /// Such as a function.
     Unknown,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Scope<'s> {
     pub(super) catalog: &'s Catalog<'s>,
     pub(super) outer: Option<&'s Self>,
     pub(super) ctes: BTreeMap<String, Source>,
-    /// FROM items in order, by lower-case name.
+    /// In FROM order, by lower-case name.
     pub(super) sources: Vec<(String, Source)>,
 }
 
@@ -52,7 +52,6 @@ impl<'s> Scope<'s> {
             .map_or(Source::Unknown, Source::Table)
     }
 
-    /// Returns the table column that an expression denotes, also inside a cast or parentheses.
     pub(super) fn column(&self, expression: &Expr) -> Option<ColumnId> {
         match expression {
             Expr::Identifier(name) => self.bare(name),
@@ -62,8 +61,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Resolves an unqualified name to the only source that has it. A source with unknown columns
-    /// may hide it.
+    /// A source with unknown columns can hide the name.
     fn bare(&self, name: &Ident) -> Option<ColumnId> {
         let mut found = None;
         for (_, source) in &self.sources {
@@ -113,7 +111,7 @@ pub(super) fn parts(name: &ObjectName) -> Vec<String> {
     name.0
         .iter()
         .filter_map(|part| part.as_ident().map(|ident| ident.value.clone()))
-        // BigQuery puts whole dotted names between one pair of backticks.
+        // BigQuery puts a whole dotted name in backticks.
         .flat_map(|text| text.split('.').map(str::to_owned).collect::<Vec<_>>())
         .collect()
 }

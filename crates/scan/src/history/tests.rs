@@ -188,7 +188,6 @@ fn a_table_beside_itself_is_a_join_too() {
     );
 }
 
-/// A statement that cannot be parsed does not hide the others of its text.
 #[test]
 fn statements_that_cannot_be_read_are_counted() {
     let texts = [
@@ -212,7 +211,6 @@ fn statements_that_cannot_be_read_are_counted() {
     );
 }
 
-/// The deepest condition that fits in a text neither overflows the stack nor takes long.
 #[test]
 fn a_condition_of_ten_thousand_parts_is_read() {
     let parts = vec!["o.buyer = c.id"; 10_000].join(" AND ");

@@ -1,5 +1,4 @@
-//! Summarizes how past queries use tables: tiers and column names by shares of the runs, never a
-//! literal.
+//! Summarizes how past queries use tables, without literals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,25 +14,23 @@ const RARE: u64 = 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    /// Tables, matched by their exact name.
     pub(crate) tables: BTreeSet<usize>,
     /// Columns compared with something other than another table's column.
     pub(crate) filters: BTreeSet<ColumnId>,
     pub(crate) grouped: BTreeSet<ColumnId>,
     pub(crate) joins: BTreeSet<Group>,
-    /// All tables that a word of the text may refer to.
+    /// Words of the text can mean these tables.
     pub(crate) named: BTreeSet<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seen {
-    /// The table is read; holds the keys of `usage`.
+    /// Holds the keys of `usage`.
     Used(Mapping),
-    /// The complete record does not name the table often enough.
+    /// Named too rarely in a complete record.
     Unused,
 }
 
-/// The usage by table; tables without certain data are absent.
 pub(crate) type Usage = BTreeMap<TableRef, Seen>;
 
 #[derive(Debug, Default)]
@@ -52,7 +49,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds a statement. One that reads no table in scope is not a use.
+    /// A statement that reads no table in scope is not a use.
     pub(crate) fn add(&mut self, reading: &Reading, runs: u64, scope: &BTreeSet<usize>) {
         self.name(reading, runs);
         if reading.tables.is_disjoint(scope) {
@@ -77,8 +74,7 @@ impl Tally {
         }
     }
 
-    /// Adds a statement that ran too rarely to count; it only keeps the tables that it names from
-    /// being unused.
+    /// Named tables are not unused.
     pub(crate) fn name(&mut self, reading: &Reading, runs: u64) {
         for table in &reading.named {
             let known = self.named.entry(*table).or_default();
@@ -86,8 +82,7 @@ impl Tally {
         }
     }
 
-    /// Returns the usage of the tables in scope. `least` is the minimum number of runs that name a
-    /// table in use; `None` if the record is incomplete.
+    /// A table in use is named by at least `least` runs; `None` if the record is incomplete.
     pub(crate) fn usage(
         &self,
         tables: &[Table],
@@ -163,7 +158,7 @@ fn count<K: Ord + Clone>(
     }
 }
 
-/// Returns the most frequent keys in key order, so that small shifts do not change a file.
+/// Returns frequent keys in key order, so that small shifts do not change a file.
 fn common<K: Ord + Clone>(counted: &BTreeMap<K, u64>, of: u64) -> Vec<K> {
     let is_common = |(_, runs): &(&K, &u64)| runs.saturating_mul(RARE) >= of;
     let mut all: Vec<(&K, &u64)> = counted.iter().filter(is_common).collect();

@@ -1,4 +1,4 @@
-//! The joins of manifest entries: both directions of every link, merged with the existing ones.
+//! The joins of manifest entries, merged with existing ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::Table;
 use serde_yaml::{Mapping, Value};
 
-/// Words that some dialect does not accept as an unquoted name.
+/// Some dialect rejects these as unquoted names.
 const RESERVED: &[&str] = &[
     "all",
     "and",
@@ -54,10 +54,8 @@ const RESERVED: &[&str] = &[
     "where",
 ];
 
-/// The key from which the compiler reads how many rows a join covers.
 const COVERAGE: &str = "coverage";
 
-/// The key from which the compiler reads what an inferred join rests on.
 const EVIDENCE: &str = "evidence";
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,32 +64,26 @@ pub(crate) struct Join {
     pub(crate) on: String,
     pub(crate) relationship: &'static str,
     pub(crate) formal: bool,
-    /// The percentage of rows with a match, if it was measured. A whole one is written only beside other evidence.
+    /// Percentage of matching rows. 100 is written only beside other evidence.
     pub(crate) coverage: Option<u8>,
     /// What an inferred join rests on, if not on counted values.
     pub(crate) evidence: Option<&'static str>,
-    /// Whether the scan has read all rows and none lacks the key; `None` in a scan that reads no values, which leaves
-    /// what is known.
+    /// True if all rows were read and none lacks the key; `None` keeps the known value.
     pub(crate) is_keyed: Option<bool>,
 }
 
-/// The key that says that no row lacks the key of a join.
 const KEYED: &str = "keyed";
 
-/// The tables and what a scan has read of them.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadTables<'a> {
     pub(crate) tables: &'a BTreeMap<&'a TableRef, &'a Table>,
-    /// `None` in a scan that reads no values.
+    /// `None` if the scan reads no values.
     pub(crate) profiles: Option<&'a BTreeMap<TableRef, TableProfile>>,
 }
 
-/// The direction in which a link is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From child to parent.
     Forth,
-    /// From parent to child.
     Back,
 }
 
@@ -160,8 +152,7 @@ pub(crate) fn joins_of(
     joins
 }
 
-/// Returns the covered share of the referring rows in percent, because finer figures would change
-/// with every scan; `None` if it is 100 and nothing else is the evidence.
+/// Percent, because finer figures would change with every scan.
 fn coverage(link: &Link) -> Option<u8> {
     let share = link.evidence.row_coverage.or(link.evidence.coverage)?;
     let reaches = |hundredths: &u8| f64::from(*hundredths) - 0.5 <= share * 100.0;
@@ -171,7 +162,7 @@ fn coverage(link: &Link) -> Option<u8> {
         .filter(|found| *found < 100 || evidence(link).is_some())
 }
 
-/// Returns whether all rows were read and none lacks the key, where the columns do not say it themselves.
+/// Returns false if the declared columns already show it.
 fn is_keyed(
     link: &Link,
     tables: &BTreeMap<&TableRef, &Table>,
@@ -195,7 +186,7 @@ fn is_keyed(
     from.columns.iter().all(is_filled) && (link.cardinality == Cardinality::OneToOne || may_lack())
 }
 
-/// Returns what a link rests on; `None` for keys of the warehouse and for counted values.
+/// `None` for declared keys and for counted values.
 fn evidence(link: &Link) -> Option<&'static str> {
     let is_counted = link.evidence.coverage.is_some() || link.evidence.row_coverage.is_some();
     match link.origin {
@@ -207,7 +198,7 @@ fn evidence(link: &Link) -> Option<&'static str> {
     }
 }
 
-/// Returns the `on` texts of links that must not be in any entry, with the entry's table.
+/// Returns the `on` texts that must not be in any entry, with the entry's table.
 pub(crate) fn forbidden(
     dialect: Dialect,
     links: &[Link],
@@ -231,7 +222,6 @@ pub(crate) fn forbidden(
     texts
 }
 
-/// Returns `a.x = b.y AND a.z = b.w`.
 fn condition(
     dialect: Dialect,
     (left, from): (&str, &Endpoint),
@@ -249,8 +239,7 @@ fn condition(
     pairs.collect::<Vec<_>>().join(" AND ")
 }
 
-/// Writes a source name: a bare one as one name, a qualified one part by part unless a part
-/// contains a dot.
+/// Quotes a qualified name part by part unless a part contains a dot.
 fn source(dialect: Dialect, source: &str, table: &TableRef) -> String {
     if is_simple(source) {
         return source.to_owned();
@@ -295,8 +284,7 @@ pub(crate) struct PreviousJoin<'a> {
     pub(crate) source: JoinSource,
 }
 
-/// Returns the entry's joins: existing manual ones, then formal ones, then inferred ones, kept and
-/// new.
+/// Manual joins first, then formal, then inferred.
 pub(crate) fn merged_joins(
     existing: Option<&Value>,
     new: &[Join],
@@ -373,8 +361,7 @@ fn source_of(map: &Mapping) -> JoinSource {
     }
 }
 
-/// Returns the text of a key. Finds `on` also if a YAML 1.1 writer left it unquoted, which parses
-/// as `true`.
+/// A YAML 1.1 writer can leave `on` unquoted, which parses as `true`.
 fn text(map: &Mapping, key: &str) -> String {
     let found = map.get(key).or_else(|| {
         if key == "on" {
@@ -418,7 +405,7 @@ pub(crate) fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the column pairs of a simple `on`, `a.x = b.y AND …`; `None` for anything else.
+/// Returns the column pairs of `a.x = b.y AND …`; `None` for anything else.
 pub(crate) fn simple_pairs(on: &str) -> Option<Vec<(String, String)>> {
     let collapsed = collapsed(on);
     let lowered = collapsed.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Merges the results of a scan into the existing shards and keeps what others wrote.
+//! Merges a scan into the existing shards and keeps what others wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,14 +30,12 @@ pub(crate) struct ManifestInput<'a> {
     pub(crate) request: &'a ScanRequest,
     pub(crate) tables: &'a [Table],
     pub(crate) known: &'a BTreeMap<TableRef, TableArtifact>,
-    /// Tables that may still exist although the catalog did not show them; their entries stay
-    /// unchanged.
+    /// Tables that can still exist; their entries stay.
     pub(crate) unread: &'a BTreeSet<String>,
     pub(crate) links: &'a [Link],
-    /// The profiles; `None` in a structural scan.
     pub(crate) profiles: Option<&'a BTreeMap<TableRef, TableProfile>>,
     pub(crate) descriptions: &'a BTreeMap<TableRef, TableDescription>,
-    /// How past queries use tables; tables without an entry keep their usage.
+    /// Tables without an entry keep their usage.
     pub(crate) usage: &'a Usage,
 }
 
@@ -45,7 +43,6 @@ pub(crate) struct ManifestInput<'a> {
 pub(crate) struct Manifest {
     pub(crate) shards: Vec<String>,
     pub(crate) changes: Vec<Change>,
-    /// Shards that could not be parsed and stay unchanged.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
@@ -173,7 +170,6 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// Returns whether this entry stays because the table may still exist.
     fn is_unread(&self, place: &str) -> bool {
         let unread = self.input.unread;
         unread.contains(place) || unread.contains(&place::spoken(place))
@@ -206,7 +202,7 @@ impl Merger<'_> {
             let Some(place) = self.places.get(&table.table) else {
                 continue;
             };
-            // Shards of older versions contain no quotes.
+            // Older versions did not quote names.
             let (full, plain) = (place::written(&table.table), table.table.to_string());
             let means = |text: &Value| {
                 text.as_str()
@@ -293,8 +289,8 @@ impl Merger<'_> {
         entry
     }
 
-    /// Returns the type of a column. SQLite has no type for times: texts that are all times are times, and stay so in a scan
-    /// that reads no values.
+    /// SQLite has no type for times: texts that are all times are times, also in later scans that
+    /// read no values.
     fn type_of(&self, table: &Table, column: &Column, known: Option<&Mapping>) -> &'static str {
         let written = match column.dimension_type {
             DimensionType::Time => "time",
@@ -330,8 +326,7 @@ impl Merger<'_> {
         here.map(|found| found.join.clone()).collect()
     }
 
-    /// Returns whether an existing join stays: its tables and columns exist, and no person rejected
-    /// it.
+    /// Returns false if a table or column is gone or a person rejected the join.
     fn is_kept(&self, table: &Table, join: &PreviousJoin<'_>) -> bool {
         let Some(target) = self.columns.get(join.to) else {
             return false;
@@ -352,8 +347,7 @@ impl Merger<'_> {
         })
     }
 
-    /// Returns the column that an inferred join uses as a key although its values repeat. Every sum
-    /// over such a join is too large.
+    /// Returns the key column whose values repeat: sums over the join would be too large.
     fn refuted(&self, table: &Table, join: &PreviousJoin<'_>) -> Option<String> {
         if join.source != JoinSource::Inferred {
             return None;
@@ -387,7 +381,7 @@ impl Merger<'_> {
         self.repeats(far, other).then(|| format!("{far}.{other}"))
     }
 
-    /// Returns whether a column's values repeat more often than dirty data explains.
+    /// Allows for dirty data.
     fn repeats(&self, table: &TableRef, column: &str) -> bool {
         let profiles = self.input.profiles;
         profiles
@@ -397,7 +391,7 @@ impl Merger<'_> {
     }
 }
 
-/// Minimum share of distinct values of a key in discovery.
+/// Same minimum as in discovery.
 const KEY: f64 = 0.98;
 
 fn no_key_any_more(table: &str, on: &str, column: &str) -> ScanWarning {
@@ -445,8 +439,7 @@ fn column_entry(
     entry
 }
 
-/// Writes `db` and `ai`, which belong to the scan; all other keys belong to others. Keeps the old
-/// `ai` if there is no new one.
+/// `db` and `ai` belong to the scan. Keeps the old `ai` if there is no new one.
 fn insert_descriptions(
     entry: &mut Mapping,
     known: Option<&Value>,
@@ -477,7 +470,7 @@ fn read(bytes: &[u8]) -> Result<(&str, Mapping), String> {
     Ok((text, parse(text)?))
 }
 
-/// Warns about a table that no query can name, which gets no entry.
+/// No query can name the table.
 fn unusable(table: &TableRef) -> ScanWarning {
     ScanWarning {
         code: "name_unusable".to_owned(),

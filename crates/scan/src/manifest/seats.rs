@@ -1,8 +1,7 @@
 //! Assigns each table's entry to a file.
 //!
-//! The first scan writes one shard per schema, and an entry stays in its file. A later table gets
-//! its own file, which also holds its joins with older tables. So two people who scan different new
-//! tables write different files, which git merges without conflicts.
+//! An entry stays in its file; a later table gets its own. So two people who scan different new
+//! tables write different files.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +16,11 @@ use crate::wire::TableArtifact;
 
 #[derive(Debug, Default)]
 pub(crate) struct Seats {
-    /// The entries of readable shards, by their tables' written names.
     entries: BTreeMap<String, Vec<(String, Mapping)>>,
     paths: BTreeMap<TableRef, String>,
 }
 
 impl Seats {
-    /// Assigns the tables to files. `shards` are the texts in `folder`, by path; `known` are the
-    /// tables of the last scan.
     pub(crate) fn new(
         (shards, folder): (&BTreeMap<String, Vec<u8>>, &str),
         places: &BTreeMap<TableRef, Placement>,
@@ -45,7 +41,7 @@ impl Seats {
                 Some((path, _)) if is_own_file(path) => path.clone(),
                 Some(_) => shard,
                 None if known.is_empty() || known.contains_key(table) => shard,
-                // The entry may be in the unreadable shard.
+                // The entry can be in the unreadable shard.
                 None if unreadable.contains(&&shard) => shard,
                 None => format!("{folder}/{}", placement.own_file),
             };
@@ -69,7 +65,6 @@ impl Seats {
         }
     }
 
-    /// Returns the entry of a table: in this file, else in a file of its own, else in any file.
     fn of(
         &self,
         table: &TableRef,
@@ -77,7 +72,7 @@ impl Seats {
         path: &str,
     ) -> Option<&(String, Mapping)> {
         let by_place = self.entries.get(&place::written(table));
-        // Shards of older versions contain no quotes.
+        // Older versions did not quote names.
         let known = by_place
             .or_else(|| self.entries.get(&table.to_string()))
             .or_else(|| self.entries.get(&unplaced(path, &placement.key)))?;
@@ -127,7 +122,6 @@ struct Seat<'a> {
     is_own: bool,
 }
 
-/// Replaces the name of an entry that has none.
 fn unplaced(path: &str, key: &str) -> String {
     format!("{path}#{key}")
 }

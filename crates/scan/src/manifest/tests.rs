@@ -1,4 +1,4 @@
-//! Tests the manifest: writing YAML, placing tables, parsing and merging joins.
+//! Tests the manifest.
 
 use serde_yaml::Value;
 

@@ -1,4 +1,4 @@
-//! Updates `usage` of a table: replaces the keys of the query history and keeps all others.
+//! Updates the query history's keys in `usage` of a table.
 
 use jiff::{Timestamp, tz::TimeZone};
 use serde_yaml::{Mapping, Value};
@@ -13,8 +13,7 @@ const OWN: &[&str] = &[
     "staleSince",
 ];
 
-/// Returns the new `usage`. Keeps the old one if the history has no data or a person wrote
-/// something other than a mapping.
+/// Keeps an old value that is not a mapping.
 pub(super) fn usage(old: Option<&Value>, seen: Option<&Seen>, now: Timestamp) -> Option<Value> {
     let empty = Mapping::new();
     let known = match old {
@@ -35,8 +34,7 @@ pub(super) fn usage(old: Option<&Value>, seen: Option<&Seen>, now: Timestamp) ->
     Some(Value::Mapping(usage))
 }
 
-/// Returns the usage of an unused table. The time since which it is unused is known only if an
-/// earlier scan saw it in use.
+/// The start of disuse is known only after a use.
 fn unused(known: &Mapping, now: Timestamp) -> Mapping {
     let mut usage = Mapping::new();
     usage.insert("frequencyTier".into(), "unused".into());

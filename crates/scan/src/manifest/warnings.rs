@@ -1,4 +1,4 @@
-//! Warnings about shards that a scan leaves as they are.
+//! Warnings about unchanged shards.
 
 use ktx_warehouse::ScanWarning;
 use ktx_yaml::Obstacle;

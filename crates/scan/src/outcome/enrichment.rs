@@ -14,7 +14,7 @@ use crate::relationships::wire::{RELATIONSHIPS, RelationshipsArtifact, WHOLE_REL
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::{json, table_stem};
 
-/// Writes this scan's results and keeps the files of stages that did not run.
+/// Keeps the files of stages that did not run.
 pub(super) fn put(
     files: &mut Files<'_>,
     (request, snapshot): (&ScanRequest, &SchemaSnapshot),

@@ -1,4 +1,4 @@
-//! The files of a snapshot; writes only those that changed.
+//! The changed files of a snapshot.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,6 @@ use crate::structural::artifact::{json, table_file};
 use crate::structural::sync::{Previous, snapshot_folder};
 use crate::wire::TableArtifact;
 
-/// The new files of the snapshot, compared with the existing ones.
 pub(super) struct Files<'a> {
     request: &'a ScanRequest,
     previous: &'a Previous,
@@ -47,7 +46,7 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// Writes the file of a table. A small difference in size is not a change.
+    /// Ignores a small difference in size.
     pub(super) fn put_table(
         &mut self,
         place: &TableRef,
@@ -94,8 +93,7 @@ impl<'a> Files<'a> {
         folders.into_iter().collect()
     }
 
-    /// Deletes the files that are no longer part of the snapshot, including those of older
-    /// versions.
+    /// Includes the files of older versions.
     pub(super) fn remove_rest(&mut self) -> Result<(), ScanError> {
         for path in &self.previous.files {
             if !self.paths.contains(path) {

@@ -1,5 +1,4 @@
-//! Gets the distinct counts of a large table's columns: from the catalog's statistics if the
-//! warehouse keeps them, otherwise from its approximate function, for columns that look like keys.
+//! Gets distinct counts of a large table's key-like columns.
 
 use ktx_relationships::profile::TableProfile;
 use ktx_relationships::profile::column::ColumnProfile;
@@ -10,18 +9,17 @@ use ktx_warehouse::{Cell, QueryResult};
 
 use crate::profile::sample::table_sql;
 
-/// Minimum uniqueness in the sample for checking the whole column.
+/// Minimum uniqueness in the sample.
 const WORTH_ASKING: f64 = 0.5;
 const COLUMNS: usize = 40;
-/// Minimum share of the rows from which an estimate confirms that every value is distinct:
-/// approximate counts are off by a few percent.
+/// Minimum share that confirms distinct values: approximate counts are off by a few percent.
 const CONFIRMS: f64 = 0.9;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// `pg_stats`: negative numbers are shares of the rows.
+    /// Negative numbers are shares of the rows.
     PgStats,
-    /// `information_schema.STATISTICS`: the leading columns of indexes.
+    /// Leading columns of indexes.
     IndexStatistics,
     Function(&'static str),
     None,
@@ -41,7 +39,6 @@ const fn source(dialect: Dialect) -> Source {
     }
 }
 
-/// Returns the statement for the counts; `None` if there is nothing to count.
 pub(crate) fn counts_sql(
     dialect: Dialect,
     table: &TableRef,
@@ -122,7 +119,7 @@ pub(crate) fn note_counts(dialect: Dialect, profile: &mut TableProfile, answer: 
     }
 }
 
-/// Parses a count. Negative numbers are shares of the rows; zero is not an answer.
+/// Negative numbers are shares of the rows; zero is not an answer.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -130,7 +127,6 @@ pub(crate) fn note_counts(dialect: Dialect, profile: &mut TableProfile, answer: 
     reason = "an estimate, and bounded by the number of rows"
 )]
 fn number(cell: &Cell, rows: u64) -> Option<u64> {
-    // Text that is not a number is not a count.
     let number: f64 = cell.to_text()?.parse().ok()?;
     let count = if number < 0.0 {
         -number * rows as f64

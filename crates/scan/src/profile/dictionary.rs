@@ -1,4 +1,4 @@
-//! The data dictionary: the values of columns that have few.
+//! The values of columns that have few.
 
 use ktx_relationships::profile::column::ColumnProfile;
 use ktx_relationships::profile::table::Extent;
@@ -8,15 +8,15 @@ use ktx_relationships::types::TypeFamily;
 use crate::profile::personal::kept_back;
 use crate::settings::ScanSettings;
 
-/// The values of one column that may be stored and shown, most frequent first.
+/// Values that can be shown, most frequent first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ValueList {
     pub values: Vec<String>,
-    /// Whether the column has no other values.
+    /// True if the column has no other values.
     pub complete: bool,
 }
 
-/// Returns the value list of a column; `None` if it has too many values or they are withheld.
+/// Returns `None` if there are too many values or they are withheld.
 pub(crate) fn value_list(
     table: &str,
     column: &ColumnProfile,
@@ -37,7 +37,7 @@ pub(crate) fn value_list(
     Some(ValueList { values, complete })
 }
 
-/// Returns a few values for a prompt or for display; empty if they are withheld.
+/// Returns an empty list if the values are withheld.
 pub(crate) fn example_values(
     table: &str,
     column: &ColumnProfile,
@@ -56,7 +56,7 @@ pub(crate) fn example_values(
         .collect()
 }
 
-/// Returns whether a large column has only distinct values: they identify rows, not categories.
+/// Such values identify rows.
 fn is_all_different(column: &ColumnProfile) -> bool {
     column.distinct > 50 && column.uniqueness() >= 0.98
 }

@@ -1,11 +1,10 @@
-//! Detects columns that look personal. Their values are withheld from the dictionary and from
-//! prompts.
+//! Detects columns whose values are withheld because they look personal.
 
 use ktx_relationships::names::words::{Words, fold, word_likeness};
 use ktx_relationships::profile::column::ColumnProfile;
 use ktx_relationships::types::TypeFamily;
 
-/// Words for personal or secret data in several languages, folded to plain letters.
+/// In several languages, folded to plain letters.
 const PERSONAL: &[&str] = &[
     "email",
     "mail",
@@ -84,11 +83,11 @@ const PERSONAL: &[&str] = &[
     "username",
     "login",
 ];
-/// Words for secrets; not even a category of them is shown.
+/// Withheld even if the column is a category.
 const SECRETS: &[&str] = &[
     "password", "passwd", "passwort", "secret", "token", "api", "ssn", "iban",
 ];
-/// Words that make `name` a person's name, as another word of the column or as the table.
+/// Beside these words, a `name` is a person's.
 const PEOPLE: &[&str] = &[
     "first",
     "last",
@@ -136,7 +135,7 @@ const PEOPLE: &[&str] = &[
     "lead",
 ];
 const NAMES: &[&str] = &["name", "nombre", "nom", "nome", "naam", "namn"];
-/// Words for free text and links: not personal, but not dictionary values either.
+/// Free text and links: not personal, but not worth listing.
 const FREE: &[&str] = &[
     "url",
     "uri",
@@ -170,7 +169,6 @@ pub(crate) enum KeptBack {
     FreeText,
 }
 
-/// Returns why the values of a column are withheld; `None` if they are not.
 pub(crate) fn kept_back(table: &str, column: &ColumnProfile) -> Option<KeptBack> {
     if column.family != TypeFamily::Text {
         let named = names_personal(&column.name);
@@ -191,7 +189,7 @@ pub(crate) fn kept_back(table: &str, column: &ColumnProfile) -> Option<KeptBack>
     None
 }
 
-/// Last words that make a name a category: `address_type`, `phone_verified`.
+/// Last words of categories: `address_type`, `phone_verified`.
 const CLASSES: &[&str] = &[
     "type", "typ", "tipo", "kind", "status", "state", "category", "class", "country", "format",
     "verified", "valid", "count", "id", "code", "key",

@@ -1,7 +1,6 @@
-//! The published values of the last scan, which are kept for tables that this scan does not reach.
+//! Published values of the last scan, for tables that this scan does not reach.
 //!
-//! A column keeps its values as long as it exists with the same type. So a clone, or a project that
-//! lost its local rows, never publishes less than before.
+//! A column keeps its values while its type is the same, so that a clone never publishes less.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +24,6 @@ pub(crate) struct PublishedProfile {
 #[derive(Debug, Default)]
 pub(crate) struct PreviousProfiles {
     artifacts: Vec<Value>,
-    /// The tables, each with the index of its artifact.
     tables: BTreeMap<TableRef, (ProfiledTable, usize)>,
     pub(crate) warnings: Vec<ScanWarning>,
 }
@@ -59,8 +57,7 @@ impl PreviousProfiles {
             .collect()
     }
 
-    /// Returns the published data of a table, unless it contains values that may no longer be
-    /// shown.
+    /// Returns `None` if some values can no longer be shown.
     pub(crate) fn kept(&self, table: &Table, settings: &ScanSettings) -> Option<PublishedProfile> {
         let (found, at) = self.tables.get(&table.table)?;
         let (mut found, artifact) = (found.clone(), self.artifacts.get(*at)?);
@@ -68,7 +65,7 @@ impl PreviousProfiles {
             return None;
         }
         if found.rows_read == 0 {
-            // KTX 0.12 did not store the number of rows read.
+            // KTX 0.12 did not store this.
             found.rows_read = found.row_count.unwrap_or_default();
         }
         let mut columns: Vec<ProfiledColumn> = table
@@ -77,7 +74,7 @@ impl PreviousProfiles {
             .filter_map(|column| published_column(artifact, table, column))
             .collect();
         for column in columns.iter_mut().filter(|column| column.rows_read == 0) {
-            // Older versions stored it for the table only.
+            // Older versions stored this per table.
             column.rows_read = found.rows_read;
             column.sampled = !found.whole && column.row_count > found.rows_read;
         }
@@ -108,7 +105,7 @@ fn published_column(artifact: &Value, table: &Table, column: &Column) -> Option<
     same.then_some(entry)
 }
 
-/// KTX 0.12 had one list, by names that several tables may share.
+/// KTX 0.12 had one list by bare names.
 fn by_bare_name<'a>(artifact: &'a Value, table: &Table, column: &Column) -> Option<&'a Value> {
     let key = format!("{}.{}", table.table.name, column.name);
     let entry = artifact.get("columns")?.get(key)?;
@@ -120,7 +117,6 @@ fn by_bare_name<'a>(artifact: &'a Value, table: &Table, column: &Column) -> Opti
     is_it.then_some(entry)
 }
 
-/// Returns the tables of a published profile; the first entry of a table counts.
 fn listed(artifact: &Value) -> BTreeMap<TableRef, ProfiledTable> {
     let mut tables = BTreeMap::new();
     let entries = artifact.get("tables").and_then(Value::as_array);

@@ -1,4 +1,4 @@
-//! Reads the samples of all tables, a few concurrently, within the budget of the run.
+//! Reads the samples of all tables within the budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,9 @@ use crate::spending::{Spending, is_lost, is_strain};
 use crate::stage_rows::{StageRows, table_unit};
 use crate::structural::hash::structure_hash;
 
-/// Change whenever a stored profile of an earlier version would be wrong.
+/// Change whenever a stored profile would be wrong.
 const VERSION: &str = "profile-4";
 
-/// The code of a column whose name no statement can hold.
 pub(crate) const UNUSABLE: &str = "name_unusable";
 
 #[derive(Debug, Default)]
@@ -27,16 +26,13 @@ pub(crate) struct Profiles {
     pub tables: BTreeMap<TableRef, TableProfile>,
     pub warnings: Vec<ScanWarning>,
     pub statements: usize,
-    /// Number of tables whose stored profile was used.
     pub reused: usize,
-    /// Tables beyond the budget.
     pub left: Vec<TableRef>,
-    /// Published profiles of tables that could not be read in this run.
+    /// Tables not read in this run.
     pub kept: BTreeMap<TableRef, PublishedProfile>,
 }
 
 impl Profiles {
-    /// Returns the number of tables beyond the budget that keep their published profile.
     pub(crate) fn left_kept(&self) -> usize {
         let kept = |table: &&TableRef| self.kept.contains_key(*table);
         self.left.iter().filter(kept).count()
@@ -50,10 +46,8 @@ struct StoredProfile {
     profile: TableProfile,
 }
 
-/// Reads every table. A table that cannot be read becomes a warning. After the budget is used up,
-/// only stored profiles are used. Tables without a published profile come first, so that scans with
-/// a budget make progress even without local rows; tables that are not reached keep their published
-/// profile.
+/// An unreadable table becomes a warning. Tables without a published profile come first, so that
+/// scans with a budget make progress.
 pub(crate) async fn read_all(
     request: &ScanRequest,
     tables: &[Table],
@@ -126,7 +120,7 @@ pub(crate) async fn read_all(
         Ok((load, Onward::Go))
     };
     lanes.run(work, take).await?;
-    // A table whose connection broke just before the scan stopped for that reason is not at fault.
+    // A table is not at fault if the scan stopped for that reason.
     if spending.stopped().is_some() {
         profiles
             .left
@@ -205,7 +199,6 @@ pub(crate) fn stored(
         .map(|stored| stored.profile))
 }
 
-/// Returns everything that a profile depends on, except the rows.
 fn input(request: &ScanRequest, table: &Table) -> String {
     format!(
         "{VERSION}/{}/{}/{}",
@@ -215,8 +208,7 @@ fn input(request: &ScanRequest, table: &Table) -> String {
     )
 }
 
-/// Returns whether the catalog still reports about the same size: within a factor of two or a
-/// hundred rows.
+/// Returns whether the sizes are within a factor of two or a hundred rows.
 pub(crate) fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
     match (before, now) {
         (Some(before), Some(now)) => {

@@ -1,12 +1,11 @@
-//! Builds the statements that read samples in each dialect, with block sampling where the dialect
-//! supports it.
+//! Builds sampling statements.
 
 use ktx_relationships::types::TypeFamily;
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Table, TableKind};
 
-/// Number of key range slices that replace blocks in dialects without block sampling.
+/// For dialects without block sampling.
 const SLICES: i64 = 16;
 
 pub(crate) fn table_sql(dialect: Dialect, table: &TableRef) -> String {
@@ -16,35 +15,23 @@ pub(crate) fn table_sql(dialect: Dialect, table: &TableRef) -> String {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// All rows, up to this many; the caller's cap requests one more to detect larger tables.
-    Whole {
-        /// The limit of the statement itself.
-        at_most: u64,
-    },
-    /// About `wanted` of `of` rows, by block.
-    Blocks {
-        wanted: u64,
-        /// Rows of the table in the catalog.
-        of: u64,
-    },
-    /// The first rows in any order, if there is no better way.
-    First {
-        /// Requested rows.
-        wanted: u64,
-    },
-    /// Rows of key slices that are evenly spaced between its ends.
+    /// The caller's cap requests one more to detect larger tables.
+    Whole { at_most: u64 },
+    /// About `wanted` of `of` rows.
+    Blocks { wanted: u64, of: u64 },
+    /// If there is no better way.
+    First { wanted: u64 },
+    /// Evenly spaced.
     Slices {
         wanted: u64,
-        /// The smallest and the largest key.
         ends: (i64, i64),
-        /// Rows of the table, if known: keys with gaps need longer slices.
+        /// Keys with gaps need longer slices.
         of: Option<u64>,
     },
 }
 
 impl Rows {
-    /// Returns the maximum rows of the result. Blocks and slices are uneven, so the limit is above
-    /// the requested number; otherwise the end of the table would never be read.
+    /// Blocks and slices are uneven; a tight limit would cut off the end of the table.
     pub(crate) const fn limit(self) -> u64 {
         match self {
             Self::Whole { at_most } => at_most,
@@ -67,8 +54,8 @@ pub(crate) fn has_blocks(dialect: Dialect) -> bool {
     )
 }
 
-/// Returns the column whose range can be sliced: the declared integer key, or the row number that
-/// `SQLite` assigns to every row of a table that is not `WITHOUT ROWID`.
+/// Returns the declared integer key, or the row number of a SQLite table that is not `WITHOUT
+/// ROWID`.
 pub(crate) fn slice_key(dialect: Dialect, table: &Table) -> Option<&str> {
     if table.kind != TableKind::Table {
         return None;
@@ -120,8 +107,7 @@ pub(crate) fn count_sql(dialect: Dialect, table: &TableRef) -> String {
     format!("SELECT COUNT(*) FROM {}", table_sql(dialect, table))
 }
 
-/// Returns the SQL of a column. For values that are never compared, fetches only whether they are
-/// null.
+/// Of values that are never compared, fetches only whether they are null.
 fn column_sql(dialect: Dialect, name: &str, family: TypeFamily) -> String {
     let quoted = dialect.quote(name);
     if family == TypeFamily::Opaque {
@@ -130,7 +116,6 @@ fn column_sql(dialect: Dialect, name: &str, family: TypeFamily) -> String {
     quoted
 }
 
-/// Returns the dialect's clause for random blocks, with a fixed seed if it takes one.
 fn block_clause(dialect: Dialect, wanted: u64, of: u64) -> String {
     let percent = block_percent(wanted, of);
     match dialect {
@@ -168,7 +153,7 @@ fn slice_clause(
     let key = dialect.quote(key);
     let span = (i128::from(high) - i128::from(low) + 1).max(1);
     let step = (span / i128::from(SLICES)).max(1);
-    // Keys with gaps: a slice contains fewer rows than numbers.
+    // With gaps between keys, a slice has fewer rows than numbers.
     let rows = of.map_or(span, |of| i128::from(of.max(1))).min(span);
     let each = (i128::from(wanted) * span / rows / i128::from(SLICES)).clamp(1, step);
     let slices: Vec<String> = (0..i128::from(SLICES))

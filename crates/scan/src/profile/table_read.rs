@@ -1,4 +1,4 @@
-//! Reads the sample of one table, with one statement per hundred columns.
+//! Reads the sample of one table, a hundred columns per statement.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::spending::Spending;
 
 pub(crate) const COLUMNS_PER_STATEMENT: usize = 100;
 const BYTES: usize = 64 << 20;
-/// Maximum bytes of one cell: longer texts are neither keys nor dictionary values.
+/// Longer texts are neither keys nor dictionary values.
 const CELL_BYTES: usize = 512;
 
 struct Reading<'r> {
@@ -24,7 +24,6 @@ struct Reading<'r> {
     spending: &'r Spending<'r>,
 }
 
-/// Reads a small table whole, otherwise a sample.
 pub(crate) async fn read_table(
     request: &ScanRequest,
     table: &Table,
@@ -44,11 +43,10 @@ pub(crate) async fn read_table(
             Some(profile) => profile.widen(part),
         }
     }
-    // A table without columns has no values to read.
     Ok(whole.unwrap_or_else(|| TableCollector::new(&[]).finish(Extent::Sample, None)))
 }
 
-/// Returns whether a statement can contain a column's name: the gate refuses control characters.
+/// The gate refuses control characters.
 pub(crate) fn is_readable(name: &str) -> bool {
     !name.chars().any(char::is_control)
 }
@@ -93,7 +91,7 @@ impl Reading<'_> {
         statements += 1 + sent;
         let (mut collector, _) = self.sample(columns, how).await?;
         if collector.rows() < wanted.min(bound) / 20 && how != (Rows::First { wanted }) {
-            // If a table is smaller than the catalog says, its blocks and slices can be empty.
+            // Blocks and slices can be empty if the catalog's size is too large.
             statements += 1;
             (collector, _) = self.sample(columns, Rows::First { wanted }).await?;
         }
@@ -103,7 +101,7 @@ impl Reading<'_> {
         Ok(profile)
     }
 
-    /// Returns the row count from the catalog or the warehouse, and the number of statements sent.
+    /// Also returns the number of statements sent.
     async fn row_count(&self) -> Result<(Option<u64>, usize), WarehouseError> {
         if let Some(rows) = self.table.estimated_rows.filter(|rows| *rows > 0) {
             return Ok((Some(rows), 0));
@@ -115,16 +113,15 @@ impl Reading<'_> {
         match self.first_row(&sql).await {
             Ok(cells) => {
                 let count = cells.first().and_then(Cell::to_text);
-                // Text that is not a number is not a count.
                 Ok((count.and_then(|text| text.parse().ok()), 1))
             }
-            // Counting the table exceeds the statement timeout; a sample is enough.
+            // A sample is enough if counting exceeds the statement timeout.
             Err(error) if error.kind == ErrorKind::Timeout => Ok((None, 1)),
             Err(error) => Err(error),
         }
     }
 
-    /// Returns which rows to read, and the number of statements sent.
+    /// Also returns the number of statements sent.
     async fn sample_rows(
         &self,
         wanted: u64,
@@ -146,7 +143,7 @@ impl Reading<'_> {
             .await
         {
             Ok(ends) => ends,
-            // Without an index, the ends of a key take as long as a count.
+            // Without an index, this takes as long as a count.
             Err(error) if matches!(error.kind, ErrorKind::Timeout | ErrorKind::Sql) => {
                 return Ok((first, 1));
             }
@@ -180,8 +177,7 @@ impl Reading<'_> {
         let dialect = self.dialect();
         let sql = sample_sql(dialect, self.table, columns, rows);
         let checked = ktx_read_only_sql::check(&sql, dialect).or_else(|refusal| match rows {
-            // If the gate or parser does not know the dialect's sampling clause, the plain
-            // statement still passes.
+            // If the gate does not know the sampling clause, use a plain statement.
             Rows::Blocks { wanted, .. } => ktx_read_only_sql::check(
                 &sample_sql(dialect, self.table, columns, Rows::First { wanted }),
                 dialect,
@@ -203,8 +199,7 @@ impl Reading<'_> {
         Ok((collector, end.truncated))
     }
 
-    /// Asks for the distinct counts of all rows and returns the number of statements sent. Keeps
-    /// the sample's counts for columns without an answer.
+    /// Returns the number of statements sent. Columns without an answer keep the sample's count.
     async fn counts(&self, profile: &mut TableProfile) -> Result<usize, WarehouseError> {
         if self.table.kind != TableKind::Table || profile.rows.is_none() {
             return Ok(0);

@@ -195,7 +195,7 @@ fn samples_are_read_by_block_where_the_dialect_can() {
     );
 }
 
-/// Returns a profile of two rows out of `rows`: `id` is unique in them, `kind` repeats.
+/// `id` is unique, `kind` repeats.
 fn read_two(rows: u64) -> TableProfile {
     let columns = [
         ("id".to_owned(), TypeFamily::Integer),

@@ -1,4 +1,4 @@
-//! The serialized shape of `profiles/*.json`, one file per table.
+//! The shape of `profiles/*.json`, one file per table.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::profile::previous::PublishedProfile;
 use crate::settings::ScanSettings;
 
 pub(crate) const PROFILES: &str = "enrichment/profiles/";
-/// The file in which older versions stored all profiles.
+/// Written by older versions.
 pub(crate) const WHOLE_PROFILE: &str = "enrichment/relationship-profile.json";
 const EXAMPLE_VALUES: usize = 5;
 
@@ -21,9 +21,9 @@ const EXAMPLE_VALUES: usize = 5;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileArtifact {
     pub(crate) tables: Vec<ProfiledTable>,
-    /// By `<bare table name>.<column>`, as in KTX 0.12; if two tables share a name, the first wins.
+    /// By bare table name, as in KTX 0.12; the first of two tables wins.
     pub(crate) columns: BTreeMap<String, ProfiledColumn>,
-    /// By `<full table reference>.<column>`: every column.
+    /// By full table reference.
     pub(crate) columns_by_reference: BTreeMap<String, ProfiledColumn>,
     pub(crate) warnings: Vec<String>,
 }
@@ -51,21 +51,20 @@ pub(crate) struct ProfiledColumn {
     pub(crate) native_type: String,
     pub(crate) normalized_type: String,
     pub(crate) row_count: u64,
-    /// The rows that all figures below refer to.
+    /// All figures below refer to these rows.
     #[serde(default)]
     pub(crate) rows_read: u64,
     #[serde(default)]
     pub(crate) sampled: bool,
     pub(crate) null_count: u64,
     pub(crate) distinct_count: u64,
-    /// Estimated distinct values of the whole column; absent if all rows were read.
+    /// Absent if all rows were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) estimated_distinct_count: Option<u64>,
     pub(crate) uniqueness_ratio: f64,
     pub(crate) null_rate: f64,
     #[serde(default)]
     pub(crate) sample_values: Vec<String>,
-    /// Whether `sampleValues` holds all values of the column.
     #[serde(default)]
     pub(crate) sample_values_complete: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Asks the model to decide links that values and names leave open, a few per call.
+//! Asks the model to decide open links, a few per call.
 
 use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ObjectRequest, generate_typed};
 use ktx_relationships::links::link::{Check, Endpoint, Link, Origin, Status};

@@ -25,11 +25,11 @@ use crate::stage_rows::StageRows;
 
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
-    /// All links worth reporting, sorted by their two sides.
+    /// Sorted.
     pub links: Vec<Link>,
     pub candidates: usize,
     pub statements: usize,
-    /// Number of links left unchecked when the run's budget was used up.
+    /// Links beyond the budget.
     pub left: usize,
     pub model_calls: usize,
     pub warnings: Vec<ScanWarning>,
@@ -87,7 +87,7 @@ pub(crate) async fn discover(
         discovery.statements = prober.sent;
         discovery.left = prober.left;
         if discovery.left > 0 {
-            // The missing checks might change the result, so decide nothing before the next scan.
+            // Missing checks could change the result, so decide nothing before the next scan.
             return Ok(discovery);
         }
         discovery.warnings.append(&mut prober.warnings);

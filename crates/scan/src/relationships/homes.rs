@@ -1,7 +1,7 @@
 //! Chooses the table file of each link.
 //!
-//! A link stays in its file. A new link goes with its child; a link between an old and a new table
-//! goes with the new one, so that two people who scan different new tables write different files.
+//! A link stays in its file. A new link goes with its child or its new table, so that two people
+//! who scan different new tables write different files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +17,14 @@ use crate::wire::StatusCounts;
 
 #[derive(Debug, Default)]
 pub(crate) struct Homes {
-    /// The file stem of each link id.
+    /// By link id.
     stems: BTreeMap<String, String>,
     known: BTreeSet<TableRef>,
     pub(crate) counts: Option<StatusCounts>,
 }
 
 impl Homes {
-    /// Reads the links of the last scan. Unreadable files will be rewritten.
+    /// Unreadable files will be rewritten.
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
         let kinds = (WHOLE_RELATIONSHIPS, RELATIONSHIPS);
         let found = previous.artifacts(request.files.as_ref(), kinds, "its links are new")?;

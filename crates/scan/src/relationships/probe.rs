@@ -1,4 +1,4 @@
-//! Checks links in the warehouse with bounded statements where samples are not enough.
+//! Checks links in the warehouse where samples are not enough.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::structural::hash::structure_hash;
 
 const VALUES: usize = 200;
 const GROUPS: usize = 2000;
-/// Change whenever stored answers of an earlier version would be wrong.
+/// Change whenever stored answers would be wrong.
 const VERSION: &str = "probe-1";
 
 pub(crate) struct Prober<'r> {
@@ -30,7 +30,6 @@ pub(crate) struct Prober<'r> {
     budget: usize,
     pub(crate) sent: usize,
     pub(crate) left: usize,
-    /// Statements that failed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
@@ -46,7 +45,7 @@ pub(crate) struct Question {
 pub(crate) enum ProbePlan<T> {
     Known(T),
     Ask(Question),
-    /// No check: nothing to compare, or no budget.
+    /// Nothing to compare, or no budget.
     Skip,
 }
 
@@ -70,8 +69,7 @@ impl<'r> Prober<'r> {
         }
     }
 
-    /// Plans a check of how many of a column's sampled values exist in another column. Also returns
-    /// the number of values.
+    /// Also returns the number of values.
     pub(crate) fn values(
         &mut self,
         facts: &Facts<'_>,
@@ -87,7 +85,6 @@ impl<'r> Prober<'r> {
         Ok((planned, compared))
     }
 
-    /// Plans a check of how many value groups of a proposal exist in the parent.
     pub(crate) fn groups(
         &mut self,
         facts: &Facts<'_>,
@@ -138,8 +135,7 @@ impl<'r> Prober<'r> {
         }))
     }
 
-    /// Sends the questions, a few at a time, and returns the answers in order; `None` for no
-    /// answer.
+    /// Returns the answers in order; `None` for no answer.
     pub(crate) async fn ask(
         &mut self,
         questions: Vec<Question>,
@@ -218,7 +214,7 @@ async fn counts(
     let number = |at: usize| match row.get(at) {
         Some(Cell::Int(value)) => u64::try_from(*value).ok(),
         Some(Cell::UInt(value)) => Some(*value),
-        // Some servers return sums as decimals. Text that is not a number is not an answer.
+        // Some servers return decimals.
         Some(Cell::Decimal(text) | Cell::Text(text)) => text.parse().ok(),
         Some(Cell::Null) => Some(0),
         _ => None,
@@ -244,8 +240,7 @@ fn place(facts: &Facts<'_>, at: ColumnId) -> String {
     format!("{table}.{column}")
 }
 
-/// Returns `SELECT COUNT(DISTINCT key), COUNT(*) FROM parent WHERE key IN (values)` and the number
-/// of values.
+/// `SELECT COUNT(DISTINCT key), COUNT(*) FROM parent WHERE key IN (values)`.
 pub(crate) fn values_sql(
     dialect: Dialect,
     facts: &Facts<'_>,
@@ -274,8 +269,7 @@ pub(crate) fn values_sql(
     Some((sql, literals.len()))
 }
 
-/// Returns a value as a literal of the key's family; `None` if it does not fit or cannot be written
-/// safely.
+/// Returns `None` if the value does not fit the family or cannot be written safely.
 fn literal(dialect: Dialect, family: TypeFamily, text: &str) -> Option<String> {
     match family {
         TypeFamily::Integer => {
@@ -289,8 +283,6 @@ fn literal(dialect: Dialect, family: TypeFamily, text: &str) -> Option<String> {
     }
 }
 
-/// Returns a statement that counts distinct value groups of the child and how many of them the
-/// parent contains.
 pub(crate) fn groups_sql(
     dialect: Dialect,
     facts: &Facts<'_>,

@@ -1,4 +1,4 @@
-//! Checks links in the warehouse that samples leave open, and multi-column links.
+//! Checks open links in the warehouse.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use ktx_sql::Dialect;
 use crate::relationships::probe::{ProbePlan, Prober, Question, contained};
 use crate::request::{ScanError, ScanRequest};
 
-/// Checks the best unchecked parents of each column, likeliest first.
+/// Likeliest parents first.
 pub(crate) async fn probe(
     facts: &Facts<'_>,
     request: &ScanRequest,
@@ -49,8 +49,7 @@ pub(crate) async fn probe(
     Ok(checked)
 }
 
-/// Checks whether the warehouse distinguishes values that differ only in case or padding. Many do
-/// not, and there the join finds what a person would.
+/// Checks values that differ only in case or padding, which many warehouses do not distinguish.
 pub(crate) async fn compare_spellings(
     facts: &Facts<'_>,
     request: &ScanRequest,
@@ -84,8 +83,7 @@ pub(crate) async fn compare_spellings(
     Ok(())
 }
 
-/// Returns whether comparing a text with a number compares numbers, and converts a non-numeric text
-/// to some number instead of failing.
+/// Returns whether comparing a text with a number compares numbers and never fails.
 const fn reads_numbers_in_texts(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Sqlite | Dialect::MySql | Dialect::MariaDb)
 }

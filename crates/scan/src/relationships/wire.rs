@@ -1,5 +1,4 @@
-//! Serialized shapes of `relationships/*.json` (one file per table) and
-//! `relationship-diagnostics.json`.
+//! Shapes of `relationships/*.json` and `relationship-diagnostics.json`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use crate::profile::wire::rounded;
 use crate::wire::StatusCounts;
 
 pub(crate) const RELATIONSHIPS: &str = "enrichment/relationships/";
-/// The file in which older versions stored all links.
+/// Written by older versions.
 pub(crate) const WHOLE_RELATIONSHIPS: &str = "enrichment/relationships.json";
 pub(crate) const STATUSES: [&str; 4] = ["accepted", "review", "rejected", "skipped"];
 
@@ -58,21 +57,19 @@ pub(crate) struct Measurements {
     pub(crate) name_similarity: f64,
     pub(crate) coverage: Option<f64>,
     pub(crate) row_coverage: Option<f64>,
-    /// The row coverage ignoring case and padding; absent if it does not differ.
+    /// Ignores case and padding; absent if equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loose_row_coverage: Option<f64>,
     pub(crate) compared_values: usize,
-    /// The rows that row shares refer to; absent if only values were checked.
+    /// Absent if only values were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compared_rows: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sampled: Option<bool>,
     pub(crate) parent_share: Option<f64>,
     pub(crate) child_null_rate: Option<f64>,
-    /// Past query runs that join the two; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) joined_in_queries: Option<u64>,
-    /// Whether a context source states the link; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stated: Option<bool>,
 }
@@ -220,7 +217,6 @@ pub(crate) struct Policy {
     pub(crate) max_candidates_per_column: usize,
 }
 
-/// Returns why no link was accepted; `None` if one was.
 pub(crate) fn no_accepted_reason(
     counts: StatusCounts,
     sql_available: bool,

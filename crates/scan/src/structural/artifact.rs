@@ -21,11 +21,11 @@ pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, ScanError> {
     Ok(bytes)
 }
 
-/// Maximum bytes of a file name without extension that every file system accepts.
+/// Every file system accepts this, plus an extension.
 const LONGEST_NAME: usize = 240;
 
-/// Returns the file stem of a table, `<c>.<d>.<n>`: the parts in base64url, `_` for an absent one.
-/// A name that is too long is truncated and gets a digest of the whole.
+/// Returns `<c>.<d>.<n>`: base64url parts, `_` for an absent one. A long name is truncated and gets
+/// a digest.
 pub(crate) fn table_stem(table: &TableRef) -> String {
     let part = |part: Option<&str>| {
         part.map_or_else(|| "_".to_owned(), |part| URL_SAFE_NO_PAD.encode(part))
@@ -51,8 +51,7 @@ pub(crate) fn table_artifact(table: &Table) -> TableArtifact {
     artifact
 }
 
-/// Returns the connection file of a snapshot. It contains only values from `ktx.yaml`, so that no
-/// table changes it.
+/// Only values from `ktx.yaml`, so that no table changes the file.
 pub(crate) fn connection_file(request: &ScanRequest) -> Result<(&'static str, Vec<u8>), ScanError> {
     let connection = ConnectionArtifact {
         connection_id: request.connection.to_string(),

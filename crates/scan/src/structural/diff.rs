@@ -8,7 +8,6 @@ use crate::difference::{DiffSummary, StructuralChange, TableDifference};
 use crate::wire::{StructuralSyncStats, TableArtifact};
 
 impl DiffSummary {
-    /// Returns the same counts under the names of the report.
     pub(crate) fn stats(&self) -> StructuralSyncStats {
         StructuralSyncStats {
             tables_created: self.tables_added,
@@ -66,7 +65,7 @@ fn changed_columns(old: &TableArtifact, new: &TableArtifact) -> Vec<(String, Str
     columns
 }
 
-/// Compares two scans. A different row count is not a change.
+/// Ignores row counts.
 pub(crate) fn diff(
     before: &BTreeMap<TableRef, TableArtifact>,
     now: &BTreeMap<TableRef, TableArtifact>,
@@ -94,7 +93,7 @@ pub(crate) fn diff(
     summary
 }
 
-/// Compares two artifacts. Files of KTX 0.12 lack newer keys, which is not a change.
+/// Files of KTX 0.12 lack newer keys.
 fn is_same(old: &TableArtifact, new: &TableArtifact) -> bool {
     let place = (&old.catalog, &old.db, &old.name) == (&new.catalog, &new.db, &new.name);
     let same =

@@ -1,20 +1,20 @@
-//! The hash of a table's structure: while it is equal, earlier results stay valid.
+//! The hash of a table's structure.
 
 use ktx_warehouse::Table;
 
 use crate::stage_rows::digest;
 use crate::wire::TableArtifact;
 
-/// Hashes the catalog data of a table except its row count.
+/// Excludes the row count.
 pub(crate) fn structure_hash(table: &Table) -> String {
     hash_of(&mut TableArtifact::of(table))
 }
 
-/// Hashes an artifact in the same way; leaves the artifact unchanged.
+/// Leaves the artifact unchanged.
 pub(crate) fn hash_of(artifact: &mut TableArtifact) -> String {
     let rows = artifact.estimated_rows.take();
     let hash = artifact.structure_hash.take();
-    // Plain structs of strings always serialize. An empty text would only repeat work.
+    // Plain structs of strings always serialize.
     let text = serde_json::to_string(artifact).unwrap_or_default();
     artifact.estimated_rows = rows;
     artifact.structure_hash = hash;

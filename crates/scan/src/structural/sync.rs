@@ -1,8 +1,7 @@
-//! The snapshot of a connection in the project, and the id of a scan.
+//! The snapshot of a connection in the project.
 //!
-//! Snapshot files keep their paths between scans, each holds data of one table, and none holds data
-//! about the run. So two people who scan different new tables write different files. Older versions
-//! had one folder per scan; its files are read until the next scan.
+//! Files keep their paths and hold no data about the run, so that two people who scan different new
+//! tables write different files.
 
 use std::collections::BTreeMap;
 
@@ -24,12 +23,12 @@ pub(crate) fn snapshot_folder(connection: &ConnectionId) -> String {
 
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
-    /// The folder of its files: the snapshot folder, or the newest folder of an older version.
+    /// The snapshot folder, or an older version's newest folder.
     pub(crate) root: Option<String>,
     pub(crate) tables: BTreeMap<TableRef, TableArtifact>,
-    /// Its report, if an older version committed one.
+    /// Older versions committed it.
     pub(crate) report: Option<ScanReport>,
-    /// All files of the snapshot, including those of older versions.
+    /// Includes files of older versions.
     pub(crate) files: Vec<String>,
     pub(crate) warnings: Vec<ScanWarning>,
 }
@@ -72,7 +71,7 @@ impl Previous {
         self.files.binary_search(&path).is_ok().then_some(path)
     }
 
-    /// Returns the snapshot files in one of its folders (with a trailing `/`).
+    /// `folder` has a trailing `/`.
     pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &String> {
         let prefix = self.root.as_ref().map(|root| format!("{root}/{folder}"));
         self.files.iter().filter(move |path| {
@@ -94,9 +93,7 @@ impl Previous {
         read.collect()
     }
 
-    /// Reads the JSON artifacts of one kind: the file in which older versions stored all tables,
-    /// and the files in the current folder. A file that cannot be parsed becomes a warning; `lost`
-    /// says what is lost by that.
+    /// An unreadable file becomes a warning; `lost` is the text of its effect.
     pub(crate) fn artifacts(
         &self,
         files: &dyn ProjectFiles,
@@ -131,7 +128,7 @@ fn root(folder: &str, files: &[String]) -> Option<String> {
     if names.iter().any(|name| name == CONNECTION) {
         return Some(folder.to_owned());
     }
-    // Older folders are named by time: the greatest name is the newest.
+    // Older folders are named by time.
     let folders = names.iter().filter_map(|name| name.split_once('/'));
     let newest = folders.map(|(folder, _)| folder).max()?;
     Some(format!("{folder}/{newest}"))

@@ -79,7 +79,6 @@ fn counts_tables_and_columns_that_changed() {
     assert!(diff(&before, &before).is_empty());
 }
 
-/// Files of KTX 0.12 lack the hash and composite keys, which is not a change.
 #[test]
 fn tables_written_by_ktx_0_12_are_unchanged() {
     let now = table_artifact(&table("a", &["x"]));

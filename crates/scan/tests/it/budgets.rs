@@ -1,4 +1,4 @@
-//! Tests the budget of a scan, its estimate, and that a stopped scan continues.
+//! Tests the budget and the estimate of a scan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,6 @@ fn world_of(script: &str, faults: Faults) -> (World, Arc<Sqlite>, Arc<Faulty>) {
     (World::new(faulty.clone()), sqlite, faulty)
 }
 
-/// Returns all files except those about the run itself.
 fn files(world: &World) -> BTreeMap<String, String> {
     let paths = world.project.paths();
     paths
@@ -41,7 +40,6 @@ fn files(world: &World) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Checks that the files equal those of one scan of the same warehouse without a budget.
 async fn same_as_one_scan(world: &World, script: &str) {
     let (whole, _, _) = world_of(script, Faults::default());
     run(&whole, ScanMode::Relationships).await;
@@ -106,7 +104,6 @@ async fn no_time_is_no_statement() {
     same_as_one_scan(&world, SHOP).await;
 }
 
-/// If the warehouse estimates prices, no statement starts that would exceed the limit.
 #[tokio::test]
 async fn billed_bytes_are_counted_before_a_statement_runs() {
     let (world, sqlite, _) = world(Faults {
@@ -137,8 +134,6 @@ async fn received_bytes_are_counted_where_nothing_is_billed() {
     );
 }
 
-/// A connection that breaks once is reopened; one that stays broken stops the scan and is not
-/// blamed on its tables.
 #[tokio::test]
 async fn a_broken_connection_is_tried_again_and_then_stops_the_scan() {
     let (once, _, _) = world(Faults {
@@ -198,7 +193,6 @@ async fn so_many_statements_run_side_by_side_as_the_settings_say() {
     }
 }
 
-/// An estimate reads only the structure; after a scan, there is no sample left to read.
 #[tokio::test]
 async fn an_estimate_reads_no_value() {
     let (world, sqlite, _) = world(Faults {

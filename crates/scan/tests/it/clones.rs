@@ -1,4 +1,4 @@
-//! Tests scans with a budget in a project without local rows, such as a clone.
+//! Tests scans with a budget in a clone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +61,7 @@ async fn a_clone_publishes_no_less_than_it_had() {
     assert!(!changed(&bounded(&mut world, 2).await, PROFILES));
 }
 
-/// Each clone reads unknown tables first, so that scans with a budget finish eventually.
+/// Each clone reads unknown tables first.
 #[tokio::test]
 async fn clones_get_on_with_what_is_new() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -94,7 +94,6 @@ async fn clones_get_on_with_what_is_new() {
     assert_eq!(world.project.json(PROFILE), second);
 }
 
-/// Values are dropped if their column changed or if they may no longer be shown.
 #[tokio::test]
 async fn values_of_what_is_gone_are_not_kept() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -124,7 +123,7 @@ async fn values_of_what_is_gone_are_not_kept() {
     );
 }
 
-/// Covers the shape of KTX 0.12 and a file that cannot be parsed.
+/// Covers KTX 0.12 and an unreadable file.
 #[tokio::test]
 async fn older_profiles_are_kept_and_broken_ones_told() {
     let (mut world, _) = world(Keys::Shown);

@@ -1,4 +1,4 @@
-//! Tests that committed descriptions are not paid for again, even without local rows.
+//! Tests that committed descriptions are not paid for again.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ async fn described_by(world: &World, model: &str) -> ScanOutcome {
     outcome
 }
 
-/// Turns the world into a clone: committed files without local rows.
+/// Drops the local rows.
 fn cloned(world: &mut World) {
     world.stages = Arc::default();
 }
 
-/// Returns the file of a table's descriptions; `table` is the name in base64.
+/// `table` is the name in base64.
 fn artifact(world: &World, table: &str) -> (String, Value) {
     let path = format!("raw-sources/shop/live-database/enrichment/descriptions/_._.{table}.json");
     let value = serde_json::from_str(&world.project.text(&path)).expect("JSON");
@@ -53,7 +53,6 @@ async fn a_clone_asks_nothing_about_tables_that_are_as_they_were() {
     cloned(&mut world);
     let outcome = run(&world, ScanMode::Enriched).await;
     assert_eq!((outcome.model_calls, outcome.changes), (0, Vec::new()));
-    // ktx asks only about changed tables.
     sqlite.execute("ALTER TABLE orders ADD COLUMN channel TEXT; CREATE TABLE extra (id INTEGER)");
     cloned(&mut world);
     let outcome = run(&world, ScanMode::Enriched).await;
@@ -63,7 +62,6 @@ async fn a_clone_asks_nothing_about_tables_that_are_as_they_were() {
     cloned(&mut world);
     assert_eq!(run(&world, ScanMode::Enriched).await.model_calls, 1);
     assert_eq!(world.project.text(SHARD), shard);
-    // `Reuse::Nothing` asks about everything again.
     let mut request = world.request(ScanMode::Enriched);
     request.reuse = Reuse::Nothing;
     assert_eq!(scan(request).await.expect("a scan").model_calls, 4);
@@ -82,8 +80,7 @@ async fn another_model_is_asked_and_the_one_before_is_remembered() {
     }
 }
 
-/// Descriptions without their state, such as those of older versions, are made again; an unreadable
-/// file is reported.
+/// Descriptions of older versions have no state.
 #[tokio::test]
 async fn nothing_is_taken_for_unchanged_without_proof() {
     let (mut world, _) = world(Keys::Shown);
@@ -109,7 +106,6 @@ async fn nothing_is_taken_for_unchanged_without_proof() {
     );
 }
 
-/// An incomplete description is completed, not made again; human descriptions stay.
 #[tokio::test]
 async fn only_what_is_missing_is_asked_for() {
     let (mut world, _) = world(Keys::Shown);

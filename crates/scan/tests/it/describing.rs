@@ -1,4 +1,4 @@
-//! Tests scans with a model: descriptions, open links, failures, interruptions.
+//! Tests scans with a model.
 
 use std::sync::{Arc, Mutex};
 
@@ -129,7 +129,6 @@ async fn missing_columns_are_asked_for_again_and_unknown_ones_dropped() {
     assert!(!world.project.text(SHARD).contains("Boo"));
 }
 
-/// A scan that stops within a wide table continues after the paid groups of columns.
 #[tokio::test]
 async fn a_wide_table_goes_on_where_the_model_stopped() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -192,8 +191,6 @@ async fn a_wide_table_goes_on_where_the_model_stopped() {
     );
 }
 
-/// ktx does not ask again about columns that the model left out twice until something changes: the
-/// next scan makes no call and no change.
 #[tokio::test]
 async fn columns_that_the_model_leaves_out_are_recorded() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -228,7 +225,6 @@ async fn columns_that_the_model_leaves_out_are_recorded() {
     assert_eq!(scan(request).await.expect("a scan").model_calls, 5);
 }
 
-/// A table without an answer is also asked about twice only.
 #[tokio::test]
 async fn tables_that_the_model_leaves_out_are_recorded() {
     let (mut world, _) = world(Keys::Shown);
@@ -260,8 +256,6 @@ async fn tables_that_the_model_leaves_out_are_recorded() {
     assert_eq!(messages(&second), messages(&first));
 }
 
-/// A table that cannot be described becomes a warning and is retried by the next scan; the others
-/// are kept.
 #[tokio::test]
 async fn one_failed_table_does_not_fail_the_scan() {
     let (mut world, _) = world(Keys::Shown);
@@ -295,7 +289,7 @@ async fn one_failed_table_does_not_fail_the_scan() {
     );
 }
 
-/// Without a login, credit or process, no call can succeed: the scan stops at once without changes.
+/// Without a login, credit or process, no call can succeed.
 #[tokio::test]
 async fn a_dead_model_stops_the_scan_before_anything_changes() {
     for kind in [
@@ -319,8 +313,7 @@ async fn a_dead_model_stops_the_scan_before_anything_changes() {
     }
 }
 
-/// An unavailable service is called three times in a row, not once per table; a model without any
-/// answer changes nothing.
+/// Three calls in a row, not one per table.
 #[tokio::test]
 async fn a_service_that_is_away_is_soon_left_alone() {
     for kind in [
@@ -348,8 +341,7 @@ async fn a_service_that_is_away_is_soon_left_alone() {
     }
 }
 
-/// If a limit, a budget or a login ends during the scan, finished descriptions are kept, calls
-/// stop, no table counts as failed, and the next scan asks for the rest.
+/// A limit, a budget or a login ends during the scan.
 #[tokio::test]
 async fn a_model_that_stops_in_the_middle_pauses_the_scan() {
     for kind in [
@@ -439,7 +431,6 @@ async fn a_cancelled_scan_goes_on_where_it_stopped() {
     assert_eq!(outcome.report.enrichment_state.resumed_stages, ["profile"]);
 }
 
-/// The model sees only open links, a few at a time, and its answer is stored.
 #[tokio::test]
 async fn undecided_links_are_shown_to_the_model_once() {
     let script = "

@@ -1,4 +1,4 @@
-//! A connector that wraps another and fails, waits or bills on demand.
+//! A connector that fails, waits or bills on demand.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -19,18 +19,14 @@ use crate::sqlite::Sqlite;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     pub(crate) dead: bool,
-    /// The number of answered statements before the connection breaks in the middle of the rows.
+    /// Answers before the connection breaks.
     pub(crate) breaks_after: Option<usize>,
-    /// The number of statements that fail then; all if absent.
+    /// Failures; all if absent.
     pub(crate) breaks: Option<usize>,
-    /// Statements that name this table time out.
     pub(crate) slow: Option<String>,
     pub(crate) price: Option<u64>,
-    /// The catalog shows a table without columns.
     pub(crate) shows_empty_table: bool,
-    /// The catalog shows this table, which no longer exists when it is read.
     pub(crate) shows_vanished: Option<String>,
-    /// The statement that lists past queries.
     pub(crate) history: Option<String>,
 }
 
@@ -132,7 +128,6 @@ impl Connector for Faulty {
         });
         let end = self.inner.query(sql, caps, sink, cancel).await?;
         if broken {
-            // Some rows arrive before the connection breaks.
             return Err(WarehouseError::new(
                 ErrorKind::Dropped,
                 "the connection broke",

@@ -1,4 +1,4 @@
-//! Tests that a scan that changes a shard keeps what people wrote there.
+//! Tests that a scan keeps what people wrote in a shard.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id));
 ";
 
-/// Contains comments, an extra key, and a custom order and quoting.
 const MINE: &str = "# The shop.
 
 tables:
@@ -73,7 +72,7 @@ async fn a_table_that_is_missing_is_put_between_the_others() {
     let (world, sqlite) = shop();
     assert_eq!(scanned(&world, MINE).await, MINE);
     sqlite.execute("CREATE TABLE lines (id INTEGER, order_id INTEGER REFERENCES orders (id))");
-    // A new table gets a shard of its own, which a person deletes here.
+    // A person deletes the new table's shard here.
     assert_eq!(scanned(&world, MINE).await, MINE);
     world
         .project
@@ -141,8 +140,7 @@ async fn what_goes_takes_the_comments_that_belong_to_it() {
     assert_eq!(scanned(&world, &expected).await, expected);
 }
 
-/// If an edit in place is impossible, the shard stays unchanged, and the warning names it and the
-/// next step.
+/// The warning names the shard and the next step.
 #[tokio::test]
 async fn a_shard_that_cannot_be_changed_in_place_is_left_alone() {
     let (world, sqlite) = shop();
@@ -168,7 +166,6 @@ async fn a_shard_that_cannot_be_changed_in_place_is_left_alone() {
     );
 }
 
-/// A file without tables is deleted unless it contains human text.
 #[tokio::test]
 async fn a_shard_without_tables_stays_for_its_comments() {
     let (world, _) = shop();
@@ -188,7 +185,7 @@ async fn a_shard_without_tables_stays_for_its_comments() {
     assert!(outcome.changes.contains(&Change::delete(path)));
 }
 
-/// No YAML parser finds the colon after a name of more than 1024 characters on one line.
+/// No YAML parser finds the colon after 1024 characters.
 #[tokio::test]
 async fn a_long_name_is_written_so_that_it_can_be_read() {
     let (world, sqlite) = shop();

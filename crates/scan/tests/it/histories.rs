@@ -11,8 +11,7 @@ use crate::faulty::{Faults, Faulty};
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
 
-/// The small numbers are contained in each other's keys, so neither values nor names decide the
-/// links.
+/// Neither values nor names decide the links.
 fn script() -> String {
     let mut script = String::from(
         "CREATE TABLE a (id INTEGER, v INTEGER); CREATE TABLE b (id INTEGER, w INTEGER); CREATE TABLE c (id INTEGER, z INTEGER);",
@@ -75,7 +74,7 @@ async fn joins_that_people_ran_are_believed_where_values_allow_them() {
     assert_eq!(accepted(&world), Vec::<Value>::new());
     let queries = [
         ("SELECT 1 FROM a JOIN b ON a.v = b.id", 30),
-        // Values that refute a join override queries.
+        // Values override queries.
         ("SELECT 1 FROM c JOIN b ON c.z = b.id", 500),
     ];
     scanned(&world, &queries).await;
@@ -85,7 +84,6 @@ async fn joins_that_people_ran_are_believed_where_values_allow_them() {
     );
 }
 
-/// The warehouse's own record is read on request; its rare queries do not count.
 #[tokio::test]
 async fn the_record_of_the_warehouse_is_read_when_it_is_switched_on() {
     let (world, sqlite) = world(Some("SELECT text, runs FROM record ORDER BY runs DESC"));
@@ -139,7 +137,6 @@ async fn a_record_that_cannot_be_read_is_a_warning() {
 
 const RECORD: &str = "SELECT text, runs, person, 1 AS is_whole FROM record ORDER BY runs DESC";
 
-/// Returns the `usage` of each table in the shard that a scan wrote.
 pub(crate) fn usages(world: &World) -> Value {
     let path = world.project.paths().into_iter();
     let path = path
@@ -169,7 +166,6 @@ fn switched_on() -> History {
     }
 }
 
-/// Returns a world whose record, the table `record`, holds these queries.
 fn recorded(rows: &str) -> (World, Arc<Sqlite>) {
     let (world, sqlite) = world(Some(RECORD));
     sqlite.execute(
@@ -190,7 +186,7 @@ async fn usage_is_written_and_never_holds_a_value() {
     let (world, sqlite) = recorded(ROWS);
     with_history(&world, switched_on()).await;
     let first = usages(&world);
-    // `c` is named, but not by its exact name; that is evidence neither of use nor of disuse.
+    // `c` is named, but not exactly: evidence neither of use nor of disuse.
     assert_eq!(
         first,
         json!({
@@ -210,7 +206,6 @@ async fn usage_is_written_and_never_holds_a_value() {
     );
 }
 
-/// Keys of others stay; an unused table gets its start date once.
 #[tokio::test]
 async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
     let (world, sqlite) = recorded(ROWS);
@@ -237,7 +232,7 @@ async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
             json!({"narrative": "asked daily", "frequencyTier": "unused", "staleSince": "2026-02-01"})
         );
     }
-    // An unread record does not mean unused.
+    // Unread does not mean unused.
     let before = usages(&world);
     sqlite.execute(
         "DELETE FROM record; INSERT INTO record VALUES ('<insufficient privilege>', 9, NULL)",
@@ -258,7 +253,7 @@ async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
     assert_eq!(usages(&world)["a"], before["a"]);
 }
 
-/// Excluded users and tables do not affect the shares, and no table is called unused.
+/// Excluded queries do not affect the shares.
 #[tokio::test]
 async fn filters_say_whose_queries_of_which_tables_count() {
     let patterns = regex::RegexSet::new(["^etl_"]).expect("patterns");
@@ -320,7 +315,7 @@ async fn filters_say_whose_queries_of_which_tables_count() {
     }
 }
 
-/// A file of queries is not a complete record: it proves use, not disuse.
+/// A file proves use, not disuse.
 #[tokio::test]
 async fn a_file_of_queries_tells_uses_where_there_is_no_record() {
     let (world, _) = world(None);

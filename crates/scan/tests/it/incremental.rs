@@ -1,4 +1,4 @@
-//! Tests that a scan which keeps what has not changed finds what a full scan finds.
+//! Tests that a scan that keeps tables finds what a full scan finds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use ktx_test_support::random::Random;
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
 
-/// Scans, publishes, and keeps the scan as a command does.
+/// Keeps the scan as a command does.
 async fn run(world: &World, reuse: Reuse) -> ScanOutcome {
     let mut request = world.request(ScanMode::Relationships);
     request.reuse = reuse;
@@ -41,7 +41,6 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
 INSERT INTO lines SELECT 5001 + i % 400, 1 + i / 400, 'S' || (i % 40) FROM n;
 ";
 
-/// A scan of an unchanged warehouse asks for nothing, says so, and writes nothing.
 #[tokio::test]
 async fn unchanged_tables_are_neither_read_nor_compared() {
     let sqlite = Arc::new(Sqlite::new(Keys::Hidden, SHOP));
@@ -61,7 +60,6 @@ async fn unchanged_tables_are_neither_read_nor_compared() {
     assert_eq!((full.tables_kept, full.changes.len()), (0, 0));
 }
 
-/// The report of a kept scan is that of a scan that compares everything again.
 #[tokio::test]
 async fn a_kept_scan_reports_what_a_compared_one_would() {
     let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, SHOP)));
@@ -69,7 +67,7 @@ async fn a_kept_scan_reports_what_a_compared_one_would() {
     let kept = scan(world.request(ScanMode::Relationships))
         .await
         .expect("a scan");
-    // A file beside those of the scan changes what stands for the files, and nothing else.
+    // Changes only the fingerprint.
     world.project.put("raw-sources/shop/notes.txt", "mine");
     let compared = scan(world.request(ScanMode::Relationships))
         .await
@@ -79,7 +77,6 @@ async fn a_kept_scan_reports_what_a_compared_one_would() {
     assert_eq!(kept.tables_kept, compared.tables_kept);
 }
 
-/// A damaged row of finished work is made again, and the scan says so.
 #[tokio::test]
 async fn damaged_rows_are_made_again() {
     let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, SHOP)));
@@ -102,7 +99,6 @@ async fn damaged_rows_are_made_again() {
     assert_eq!(third.report.warnings, Vec::new());
 }
 
-/// After any change of the structure, a scan that keeps the rest leads to the files of a full one.
 #[tokio::test]
 async fn a_scan_after_changes_finds_what_a_full_one_finds() {
     for seed in 0..6 {

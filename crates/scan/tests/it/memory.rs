@@ -1,4 +1,4 @@
-//! In-memory ports, and a request that uses them.
+//! In-memory ports.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,11 +15,9 @@ use ktx_warehouse::{Connector, Scope};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A project folder in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Project {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// Files that are not committed.
     local: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
@@ -81,8 +79,7 @@ impl Project {
             .collect()
     }
 
-    /// Returns the JSON of the only file with this name, or the merged JSON of all files in a
-    /// folder of this name.
+    /// Merges the files of a folder.
     pub(crate) fn json(&self, name: &str) -> Value {
         let local = self.local.lock().expect("not poisoned");
         let told = local.iter().find(|(path, _)| path.ends_with(name));
@@ -167,7 +164,6 @@ pub(crate) struct Stages {
 }
 
 impl Stages {
-    /// Cuts every row short.
     pub(crate) fn damage(&self) {
         let mut rows = self.rows.lock().expect("not poisoned");
         for row in rows.values_mut() {
@@ -190,7 +186,7 @@ impl StageStore for Stages {
     }
 }
 
-/// Records all events; cancels after a number of units if requested.
+/// Cancels after a number of units if requested.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     pub(crate) events: Mutex<Vec<ScanEvent>>,

@@ -1,4 +1,4 @@
-//! Tests scans with odd names, odd values, odd tables and failing servers.
+//! Tests odd names, values and tables, and failing servers.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn world(script: &str, faults: Faults) -> World {
     World::new(Arc::new(Faulty::new(sqlite, faults)))
 }
 
-/// Returns the accepted joins as `table.column -> table.column`.
+/// `table.column -> table.column`.
 fn joins(world: &World) -> Vec<String> {
     let artifact = world.project.json("relationships.json");
     let side = |edge: &serde_json::Value, side: &str| {
@@ -52,7 +52,6 @@ fn quote(name: &str) -> String {
     name.replace('"', "\"\"")
 }
 
-/// Names with quotes, dots, emoji or two hundred letters are read, joined and written like others.
 #[tokio::test]
 async fn odd_names_are_names() {
     let long = "x".repeat(200);
@@ -146,7 +145,6 @@ async fn columns_without_any_value_are_described_as_such() {
     );
 }
 
-/// One statement reads at most a hundred columns.
 #[tokio::test]
 async fn two_thousand_columns_are_read_in_groups() {
     let columns: Vec<String> = (0..2000).map(|at| format!("c{at} INTEGER")).collect();
@@ -170,7 +168,6 @@ async fn two_thousand_columns_are_read_in_groups() {
     assert_eq!(profile["columns"]["wide.c1999"]["minValue"], json!("1999"));
 }
 
-/// Bytes that are not text and a cell of a million letters are not written to files.
 #[tokio::test]
 async fn broken_text_and_huge_cells_are_read() {
     let world = world(
@@ -196,8 +193,7 @@ async fn broken_text_and_huge_cells_are_read() {
     assert!(longest.is_some_and(|length| length < 20_000), "{longest:?}");
 }
 
-/// Two empty tables with their own numbering share no numbers, whatever their names; a column that
-/// names the other table is accepted.
+/// Tables with their own numbering share no numbers.
 #[tokio::test]
 async fn empty_tables_are_joined_by_names_of_columns_only() {
     let script = "

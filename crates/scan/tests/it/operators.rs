@@ -1,4 +1,4 @@
-//! Tests how the gate, the semantic layer and the history of a scan read the operators of a dialect.
+//! Tests how the gate, the semantic layer and the history read operators.
 
 mod agreement;
 
@@ -21,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 use crate::histories::usages;
 use crate::memory::World;
 
-/// A warehouse of any dialect with two empty tables.
 #[derive(Debug)]
 struct EmptyWarehouse {
     dialect: Dialect,
@@ -83,7 +82,6 @@ impl Connector for EmptyWarehouse {
     }
 }
 
-/// Returns the expression as the gate prints it in a query.
 fn gate_text(dialect: Dialect, expression: &str) -> String {
     match check(&format!("SELECT {expression} FROM t"), dialect) {
         Ok(statement) => {
@@ -95,7 +93,6 @@ fn gate_text(dialect: Dialect, expression: &str) -> String {
     }
 }
 
-/// Returns the expression as the semantic layer compiles it in a column.
 fn compiled_text(dialect: Dialect, expression: &str) -> String {
     let source = format!(
         "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\n\
@@ -117,7 +114,6 @@ fn compiled_text(dialect: Dialect, expression: &str) -> String {
     }
 }
 
-/// Returns whether a scan finds the join behind the expression in a past query.
 async fn history_verdict(dialect: Dialect, expression: &str) -> &'static str {
     let world = World::new(Arc::new(EmptyWarehouse { dialect }));
     let mut request = world.request(ScanMode::Relationships);
@@ -136,7 +132,6 @@ async fn history_verdict(dialect: Dialect, expression: &str) -> &'static str {
     }
 }
 
-/// Describes what each of the three readers makes of the expressions of one dialect.
 async fn readings(dialect: Dialect, expressions: &[&str]) -> String {
     let mut lines = String::new();
     for expression in expressions {

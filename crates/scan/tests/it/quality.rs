@@ -1,5 +1,4 @@
-//! Measures how well links are found in generated databases with known links, without declared keys
-//! and without a model.
+//! Measures links in generated databases without declared keys and without a model.
 
 mod particular;
 mod written;
@@ -90,7 +89,7 @@ fn accepted(artifact: &Value) -> BTreeSet<Truth> {
         .iter()
         .map(|edge| {
             let ((from, own), (to, other)) = (side(edge, "from"), side(edge, "to"));
-            // Sort the pairs, because the order of columns in a group has no meaning.
+            // The order has no meaning.
             let mut pairs: Vec<(String, String)> = own.into_iter().zip(other).collect();
             pairs.sort();
             let (own, other) = pairs.into_iter().unzip();
@@ -171,7 +170,6 @@ fn why(artifact: &Value, link: &Truth) -> String {
     "no candidate".to_owned()
 }
 
-/// Scans databases of these styles and prints the number of found links by style.
 async fn measure(styles: &[Style], first_seed: u64) -> (Vec<String>, Tally, f64) {
     let mut all = Tally::default();
     let (mut sum_of_f1, mut count) = (0.0, 0.0);
@@ -200,7 +198,7 @@ async fn measure(styles: &[Style], first_seed: u64) -> (Vec<String>, Tally, f64)
     (lines, all, sum_of_f1 / count)
 }
 
-/// Requires at least nine tenths of the links, with at most one in twenty wrong.
+/// At least nine tenths found, at most one in twenty wrong.
 #[track_caller]
 fn assert_good((all, mean): (&Tally, f64)) {
     let (precision, _, _) = all.scores();
@@ -229,7 +227,7 @@ async fn finds_links_in_dirty_small_large_and_copied_tables() {
     assert_good((&all, mean));
 }
 
-/// Each of these shapes has misled discovery before and must succeed by itself.
+/// These shapes have misled discovery before.
 #[tokio::test]
 async fn finds_links_in_databases_of_particular_shapes() {
     let mut all = Tally::default();
@@ -257,7 +255,6 @@ async fn finds_links_in_databases_of_particular_shapes() {
     assert_good((&all, sum_of_f1 / count));
 }
 
-/// Scans databases of these shapes with several seeds each, and returns the results.
 async fn measure_shapes(shapes: &[Shape], first_seed: u64) -> (Vec<String>, Tally, f64) {
     let mut lines = Vec::new();
     let mut all = Tally::default();
@@ -281,7 +278,6 @@ async fn measure_shapes(shapes: &[Shape], first_seed: u64) -> (Vec<String>, Tall
     (lines, all, sum_of_f1 / count)
 }
 
-/// Numbers from elsewhere that happen to match a table's keys are not links.
 #[tokio::test]
 async fn numbers_from_elsewhere_are_not_taken_for_links() {
     let (lines, all, mean) = measure_shapes(OUTSIDE, 4000).await;
@@ -289,7 +285,6 @@ async fn numbers_from_elsewhere_are_not_taken_for_links() {
     assert_good((&all, mean));
 }
 
-/// Without telling names, accepted links are correct and the others are left for review.
 #[tokio::test]
 async fn dense_keys_without_telling_names_give_no_wrong_links() {
     let (lines, all, _) = measure_shapes(NAMELESS, 5000).await;
@@ -297,7 +292,6 @@ async fn dense_keys_without_telling_names_give_no_wrong_links() {
     assert_eq!(all.wrong, 0);
 }
 
-/// If tables are too large to read whole, likely links are checked in the warehouse.
 #[tokio::test]
 async fn finds_links_from_samples_and_probes() {
     let mut settings = ScanSettings {
@@ -326,7 +320,6 @@ async fn finds_links_from_samples_and_probes() {
     assert!(f1 >= 0.85, "F1 {f1:.3}");
 }
 
-/// Counts, years, ranks and flags within another table's keys are not links.
 #[tokio::test]
 async fn finds_nothing_where_nothing_is() {
     for (style, seed) in styles().iter().zip(50..) {
@@ -349,7 +342,7 @@ async fn finds_the_same_links_every_time() {
     assert_eq!(texts[0], texts[1]);
 }
 
-/// Time grows with the size of the schema, not with its square.
+/// Time is not quadratic in the schema.
 #[tokio::test]
 async fn hundreds_of_tables_are_scanned_in_one_go() {
     const LAYERS: &[&str] = &[

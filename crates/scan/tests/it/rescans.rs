@@ -17,8 +17,7 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
 INSERT INTO orders SELECT 5000 + i, i * 7 % 200 + 1, 1.0 FROM n;
 ";
 
-/// If a key has duplicates since the last scan, the inferred join is removed and reported, because
-/// sums over it would be too large.
+/// Sums over the join would be too large.
 #[tokio::test]
 async fn a_join_over_a_key_that_repeats_goes() {
     let sqlite = Arc::new(Sqlite::new(Keys::Hidden, CUSTOMERS));
@@ -35,7 +34,7 @@ async fn a_join_over_a_key_that_repeats_goes() {
         "INSERT INTO customers SELECT customer_id, name, 'before' FROM customers;
          INSERT INTO customers SELECT customer_id, name, 'long ago' FROM customers WHERE note = 'before';",
     );
-    // This catalog has no table sizes, which would show that the table has grown.
+    // This catalog has no table sizes.
     world.stages = Arc::default();
     let outcome = run(&world, ScanMode::Relationships).await;
     assert!(!world.project.text(SHARD).contains("joins:"));
@@ -64,8 +63,6 @@ async fn a_join_over_a_key_that_repeats_goes() {
     );
 }
 
-/// An inferred join from elsewhere stays unless there is evidence against it; a human join always
-/// stays.
 #[tokio::test]
 async fn a_join_that_nothing_speaks_against_stays() {
     let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, CUSTOMERS)));
@@ -95,7 +92,7 @@ async fn a_join_that_nothing_speaks_against_stays() {
     }
 }
 
-/// SQLite has no type for times. A structural scan reads no values and leaves what an earlier scan has found.
+/// A structural scan keeps what an earlier scan has found.
 #[tokio::test]
 async fn texts_that_all_are_times_become_a_time() {
     let script = "
@@ -130,7 +127,7 @@ INSERT INTO trips SELECT i, datetime('2025-01-01 08:30', '+' || i || ' days'),
     }
 }
 
-/// Where the scan has read all rows and none lacks the key, an answer needs no note on rows without a match.
+/// An answer then needs no note on rows without a match.
 #[tokio::test]
 async fn a_join_whose_key_no_row_lacks_is_keyed() {
     let refunds = "

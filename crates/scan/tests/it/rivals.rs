@@ -1,5 +1,4 @@
-//! Small databases in which a wrong parent, or no parent, looks as good as the right one. Each test
-//! compares all links.
+//! Databases in which a wrong parent looks as good as the right one.
 
 mod cardinality;
 mod groups;
@@ -16,7 +15,7 @@ use serde_json::Value;
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
 
-/// A declared column, and the expression of its value in row `i`, counted from 1.
+/// A column, and the expression of its value in row `i`.
 type Column<'c> = (&'c str, &'c str);
 
 fn table(name: &str, rows: u64, columns: &[Column<'_>]) -> String {
@@ -31,7 +30,7 @@ fn table(name: &str, rows: u64, columns: &[Column<'_>]) -> String {
     )
 }
 
-/// Returns a pseudorandom number from 1 to `most` that depends on the seed.
+/// From 1 to `most`.
 fn drawn(seed: u64, most: u64) -> String {
     format!(
         "(1 + (((i + {}) * 2654435761) >> 9) % {most})",

@@ -1,4 +1,4 @@
-//! Tests that figures of a partially read table say what they were measured on.
+//! Tests that figures of a sample name their rows.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
 
-/// Forty customers, and four hundred orders, of which every fourth has no customer.
+/// Every fourth order has no customer.
 const ORDERS: &str = "
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER, status TEXT NOT NULL);
@@ -19,8 +19,7 @@ INSERT INTO orders SELECT n, CASE WHEN n % 4 = 0 THEN NULL ELSE n % 40 + 1 END,
   CASE WHEN n % 2 = 0 THEN 'open' ELSE 'paid' END FROM numbers;
 ";
 
-/// Returns the figures of a scan that reads tables up to this many rows whole, and samples of forty
-/// rows otherwise.
+/// Reads larger tables by samples of forty rows.
 async fn figures(whole_table_rows: u64) -> Value {
     let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, ORDERS)));
     let mut request = world.request(ScanMode::Relationships);

@@ -1,4 +1,4 @@
-//! Tests whole scans: files, repeats, changes, decisions, models, interruptions.
+//! Tests whole scans.
 
 use std::sync::Arc;
 
@@ -162,7 +162,6 @@ const STRUCTURAL_SHARD: &str = "tables:
         source: formal
 ";
 
-/// A scan of an unchanged warehouse reads no values, calls no model and changes no file.
 #[tokio::test]
 async fn a_second_scan_of_the_same_warehouse_changes_nothing() {
     for keys in [Keys::Shown, Keys::Hidden] {
@@ -295,7 +294,7 @@ tables:
 "
     );
     assert!(text.ends_with("version: 3\n") && !text.contains("gone"));
-    // A file with the same content in another order and with comments stays unchanged.
+    // Another order, and comments.
     let same = format!("# mine\n{}", text.replace("version: 3\n", "")) + "version: 3\n";
     world.project.put(SHARD, &same);
     assert_eq!(
@@ -305,7 +304,6 @@ tables:
             .changes,
         Vec::new()
     );
-    // An unreadable file stays unchanged and is reported.
     world.project.put(SHARD, "tables: [");
     sqlite.execute("CREATE TABLE extra (id INTEGER)");
     let outcome = scan(world.request(ScanMode::Structural))
@@ -384,7 +382,6 @@ fn decision(from: (&str, &str), to: (&str, &str)) -> Decision {
     }
 }
 
-/// A rejected link never returns, not even from an existing shard; an accepted one survives.
 #[tokio::test]
 async fn people_have_the_last_word_on_links() {
     let (world, _) = world(Keys::Hidden);
@@ -456,7 +453,6 @@ async fn a_table_that_cannot_be_read_is_a_warning() {
     assert_eq!(profile["tables"].as_array().map(Vec::len), Some(3));
 }
 
-/// A table that the catalog could not show this time keeps its files.
 #[tokio::test]
 async fn a_table_that_the_catalog_warns_about_is_kept() {
     let (world, sqlite) = world(Keys::Shown);

@@ -1,4 +1,4 @@
-//! Tests the files of a snapshot: their places, and that they contain no data about the run.
+//! Tests that snapshot files keep their places and contain no data about the run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::sqlite::{Keys, Sqlite};
 
 const FOLDER: &str = "raw-sources/shop/live-database";
 
-/// Returns the paths that a scan of the shop with more tables changes in a clone.
+/// Returns the paths that a scan in a clone changes.
 async fn changed(base: &World, sql: &str) -> (World, BTreeSet<String>) {
     let sqlite = Sqlite::new(Keys::Shown, &format!("{SHOP}{sql}"));
     let mut clone = World::new(Arc::new(sqlite));
@@ -22,8 +22,7 @@ async fn changed(base: &World, sql: &str) -> (World, BTreeSet<String>) {
     (clone, paths)
 }
 
-/// One new table refers to a known one, and a known one refers to the other; neither changes a file
-/// of the other or of an older table.
+/// One table refers to a known one, and a known one to the other.
 #[tokio::test]
 async fn scans_of_different_new_tables_write_different_files() {
     let (base, _) = world(Keys::Shown);
@@ -56,7 +55,6 @@ async fn scans_of_different_new_tables_write_different_files() {
         ben.project.text(own)
     );
     assert_eq!(ada.project.text(SHARD), base.project.text(SHARD));
-    // A repeated scan changes nothing.
     for world in [&ada, &ben] {
         let again = run(world, ScanMode::Relationships).await;
         assert_eq!(again.changes, Vec::new());
@@ -83,7 +81,6 @@ async fn no_file_of_a_snapshot_says_which_run_has_written_it() {
     }
 }
 
-/// The next scan compares with a folder of an older version, and replaces it.
 #[tokio::test]
 async fn a_snapshot_of_an_older_version_moves_to_its_place() {
     let (world, _) = world(Keys::Shown);

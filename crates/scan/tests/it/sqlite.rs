@@ -1,4 +1,4 @@
-//! A connector over an in-memory SQLite database that runs only statements from the gate.
+//! An in-memory SQLite connector for statements from the gate.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -27,9 +27,8 @@ pub(crate) struct Sqlite {
     connection: Mutex<Connection>,
     keys: Keys,
     pub(crate) statements: Mutex<Vec<String>>,
-    /// A table that cannot be read.
     pub(crate) broken: Option<String>,
-    /// A table that the catalog warns about instead of showing it.
+    /// A warning replaces this table.
     pub(crate) unseen: Mutex<Option<String>>,
 }
 

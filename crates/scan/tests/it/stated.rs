@@ -1,4 +1,4 @@
-//! Tests the statements of context sources as evidence of links.
+//! Tests statements of context sources as evidence.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,8 +11,7 @@ use crate::sqlite::{Keys, Sqlite};
 
 const SHARD: &str = "semantic-layer/shop/_schema/public.yaml";
 
-/// The small numbers are contained in each other's keys, so neither values nor names decide the
-/// links.
+/// Neither values nor names decide the links.
 fn world() -> World {
     let mut script = String::from(
         "CREATE TABLE a (id INTEGER, v INTEGER); CREATE TABLE b (id INTEGER, w INTEGER); CREATE TABLE c (id INTEGER, z INTEGER);",
@@ -40,7 +39,7 @@ async fn scanned(world: &World) -> Vec<Value> {
             edge["id"],
             edge["source"],
             edge["evidence"]["stated"],
-            // The last reason says what would disprove the link.
+            // The last reason would disprove the link.
             edge["reasons"]
                 .as_array()
                 .and_then(|all| all.iter().rev().nth(1)),
@@ -49,7 +48,6 @@ async fn scanned(world: &World) -> Vec<Value> {
     edges.into_iter().map(short).collect()
 }
 
-/// Adds a statement to a column of a table in the shard.
 fn state(world: &World, column: &str, table: &str, key: &str) {
     let text = world.project.text(SHARD);
     let line = format!("      - name: {column}\n");
@@ -65,7 +63,7 @@ async fn what_a_context_source_tests_is_believed_where_values_allow_it() {
     let world = world();
     assert_eq!(scanned(&world).await, Vec::<Value>::new());
     state(&world, "v", "b", "ID");
-    // Values that refute a statement override it, and a missing target is not a link.
+    // Values override a statement, and a missing target is not a link.
     state(&world, "z", "b", "id");
     state(&world, "w", "nowhere", "id");
     let link = json!([
@@ -75,7 +73,6 @@ async fn what_a_context_source_tests_is_believed_where_values_allow_it() {
         "a context source tests that its values are there"
     ]);
     assert_eq!(scanned(&world).await, std::slice::from_ref(&link));
-    // The statements are still in the shard, and so is the link.
     assert_eq!(scanned(&world).await, [link]);
     let decision = "rejected:\n  - from: {table: a, columns: [v]}\n    to: {table: b, columns: [id]}\naccepted: []\n";
     let decisions = "semantic-layer/shop/_review/relationships.yaml";

@@ -1,4 +1,4 @@
-//! Tests that the gate, the semantic layer and the history of a scan read the same operators.
+//! Tests that the gate, the semantic layer and the history read the same operators.
 
 use std::collections::BTreeSet;
 
@@ -238,7 +238,7 @@ const EXPRESSIONS: &[(Dialect, &[&str])] = &[
     ),
 ];
 
-/// What only some read, and why.
+/// Operators that only some read, and why.
 const DIFFERENCES: &[(Dialect, &str, &str, &str)] = &[
     (
         Dialect::Sqlite,

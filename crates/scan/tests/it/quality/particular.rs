@@ -1,5 +1,4 @@
-//! Measures links of particular shapes: text or date keys, composite keys under other names,
-//! numbers without telling names, layers of copies, different spellings.
+//! Measures links of particular shapes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +13,6 @@ use ktx_test_support::databases::shapes::{
     COPIES, DAYS, Layer, OFFSETS, SHAPES, SPELLING, Shape, TEXTS, TUPLES, build_layers, build_shape,
 };
 
-/// E-mail addresses, URLs, file paths, names, account numbers with spaces.
 #[tokio::test]
 async fn finds_links_to_keys_that_are_texts_of_any_look() {
     let (lines, all, mean) = measure_shapes(TEXTS, 6000).await;
@@ -43,7 +41,6 @@ async fn finds_links_without_names_where_keys_begin_above_one() {
     assert_good((&all, mean));
 }
 
-/// The same tables in each layer: links within every layer, none between them.
 #[tokio::test]
 async fn finds_the_links_of_each_layer_and_keeps_copies_apart() {
     let mut all = Tally::default();
@@ -66,7 +63,7 @@ async fn finds_the_links_of_each_layer_and_keeps_copies_apart() {
     assert_good((&all, sum / count));
 }
 
-/// Returns the status of each link and the share of rows that an exact join finds.
+/// With the share of rows that an exact join finds.
 fn told(artifact: &Value) -> BTreeMap<String, (&'static str, Option<f64>)> {
     let mut told = BTreeMap::new();
     for list in ["accepted", "review"] {
@@ -82,8 +79,7 @@ fn told(artifact: &Value) -> BTreeMap<String, (&'static str, Option<f64>)> {
     told
 }
 
-/// A link with different spellings in many rows is found, but a person decides and sees how many
-/// rows the join finds, because it would miss the others.
+/// The join would miss rows.
 #[tokio::test]
 async fn references_in_another_spelling_are_left_to_a_person() {
     let (script, truth) = build_shape(&SPELLING[0], 11_000);
@@ -107,7 +103,7 @@ async fn references_in_another_spelling_are_left_to_a_person() {
     assert_eq!(found, expected.into());
 }
 
-/// Each layer has fewer rows than the previous one, so that keys of the next layer fit as well.
+/// Keys of the next layer fit as well.
 const THINNING: &[Layer] = &[
     Layer {
         before: "bronze_",

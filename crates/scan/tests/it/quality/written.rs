@@ -1,5 +1,4 @@
-//! Measures links of databases written by hand: few rows, roles without key words, short names,
-//! several languages, no declared keys. Each script lists its true links.
+//! Measures links of hand-written databases.
 
 use ktx_scan::ScanSettings;
 use ktx_test_support::databases::{QUESTIONED, WRITTEN, truth_of};

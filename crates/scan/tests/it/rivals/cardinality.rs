@@ -1,4 +1,4 @@
-//! Tests on which side of a join a value may occur more than once.
+//! Tests which side of a join can repeat a value.
 
 use crate::rivals::{artifact, drawn, table, told};
 
@@ -15,7 +15,7 @@ async fn cardinalities(script: &[String]) -> Vec<String> {
     found
 }
 
-/// No order has two payments yet, and no class shares its teacher; a payment has a key of its own.
+/// No order has two payments yet.
 #[tokio::test]
 async fn values_that_do_not_repeat_yet_are_no_key() {
     let script = [
@@ -56,8 +56,7 @@ async fn values_that_do_not_repeat_yet_are_no_key() {
     );
 }
 
-/// A table without a key of its own name extends another one if it has many rows of different keys; a few rows
-/// differ by chance.
+/// A few rows differ by chance.
 #[tokio::test]
 async fn a_table_extends_another_if_chance_is_excluded() {
     let extension = |name: &str, rows: u64, customer: &str| {
@@ -82,7 +81,7 @@ async fn a_table_extends_another_if_chance_is_excluded() {
     );
 }
 
-/// Forty notes on lines of orders exclude no second note on one line; hundreds of details do.
+/// Forty notes do not exclude a second one; hundreds of details do.
 #[tokio::test]
 async fn a_few_groups_that_do_not_repeat_yet_are_no_key() {
     let lines = table(

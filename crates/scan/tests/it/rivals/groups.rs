@@ -1,9 +1,8 @@
-//! Tests keys that are numbered per tenant, and groups of which nearly all exist.
+//! Tests keys numbered per tenant, and groups of which nearly all exist.
 
 use crate::rivals::{drawn, links, table};
 
-/// Each table numbers each tenant's rows from 1, so `(tenant_id, id)` of one table contains that of
-/// any other.
+/// Any table's `(tenant_id, id)` contains that of another.
 #[tokio::test]
 async fn rows_counted_for_each_tenant_are_joined_by_their_names() {
     let tenant = "1 + (i - 1) % 6";
@@ -64,8 +63,7 @@ async fn rows_counted_for_each_tenant_are_joined_by_their_names() {
     );
 }
 
-/// Every period of every company exists. A reference to periods means the table of periods, not a
-/// budget with a row for each.
+/// A budget with a row for each period is not the parent.
 #[tokio::test]
 async fn groups_that_all_exist_need_a_column_that_names_the_table() {
     let month = "1 + (i - 1) / 5 % 12";
@@ -131,8 +129,7 @@ async fn groups_that_all_exist_need_a_column_that_names_the_table() {
     assert_eq!(wrong, Vec::<&String>::new());
 }
 
-/// Year and number identify documents, so lines with both mean the document, although nearly every
-/// combination exists. Two tables with a row for each year and number are unrelated.
+/// Nearly all combinations exist.
 #[tokio::test]
 async fn lines_mean_the_document_of_their_year_and_number() {
     let script = [
@@ -179,8 +176,6 @@ async fn lines_mean_the_document_of_their_year_and_number() {
     );
 }
 
-/// A list that each tenant numbers separately is referenced by tenant and number, whatever other
-/// codes it has.
 #[tokio::test]
 async fn lists_of_each_tenant_are_meant_by_tenant_and_number() {
     let script = [

@@ -1,8 +1,8 @@
-//! Tests tables of one name in several modules, and tables that are named like copies.
+//! Tests modules and copies.
 
 use crate::rivals::{drawn, links, table};
 
-/// A table of another module contains the values as well and even has the column's name.
+/// Another module's table contains the values as well.
 #[tokio::test]
 async fn the_table_of_the_own_module_is_meant() {
     let mut script = Vec::new();
@@ -57,8 +57,6 @@ async fn the_table_of_the_own_module_is_meant() {
     );
 }
 
-/// A column with all words of a table's name means it, even if it is named like a copy; a column
-/// that names only the original does not.
 #[tokio::test]
 async fn an_audit_is_a_parent_where_a_column_names_it() {
     let script = [

@@ -1,5 +1,4 @@
-//! Tests words for roles, counts and copies, and their look-alikes; each database with several
-//! seeds.
+//! Tests words for roles, counts and copies.
 
 use crate::rivals::{drawn, links, table};
 
@@ -14,7 +13,7 @@ fn numbered(name: &str, rows: u64) -> String {
     )
 }
 
-/// A reviewer and a captain are players; a reviewer is not a review, and a session is neither.
+/// A reviewer is not a review.
 #[tokio::test]
 async fn who_does_something_is_one_of_the_people() {
     for seed in SEEDS {
@@ -49,8 +48,6 @@ async fn who_does_something_is_one_of_the_people() {
     }
 }
 
-/// Two sides of a row mean the keys that end where they do, although another table has nearly as
-/// many.
 #[tokio::test]
 async fn two_sides_mean_the_keys_that_end_where_they_do() {
     for seed in SEEDS {
@@ -78,8 +75,7 @@ async fn two_sides_mean_the_keys_that_end_where_they_do() {
     }
 }
 
-/// `product_id` in the notes and prices of products without a table does not mean a table of
-/// similar size.
+/// There is no table of products.
 #[tokio::test]
 async fn a_family_without_its_table_takes_no_other() {
     for seed in SEEDS {
@@ -131,7 +127,6 @@ async fn plurals_count_and_singulars_refer() {
     }
 }
 
-/// A row's old number is not a reference, but a column that names it refers to it.
 #[tokio::test]
 async fn old_numbers_are_referred_to_by_their_name() {
     for seed in SEEDS {
@@ -166,8 +161,7 @@ async fn old_numbers_are_referred_to_by_their_name() {
     }
 }
 
-/// A column that names another module's partners does not mean a row of its own table, although
-/// `partner` may do so elsewhere.
+/// `partner` can mean a row of its own table.
 #[tokio::test]
 async fn a_module_before_a_word_of_a_role_names_a_table() {
     let mut script = Vec::new();
@@ -206,8 +200,6 @@ async fn a_module_before_a_word_of_a_role_names_a_table() {
     );
 }
 
-/// A snapshot lacks some rows, so neither the original table nor references to it mean the
-/// snapshot.
 #[tokio::test]
 async fn a_smaller_snapshot_is_no_parent() {
     for seed in SEEDS {
@@ -241,7 +233,6 @@ async fn a_smaller_snapshot_is_no_parent() {
     }
 }
 
-/// `dim` before a single table is not a layer of copies.
 #[tokio::test]
 async fn a_word_for_a_layer_without_copies_says_nothing() {
     let code = "char(65 + (i - 1) % 26) || char(65 + (i - 1) / 26)";
@@ -266,7 +257,7 @@ async fn a_word_for_a_layer_without_copies_says_nothing() {
     assert_eq!(links(&script).await, ["sessions.cc -> dim_country.cc"]);
 }
 
-/// SQLite compares a text and a number as numbers, so leading zeros do not matter.
+/// SQLite compares as numbers.
 #[tokio::test]
 async fn numbers_with_zeros_in_texts_are_joined_where_they_are_compared_as_numbers() {
     for seed in SEEDS {
@@ -298,7 +289,7 @@ async fn numbers_with_zeros_in_texts_are_joined_where_they_are_compared_as_numbe
                 ],
             ),
         ];
-        // Two texts are equal only if they are written alike.
+        // Texts must be written alike.
         assert_eq!(
             links(&script).await,
             ["shipment.segment_id -> segment.segment_id"],
@@ -307,8 +298,7 @@ async fn numbers_with_zeros_in_texts_are_joined_where_they_are_compared_as_numbe
     }
 }
 
-/// A few products occur twice in the list. A join would double their sales, so a person reviews it
-/// first.
+/// A join would double sales.
 #[tokio::test]
 async fn keys_that_repeat_are_left_to_a_person() {
     for seed in SEEDS {
@@ -334,7 +324,6 @@ async fn keys_that_repeat_are_left_to_a_person() {
     }
 }
 
-/// A load number that every table has does not refer to the batches of a factory.
 #[tokio::test]
 async fn a_number_in_every_table_is_no_reference() {
     let load = ("etl_batch_id INTEGER", drawn(71, 60));

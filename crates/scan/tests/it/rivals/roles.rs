@@ -1,9 +1,7 @@
-//! Tests columns that name a role: of a person, of a party, of a row of the own table.
+//! Tests columns that name a role.
 
 use crate::rivals::{drawn, links, table};
 
-/// References without a key word end where the keys do, two of them together; counts and round
-/// limits do not.
 #[tokio::test]
 async fn unmarked_roles_are_told_from_quantities() {
     let script = [
@@ -44,7 +42,6 @@ async fn unmarked_roles_are_told_from_quantities() {
     );
 }
 
-/// Agent nouns mean the people if only one table holds any; numbers from elsewhere do not.
 #[tokio::test]
 async fn words_for_who_does_something_mean_the_people() {
     let script = [
@@ -77,7 +74,7 @@ async fn words_for_who_does_something_mean_the_people() {
     assert_eq!(found, ["appraisal.appraiser_id -> employee.employee_id"]);
 }
 
-/// A host may be a person or a club; the numbers end where those of the clubs do.
+/// A host can be a person or a club.
 #[tokio::test]
 async fn a_part_whose_numbers_fit_another_table_is_left_to_a_person() {
     let script = [
@@ -103,7 +100,7 @@ async fn a_part_whose_numbers_fit_another_table_is_left_to_a_person() {
     assert_eq!(links(&script).await, Vec::<String>::new());
 }
 
-/// `pai` is the parent of a row, not the singular of `pais` (country).
+/// `pai` is a parent, not the singular of `pais` (country).
 #[tokio::test]
 async fn a_short_role_is_no_plural() {
     let script = [
@@ -141,7 +138,7 @@ async fn a_short_role_is_no_plural() {
     );
 }
 
-/// Some codes of the kinds are not among the merchants' codes, so the lists are unrelated.
+/// Some codes of the kinds are not among the merchants' codes.
 #[tokio::test]
 async fn a_table_whose_codes_are_partly_others_extends_nothing() {
     let code = "printf('%03d', i * 3)";
@@ -163,7 +160,6 @@ async fn a_table_whose_codes_are_partly_others_extends_nothing() {
     assert_eq!(links(&script).await, Vec::<String>::new());
 }
 
-/// Without values, types must match; then exact names are enough.
 #[tokio::test]
 async fn empty_tables_are_joined_only_where_types_agree() {
     let script = [
@@ -193,8 +189,7 @@ async fn empty_tables_are_joined_only_where_types_agree() {
     );
 }
 
-/// The kind of a location and the time zone of a stop are not locations and stops, whatever table has such numbers or
-/// such a text.
+/// The kind of a location is not a location.
 #[tokio::test]
 async fn a_kind_or_an_attribute_beside_a_role_refers_to_nothing() {
     let script = [

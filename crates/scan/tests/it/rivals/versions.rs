@@ -1,4 +1,4 @@
-//! Tests version keys next to the keys of the versioned rows, and names that most keys share.
+//! Tests version keys, and names that most keys share.
 
 use crate::rivals::{artifact, drawn, links, table};
 
@@ -32,7 +32,7 @@ fn holders() -> Vec<String> {
     ]
 }
 
-/// The version numbers contain those of the holders only because both count from 1.
+/// Both count from 1.
 #[tokio::test]
 async fn a_repeated_key_is_not_taken_for_the_key_of_its_versions() {
     assert_eq!(
@@ -46,7 +46,6 @@ async fn a_repeated_key_is_not_taken_for_the_key_of_its_versions() {
     );
 }
 
-/// A row that answers another row of its table has that table's key under the table's name.
 #[tokio::test]
 async fn a_reference_of_a_table_to_itself_bars_no_other() {
     let script = [
@@ -121,7 +120,7 @@ async fn a_key_name_that_most_tables_share_names_no_entity() {
     );
 }
 
-/// If a table has the name, the other tables with this key extend its rows.
+/// Other tables with this key extend its rows.
 #[tokio::test]
 async fn a_shared_key_that_names_a_table_is_that_tables() {
     let script = [
