@@ -1,5 +1,4 @@
-//! Selects the pairs worth comparing: by values for distinctive keys, by size for dense numbers, by
-//! names for all keys, and pairs that past queries join or context sources state.
+//! Selects the pairs worth comparing.
 
 mod name_index;
 
@@ -14,22 +13,18 @@ use crate::profile::value::sentinel_hashes;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// A key that holds some of a column's values.
 #[derive(Debug, Clone, Copy)]
 struct Hit {
-    /// The number of values that were looked up and are keys.
     values: u32,
     key: ColumnId,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
-    /// The candidate keys of each column, in table order.
     pub of: BTreeMap<ColumnId, BTreeSet<ColumnId>>,
-    /// The number of tables whose distinctive key holds a column's values, not counting borrowed
-    /// keys.
+    /// Tables whose distinctive key holds the column's values, without borrowed keys.
     pub containers: BTreeMap<ColumnId, usize>,
-    /// Keys whose values are a subset of a larger key's, with that key.
+    /// Keys whose values are a subset of a larger key's.
     pub borrowed: BTreeMap<ColumnId, ColumnId>,
 }
 
@@ -83,7 +78,6 @@ fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-/// Adds, for each column of a view, the keys to which columns of its name may refer.
 fn by_repeated_column(facts: &Facts<'_>, candidates: &mut Candidates) {
     let mut named: BTreeMap<String, BTreeSet<ColumnId>> = BTreeMap::new();
     for (child, parents) in &candidates.of {
@@ -114,7 +108,6 @@ fn may_compare(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> bool {
     }
 }
 
-/// Adds lists of days for every date column, those of the same layer first.
 fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
     let lists: Vec<ColumnId> = facts
         .columns()
@@ -138,8 +131,6 @@ fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-/// Looks up values: streams the values of distinctive keys past an index of a few values of each
-/// column.
 fn by_values(
     facts: &Facts<'_>,
     children: &[(ColumnId, &ColumnFacts<'_>)],
@@ -215,9 +206,7 @@ fn by_values(
     }
 }
 
-/// Returns the tables whose keys hold a column's values. Of copies, counts only those in the same
-/// layer, schema and module as the column; of keys without gaps, only those whose range the
-/// column's numbers span.
+/// Of copies, counts only those in the column's own layer, schema and module.
 fn holders(
     facts: &Facts<'_>,
     child: ColumnId,
@@ -245,8 +234,7 @@ fn holders(
         .collect()
 }
 
-/// Returns the log likelihood that numbers drawn evenly from a key without gaps cover no more of
-/// its range than the column does.
+/// Returns the log likelihood that evenly drawn numbers cover no more of the range.
 fn range_fit(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> f64 {
     let fit = || {
         let (child, parent) = (facts.column(child)?, facts.column(parent)?);
@@ -256,8 +244,7 @@ fn range_fit(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> f64 {
     fit().map_or(0.0, Fit::log_likelihood)
 }
 
-/// Finds keys whose values are a subset of a larger key's, such as the unique `invoices.order_id`
-/// within `orders.id`.
+/// Such as the unique `invoices.order_id` within `orders.id`.
 fn borrowed(
     facts: &Facts<'_>,
     children: &[(ColumnId, &ColumnFacts<'_>)],
@@ -289,7 +276,6 @@ fn borrowed(
         .collect()
 }
 
-/// Adds the smallest dense keys that contain a column of integers.
 fn by_size(
     facts: &Facts<'_>,
     children: &[(ColumnId, &ColumnFacts<'_>)],
@@ -319,7 +305,7 @@ fn by_size(
         if low < w::SIZE_START.signed() || distinct < w::SIZE_DISTINCT.count() {
             continue;
         }
-        // If the end of the range is an estimate, try smaller keys as well.
+        // The end of the range can be an estimate, so try smaller keys as well.
         let middle = column.profile.and_then(|profile| profile.middle);
         let least = match (middle, column.profile.and_then(|profile| profile.range)) {
             (Some((_, to)), Some((_, end))) if end > high => to.min(high),
@@ -332,7 +318,6 @@ fn by_size(
     }
 }
 
-/// Returns the keys whose ends are near a column's end. `keys` is sorted by end.
 fn fitting(keys: &[(i64, ColumnId)], least: i64, high: i64) -> impl Iterator<Item = ColumnId> {
     let from = keys.partition_point(|(size, _)| *size < least);
     let guessed = keys.partition_point(|(size, _)| *size < high);
@@ -366,7 +351,7 @@ fn by_names(
     let Some(own) = facts.table(at.table) else {
         return;
     };
-    // A table that extends another shares its key: `user_settings.id` and `users.id`.
+    // A table that extends another shares its key.
     if column.name.is_bare_key() && own.primary == Some(at.column) {
         for (table, _) in index.tables(facts, std::slice::from_ref(&own.name.words), per_column) {
             let primary = facts.table(table).and_then(|parent| parent.primary);

@@ -21,11 +21,10 @@ use crate::profile::value::sentinel_hashes;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// The two counts of an answer: (found, rows) of a value statement, (compared, found) of a group
-/// statement.
+/// `(found, rows)` for values, `(compared, found)` for groups.
 pub type Counts = (u64, u64);
 
-/// Words for counters inside a group. They may be part of a key, although they measure.
+/// Counters that can be part of a key.
 const ORDINALS: &[&str] = &[
     "line",
     "position",
@@ -51,23 +50,21 @@ const ORDINALS: &[&str] = &[
     "semester",
 ];
 
-/// A pair of column groups that may be a link, to be checked in the warehouse.
+/// Column groups to check in the warehouse.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     pub child: (usize, Vec<usize>),
     pub parent: (usize, Vec<usize>),
     pub name: f64,
-    /// The share of possible combinations of the parent's values that exist. Near 1, containment is
-    /// not evidence.
+    /// The share of possible combinations that exist. Near 1, containment is not evidence.
     pub density: f64,
-    /// The expected share of the child's rows with a match if its columns were independent. Set
-    /// only if names do not tell which columns belong together.
+    /// The share of rows that match by chance. `None` if names show which columns belong together.
     pub chance: Option<f64>,
-    /// Number of past query runs that joined the two groups.
+    /// Past query runs.
     pub queries: u64,
 }
 
-/// Finds column groups worth checking. `single` are the links found so far.
+/// `single` are the links found so far.
 pub fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) -> Vec<Proposal> {
     let index = Index::of(facts, single);
     let mut proposals = from_queries(facts);
@@ -101,7 +98,7 @@ pub fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) -> Vec<
     proposals.extend(by_values);
     let mut seen: BTreeSet<Vec<(ColumnId, ColumnId)>> = BTreeSet::new();
     proposals.retain(|proposal| seen.insert(proposal.pairs()));
-    // The number of checks is limited, so the best names go first.
+    // The checks are limited, so the best names go first.
     proposals.sort_by(|left, right| {
         let order = |proposal: &Proposal| (proposal.queries > 0, proposal.name);
         order(right)
@@ -123,7 +120,7 @@ impl Proposal {
         }
     }
 
-    /// Returns the pairs of columns in sorted order, because their order has no meaning.
+    /// Sorted: the order has no meaning.
     fn pairs(&self) -> Vec<(ColumnId, ColumnId)> {
         let side = |(table, columns): &(usize, Vec<usize>)| {
             let table = *table;
@@ -144,8 +141,7 @@ impl Proposal {
     }
 }
 
-/// Returns whether others refer to a table by a single column. A list that each tenant numbers
-/// separately may have unique codes, but is still referenced by the number within the tenant.
+/// A list numbered per tenant can have unique codes, but is referenced by the number.
 fn has_good_key(table: &TableFacts<'_>) -> bool {
     let primary = table.primary.and_then(|at| table.columns.get(at));
     let inside = |column: &ColumnFacts<'_>| {
@@ -155,7 +151,6 @@ fn has_good_key(table: &TableFacts<'_>) -> bool {
         && !table.columns.iter().any(inside)
 }
 
-/// Returns the two best groups by which others may refer to a table without a good single key.
 fn keys_of(
     facts: &Facts<'_>,
     at: usize,
@@ -202,7 +197,7 @@ fn keys_of(
             KeyMark::None => 0.0,
         }
     };
-    // A column that numbers the table's own rows is meant before foreign keys that differ by chance.
+    // Prefer a column that numbers the table's own rows.
     let numbers_rows = |group: &[usize]| {
         let mut columns = group.iter().filter_map(|column| table.columns.get(*column));
         columns.any(|column| column.own >= w::OWN_NAME.get() && column.name.mark != KeyMark::None)
@@ -223,7 +218,7 @@ fn keys_of(
         let is_weightier = right.0.total_cmp(&left.0);
         is_own.then(is_weightier).then(left.1.cmp(&right.1))
     });
-    // Without telling names, only the referring tables can show which group is meant.
+    // Without telling names, only the referring tables can decide.
     let most = if table.name.telling {
         w::GROUP_KEYS.size()
     } else {
@@ -236,8 +231,7 @@ fn keys_of(
         .collect()
 }
 
-/// Assigns the best child column to each key column. Without telling names, returns several
-/// assignments, and the warehouse checks each.
+/// Without telling names, returns several assignments to check.
 fn match_columns(
     facts: &Facts<'_>,
     single: &BTreeMap<ColumnId, ColumnId>,
@@ -310,8 +304,7 @@ fn match_columns(
         .collect()
 }
 
-/// Returns whether each column alone holds values of the key's column, or the child's groups are
-/// sometimes null. In the second case, a non-null value may appear next to a null one.
+/// Columns of a group with nulls need not fit alone.
 fn fills_or_fits(
     facts: &Facts<'_>,
     (child, used): (usize, &[usize]),
@@ -348,7 +341,6 @@ fn density(table: &TableFacts<'_>, group: &[usize]) -> f64 {
     ratio(rows, 1) / combinations.max(1.0)
 }
 
-/// Returns the groups that past queries joined, if one side is unique.
 fn from_queries(facts: &Facts<'_>) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for (group, queries) in facts.joins.groups() {

@@ -1,4 +1,4 @@
-//! Facts about every table and column, gathered before any two are compared.
+//! Facts about tables and columns, gathered before any two are compared.
 
 pub(crate) mod agents;
 mod calendar;
@@ -27,7 +27,7 @@ use crate::weights as w;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UseAsKey {
     Usual,
-    /// By its values alone: a unique text of a table that has a better key.
+    /// Unique texts beside a better key.
     Second,
     Days,
 }
@@ -38,14 +38,14 @@ pub struct ColumnFacts<'a> {
     pub family: TypeFamily,
     pub profile: Option<&'a ColumnProfile>,
     pub(crate) name: ColumnName,
-    /// How well the name fits the key of its own table, 0 to 1.
+    /// Fit of the name as the table's own key, 0 to 1.
     pub own: f64,
-    /// How well the column identifies rows of its table, 0 (not at all) to 1 (declared).
+    /// 0 (not a key) to 1 (declared).
     pub key: f64,
     pub use_as_key: UseAsKey,
-    /// Whether the name is a person's role and not the name of another table.
+    /// The name is a person's role, not another table's name.
     pub part: bool,
-    /// Whether another column says which table each row refers to: `owner_type` beside `owner_id`.
+    /// Another column names the table: `owner_type` beside `owner_id`.
     pub many_parents: bool,
 }
 
@@ -55,11 +55,10 @@ pub struct TableFacts<'a> {
     pub profile: Option<&'a TableProfile>,
     pub(crate) name: TableName,
     pub columns: Vec<ColumnFacts<'a>>,
-    /// Whether it holds the people who have roles in other rows.
+    /// The people who have roles in other rows.
     pub people: bool,
     pub primary: Option<usize>,
-    /// Whether discovery looks for links to this table. Where most tables are stored, views only repeat
-    /// their rows, and refer to others without being referred to.
+    /// False for views if most tables are stored.
     pub included: bool,
 }
 
@@ -68,7 +67,6 @@ pub struct Facts<'a> {
     pub tables: Vec<TableFacts<'a>>,
     people: BTreeMap<Option<&'static str>, usize>,
     of_layer: BTreeSet<(&'static str, Vec<String>)>,
-    /// The number of tables in a layer whose key has these words.
     key_names: BTreeMap<(Option<&'static str>, Vec<String>), usize>,
     /// First words that many tables share.
     pub namespaces: BTreeSet<String>,
@@ -147,7 +145,6 @@ impl<'a> Facts<'a> {
         self.people.get(&layer).copied().unwrap_or(0)
     }
 
-    /// Returns the number of tables in a layer whose key has exactly these words.
     pub fn keys_called(&self, words: &[String], layer: Option<&'static str>) -> usize {
         let named = (layer, words.to_vec());
         self.key_names.get(&named).copied().unwrap_or(0)
@@ -157,8 +154,6 @@ impl<'a> Facts<'a> {
         self.tables.get(at.table)?.name.layer
     }
 
-    /// Returns whether the parent is in another layer than the child, whose own layer has a copy of
-    /// the parent.
     pub fn has_nearer_copy(&self, child: ColumnId, parent: ColumnId) -> bool {
         let Some(other) = self.tables.get(parent.table) else {
             return false;
@@ -171,7 +166,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns whether two columns are in one copy of the data: the same layer, schema and module.
+    /// Same layer, schema and module.
     pub fn stand_together(&self, left: ColumnId, right: ColumnId) -> bool {
         let place = |at: ColumnId| {
             let table = self.tables.get(at.table)?;
@@ -184,17 +179,14 @@ impl<'a> Facts<'a> {
         place(left) == place(right)
     }
 
-    /// Returns the columns of tables to which others may refer.
     pub fn columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.all_columns().filter(|(at, _)| self.is_included(*at))
     }
 
-    /// Returns whether others may refer to a column's table.
     pub fn is_included(&self, at: ColumnId) -> bool {
         self.table(at.table).is_some_and(|table| table.included)
     }
 
-    /// Returns the columns of all tables and views.
     pub fn all_columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.tables.iter().enumerate().flat_map(|(table, facts)| {
             let place = move |column| ColumnId { table, column };
@@ -210,7 +202,7 @@ impl<'a> Facts<'a> {
         self.columns().filter(|(_, column)| column.key > 0.0)
     }
 
-    /// Returns whether all columns of one side of a link have a value in nearly every row read.
+    /// Tolerates a few rows without a value.
     pub fn is_filled(&self, side: &Endpoint) -> bool {
         let table = self
             .tables
@@ -223,7 +215,6 @@ impl<'a> Facts<'a> {
             .all(|profile| profile.null_rate() < w::FILLED.get())
     }
 
-    /// Returns the keys, including texts that are a second key.
     pub fn all_keys(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.columns()
             .filter(|(_, column)| column.key > 0.0 || column.is_second_key())
@@ -231,7 +222,7 @@ impl<'a> Facts<'a> {
 }
 
 impl TableFacts<'_> {
-    /// Returns the number of rows; 0 if unknown.
+    /// Returns 0 if unknown.
     pub fn rows(&self) -> u64 {
         self.profile
             .and_then(|profile| profile.rows)
@@ -246,14 +237,13 @@ impl TableFacts<'_> {
 }
 
 impl ColumnFacts<'_> {
-    /// Returns whether the column can be a reference.
     pub fn can_be_child(&self) -> bool {
         let Some(profile) = self.profile.filter(|profile| profile.values > 0) else {
             return self.family.can_be_key();
         };
         match self.family {
             TypeFamily::Integer | TypeFamily::Float => profile.range.is_some(),
-            // A date is as weak as a reference in a text column as in a date column.
+            // A date in a text column is as weak as in a date column.
             TypeFamily::Text if profile.holds_dates() => self.name.mark == KeyMark::Strong,
             TypeFamily::Text => profile
                 .lengths
@@ -263,8 +253,6 @@ impl ColumnFacts<'_> {
         }
     }
 
-    /// Returns whether the values look like identifiers: UUIDs, codes with digits, texts of one
-    /// length, or addresses.
     pub fn looks_identifying(&self) -> bool {
         let Some(profile) = self.profile else {
             return self.family == TypeFamily::Uuid;
@@ -288,7 +276,6 @@ impl ColumnFacts<'_> {
             })
     }
 
-    /// Returns whether the texts are unique in a table that has a better key.
     pub fn is_second_key(&self) -> bool {
         self.use_as_key == UseAsKey::Second
     }
@@ -337,7 +324,7 @@ fn table_facts<'a>(
         .collect();
     let best = strengths.iter().copied().fold(0.0, f64::max);
     for (column, strength) in columns.iter_mut().zip(&strengths) {
-        // Attributes such as names are keys only if there is nothing better.
+        // Attributes such as names are keys only if nothing is better.
         column.key =
             if *strength >= w::KEY_GOOD.get() || (best < w::KEY_GOOD.get() && *strength > 0.0) {
                 *strength
@@ -381,8 +368,7 @@ fn table_facts<'a>(
     }
 }
 
-/// Clears layer words that mark no layer. Layers hold the same rows several times; a word without
-/// such a copy in another layer says nothing: `dim_country` beside `sessions`.
+/// A layer word without a copy in another layer means nothing.
 fn forget_lone_layers(tables: &mut [TableFacts<'_>]) {
     let mut of_entity: BTreeMap<String, BTreeSet<Option<&'static str>>> = BTreeMap::new();
     for table in tables.iter() {
@@ -412,8 +398,7 @@ fn singular(words: &[String]) -> String {
     }
 }
 
-/// Marks the columns that name a person's role. If there is a table `physicians`, a `doctor` is one
-/// of its rows and not a role that any employee may have.
+/// If there is a table `physicians`, a `doctor` is not a role of any employee.
 fn mark_parts(tables: &mut [TableFacts<'_>]) {
     let entities: BTreeSet<String> = tables
         .iter()
@@ -431,7 +416,6 @@ fn mark_parts(tables: &mut [TableFacts<'_>]) {
     }
 }
 
-/// Marks the tables that hold people, and counts them by layer.
 fn mark_people(tables: &mut [TableFacts<'_>]) -> BTreeMap<Option<&'static str>, usize> {
     let whole = |table: &TableFacts<'_>| table.name.holds_people();
     let general = tables.iter().any(whole);
@@ -443,7 +427,7 @@ fn mark_people(tables: &mut [TableFacts<'_>]) -> BTreeMap<Option<&'static str>, 
     people
 }
 
-/// Returns key columns next to a text column of the same name that says which table they refer to.
+/// A text column of the same name says which table they refer to.
 fn typed_references(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
     let says_kind = |column: &ColumnFacts<'_>, base: &[String]| match column.name.words.as_slice() {
         [head @ .., last] => {

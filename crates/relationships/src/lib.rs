@@ -1,9 +1,7 @@
 //! Relationship discovery: which columns refer to which keys, and why.
 //!
-//! Tables, profiles of their values, past joins and people's decisions go in; links come out, each
-//! with a verdict and its reasons. Declared links stay as they are; others are found from values
-//! first and names second. This crate must never know a warehouse, a file, a model or a clock:
-//! its caller asks the warehouse the questions that samples leave open.
+//! This crate must not depend on a warehouse, a file, a model or a clock: its caller asks the
+//! warehouse what samples leave open.
 
 mod candidates;
 mod choice;

@@ -1,4 +1,4 @@
-//! Links between tables, people's decisions about them, and the joins of past queries.
+//! Links between tables, decisions about them, and joins of past queries.
 
 pub mod decisions;
 pub mod declared;

@@ -1,5 +1,4 @@
-//! Names of tables and columns: their words, the entities they name, and word lists in several
-//! languages.
+//! Names of tables and columns, and word lists.
 
 pub(crate) mod entity;
 pub(crate) mod lexicon;

@@ -15,7 +15,7 @@ use crate::settings::RelationshipSettings;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// Without telling names, the larger of two keys that hold the same values is likelier.
+/// The larger of two equal keys is likelier.
 fn lent(facts: &Facts<'_>, mut found: ScoredPair, owner: ColumnId) -> ScoredPair {
     found.odds += w::LENT.get();
     found.reasons.push(format!(
@@ -25,8 +25,7 @@ fn lent(facts: &Facts<'_>, mut found: ScoredPair, owner: ColumnId) -> ScoredPair
     found
 }
 
-/// Scores every pair of columns worth comparing. A column with a declared link and a pair that a
-/// person rejected are left out.
+/// Leaves out declared and rejected links.
 pub fn score_pairs(
     facts: &Facts<'_>,
     settings: &RelationshipSettings,
@@ -79,8 +78,8 @@ pub fn score_pairs(
     scored
 }
 
-/// Splits off the pairs that the warehouse should check: the best unchecked parents of each column
-/// whose keys are known in part, likeliest first. Returns them and the rest.
+/// Returns the best unchecked parents of each column and the pairs that need no check; drops other
+/// unchecked parents.
 pub fn unchecked(
     facts: &Facts<'_>,
     scored: Vec<ScoredPair>,
@@ -110,13 +109,12 @@ pub fn unchecked(
     (open, closed)
 }
 
-/// Scores a pair again with what the warehouse answered: how many of these values the parent holds.
 pub fn rescore(facts: &Facts<'_>, pair: &ScoredPair, contained: Containment) -> Option<ScoredPair> {
     let columns = (pair.child, pair.parent);
     score(facts, columns, 1, &sentinel_hashes(), Some(contained))
 }
 
-/// Notes that the warehouse joins a share of the values that only differ in case or padding.
+/// Records that the warehouse joins values that differ only in case or padding.
 pub fn note_spelling(pair: &mut ScoredPair, share: f64) {
     let loose = pair.evidence.loose_row_coverage;
     if loose.is_some_and(|loose| share >= loose - w::LOOSE_JOIN.get()) {

@@ -1,4 +1,4 @@
-//! Table statistics from samples: counts, extremes, frequent values, sketches.
+//! Table statistics from samples.
 
 pub mod column;
 pub mod shape;

@@ -1,8 +1,6 @@
 //! Estimates how likely one column refers to another, as a sum of log odds.
 //!
-//! Numbers from 1 to n occur in every key column, so there names must decide; values that only one
-//! key contains are evidence by themselves. The weights follow from how distinctive each
-//! observation is; they are not fitted to any schema.
+//! Numbers from 1 to n occur in every key, so there names must decide.
 
 mod beside;
 pub(crate) mod chance;
@@ -35,15 +33,14 @@ pub struct ScoredPair {
     pub child: ColumnId,
     pub parent: ColumnId,
     pub odds: f64,
-    /// The part of the odds from the fit of number ranges; used when several keys compete.
+    /// Used when several keys compete.
     pub(crate) fit: Option<Fit>,
-    /// The part of the fit beyond what a named link can lose by it; counts among rivals only.
+    /// Counts among rivals only.
     pub strain: f64,
     pub evidence: Evidence,
     pub check: Check,
     pub reasons: Vec<String>,
-    /// Whether the candidate is only reported because another column of the parent's table is
-    /// meant.
+    /// Another column of the table is meant.
     pub barred: bool,
 }
 
@@ -66,14 +63,12 @@ struct Pair<'f> {
     to: &'f TableFacts<'f>,
     is_primary: bool,
     is_self: bool,
-    /// Whether the child's words name another table, although child and parent are in the same
-    /// table.
+    /// True if the child's words name another table, although both columns are in one table.
     calls_other: bool,
     facts: &'f Facts<'f>,
     backing: OutsideEvidence,
 }
 
-/// Outside evidence that the two belong together.
 #[derive(Clone, Copy)]
 struct OutsideEvidence {
     queries: u64,
@@ -86,7 +81,7 @@ impl Pair<'_> {
     }
 }
 
-/// Compares two columns. Returns `None` if they cannot be linked.
+/// Returns `None` if the columns cannot be linked.
 pub(crate) fn score(
     facts: &Facts<'_>,
     (child_at, parent_at): (ColumnId, ColumnId),

@@ -1,27 +1,26 @@
-//! Columns: their positions, and which of their types can be compared.
+//! Positions and type families of columns.
 
 use ktx_warehouse::{Column, DimensionType};
 use serde::{Deserialize, Serialize};
 
-/// The positions of a table in the snapshot and of a column in the table.
+/// Positions in the snapshot and in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ColumnId {
     pub table: usize,
     pub column: usize,
 }
 
-/// The kind of values of a column, by its declared type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TypeFamily {
-    /// Integers, and exact decimals that may hold integers.
+    /// Includes exact decimals.
     Integer,
     Float,
     Text,
     Uuid,
     Boolean,
     Time,
-    /// Types that are neither compared nor listed: binary, JSON, arrays, shapes.
+    /// Binary, JSON, arrays, shapes.
     Opaque,
 }
 
@@ -71,7 +70,6 @@ impl TypeFamily {
         matches!(self, Self::Integer | Self::Text | Self::Uuid)
     }
 
-    /// Returns whether values of both families can be equal.
     pub const fn comparable(self, other: Self) -> bool {
         self.can_be_key() && other.can_be_key()
     }

@@ -1,10 +1,8 @@
-//! The one table of features and weights: every number by which discovery decides.
+//! The table of weights: every number by which discovery decides.
 //!
-//! A row is a name, a weight, why it is so, and its pin: an example whose verdict changes if the
-//! weight becomes the last number of the row. Odds are natural logarithms, to be added; shares and
-//! likenesses are 0 to 1; other numbers count letters, values, columns or tables. The weights follow
-//! from how distinctive each observation is; they are not fitted to any schema. Limits on what is
-//! read and kept of a table are not weights; they are in `profile`.
+//! A row is a name, a weight, its reason, and its pin: an example whose verdict changes if the
+//! weight becomes the row's last number. Odds are natural logarithms; shares and likenesses are 0
+//! to 1; other numbers are counts. No weight is fitted to a schema.
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,4 +1,4 @@
-//! Finds tables and keys by words without comparing every pair.
+//! Finds tables and keys by words.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,13 +11,13 @@ use crate::weights as w;
 
 #[derive(Debug, Default)]
 pub(crate) struct NameIndex {
-    /// First letter → words of table names → tables.
+    /// By first letter.
     words: BTreeMap<char, BTreeMap<String, Vec<usize>>>,
-    /// Last three letters → words of table names, for compound words.
+    /// By the last three letters.
     endings: BTreeMap<String, BTreeSet<String>>,
-    /// Initials of multi-word table names → tables.
+    /// By initials.
     initials: BTreeMap<String, Vec<usize>>,
-    /// Last word of a key's name without key words → keys.
+    /// By the last word that is not a key word.
     keys: BTreeMap<String, Vec<ColumnId>>,
     likenesses: HashMap<String, Vec<(usize, f64)>>,
 }
@@ -72,7 +72,7 @@ impl NameIndex {
             .insert(word.to_owned());
     }
 
-    /// Returns the tables that these words may name with their likeness, best first.
+    /// With their likeness, best first.
     pub(crate) fn tables(
         &mut self,
         facts: &Facts<'_>,
@@ -113,7 +113,6 @@ impl NameIndex {
         found
     }
 
-    /// Returns the keys whose name ends with the last of these words.
     pub(crate) fn keys(&self, bases: &[Vec<String>], limit: usize) -> Vec<ColumnId> {
         let last = bases.iter().filter_map(|base| base.last());
         let found: BTreeSet<ColumnId> = last
@@ -124,7 +123,6 @@ impl NameIndex {
         found.into_iter().take(limit).collect()
     }
 
-    /// Returns the tables with a word like this one, best first.
     fn likely(&mut self, word: &str) -> &[(usize, f64)] {
         if !self.likenesses.contains_key(word) {
             let found = self.compare(word);

@@ -1,7 +1,5 @@
-//! Links columns whose values are all keys of one table, where names say too little.
-//!
-//! The odds compare two explanations of a column's values: they are drawn from the keys, or they
-//! are numbers or words of another kind that happen to be keys.
+//! Links columns whose values are all keys of one table. The odds compare a reference with values
+//! of another kind that happen to be keys.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +14,12 @@ use crate::settings::RelationshipSettings;
 use crate::types::{ColumnId, TypeFamily};
 use crate::weights as w;
 
-/// What a column's name says about its being a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// It names a side or use of another row, or an agent.
     Role,
     Unknown,
 }
 
-/// Raises the odds of the only table whose keys explain all values of a column.
 pub(crate) fn favour_containers(
     facts: &Facts<'_>,
     by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
@@ -73,8 +68,7 @@ pub(crate) fn favour_containers(
     }
 }
 
-/// Raises the odds of a word for a row of the same table, such as a superior: the first rows have
-/// none, and few rows lead many.
+/// In references to superiors, the first rows have none, and few rows lead many.
 pub(crate) fn favour_own_rows(
     facts: &Facts<'_>,
     by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
@@ -97,8 +91,7 @@ pub(crate) fn favour_own_rows(
     }
 }
 
-/// Raises the odds of the only table that a marked column names, if it holds all of the values: that
-/// they use a part of its keys does not speak against it.
+/// A named table can have unused keys, which do not count against it.
 fn favour_named(facts: &Facts<'_>, rivals: &mut [ScoredPair], settings: &RelationshipSettings) {
     let mut named = rivals
         .iter_mut()
@@ -122,7 +115,6 @@ fn favour_named(facts: &Facts<'_>, rivals: &mut [ScoredPair], settings: &Relatio
     }
 }
 
-/// Returns the keys to which columns surely refer.
 fn leads(
     by_child: &BTreeMap<ColumnId, Vec<ScoredPair>>,
     settings: &RelationshipSettings,
@@ -139,9 +131,9 @@ fn leads(
 
 fn reading(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> Reading {
     let mut words = column.name.words.iter();
-    // `source_id` may be a number of another system.
+    // `source_id` can be a number of another system.
     let told = |word: &String| is_side(word) || is_pronoun(word);
-    // `location_type` is a kind of location and no location.
+    // `location_type` is a kind of location, not a location.
     let is_kind = column.name.words.len() > 1
         && column
             .name
@@ -156,7 +148,6 @@ fn reading(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> Rea
     }
 }
 
-/// Returns whether the column may be a reference although no name says to what.
 pub(crate) fn may_refer(column: &ColumnFacts<'_>) -> bool {
     let name = &column.name;
     let last = name.words.last();
@@ -170,7 +161,6 @@ pub(crate) fn may_refer(column: &ColumnFacts<'_>) -> bool {
         && column.key <= 0.0
 }
 
-/// Returns the log odds of each key that holds all values of a column.
 fn supports(facts: &Facts<'_>, child: ColumnId, rivals: &[ScoredPair]) -> BTreeMap<ColumnId, f64> {
     let Some((column, profile)) = facts
         .column(child)
@@ -182,7 +172,6 @@ fn supports(facts: &Facts<'_>, child: ColumnId, rivals: &[ScoredPair]) -> BTreeM
     let complete = |rival: &&ScoredPair| {
         let primary = facts.table(rival.parent.table).is_some_and(|table| {
             let key = facts.column(rival.parent).map_or(0.0, |column| column.key);
-            // A text of several words is a name or a title, which is rarely repeated by chance.
             table.primary == Some(rival.parent.column)
                 && (key >= w::ONLY_KEY.get() || column.is_worded())
         });
@@ -206,8 +195,7 @@ fn supports(facts: &Facts<'_>, child: ColumnId, rivals: &[ScoredPair]) -> BTreeM
         .collect()
 }
 
-/// Returns the log odds of numbers: a reference uses the keys up to the last, numbers of another
-/// kind may end anywhere.
+/// A reference uses the keys up to the last; other numbers can end anywhere.
 fn of_numbers(
     profile: &ColumnProfile,
     (_, high): (i64, i64),
@@ -237,7 +225,7 @@ fn of_numbers(
     Some((told.max(0.0) * distinct).min(w::ONLY_MOST.get()) + unused.max(w::ONLY_UNUSED.get()))
 }
 
-/// Returns the log odds of texts by how seldom such a text is a key by chance.
+/// The odds depend on how rarely such a text is a key by chance.
 fn of_texts(column: &ColumnFacts<'_>, profile: &ColumnProfile) -> f64 {
     let longest = profile.lengths.map_or(0, |(_, long)| long);
     let each = match longest {
@@ -254,7 +242,7 @@ fn of_texts(column: &ColumnFacts<'_>, profile: &ColumnProfile) -> f64 {
     (ratio(profile.distinct, 1) * each).min(w::ONLY_MOST.get())
 }
 
-/// Adds the support of the column that names the other side: what both fit is likelier.
+/// A key that fits both sides is likelier.
 fn with_opposite(
     facts: &Facts<'_>,
     child: ColumnId,
@@ -277,8 +265,7 @@ fn with_opposite(
     both.collect()
 }
 
-/// Returns whether two names differ only in words for the two sides of one thing, also if the words
-/// are joined: `fromcur` and `tocur`.
+/// Includes joined words: `fromcur` and `tocur`.
 fn differ_by_side(left: &[String], right: &[String]) -> bool {
     if let ([left], [right]) = (left, right) {
         let shared: usize = left
@@ -303,7 +290,6 @@ fn differ_by_side(left: &[String], right: &[String]) -> bool {
         && different.next().is_none()
 }
 
-/// Returns the log odds by what the names and the other columns of the table say.
 fn prior(
     facts: &Facts<'_>,
     child: ColumnId,
@@ -350,9 +336,8 @@ fn prior(
     odds
 }
 
-/// Returns whether a person's role may mean the rows of another table, which holds people: its key
-/// holds the values too, or it has no key of this kind. Rows that extend those of `parent` are the
-/// same people.
+/// Returns whether a person's role can mean another table of people. Rows that extend `parent` are
+/// the same people.
 fn may_mean_other_people(
     facts: &Facts<'_>,
     (child, parent): (ColumnId, ColumnId),

@@ -5,8 +5,7 @@ use ktx_warehouse::{ScanWarning, Table};
 use crate::links::decisions::{DecidedSide, Decision, Decisions};
 use crate::links::link::{Check, Endpoint, Evidence, Link, Origin, Status};
 
-/// Applies people's decisions, which override everything else. Returns a warning for each decision
-/// about a column that does not exist.
+/// Overrides everything else. Returns a warning for each decision about an unknown column.
 pub fn apply_decisions(
     tables: &[Table],
     decisions: &Decisions,
@@ -20,8 +19,7 @@ pub fn apply_decisions(
         }
     }
     for decision in &decisions.rejected {
-        // A rejected link that is no longer a candidate may still be in a shard, so report it as
-        // rejected.
+        // A rejected link that is no longer a candidate can still be in a shard.
         if let (Some(from), Some(to)) = (
             find_side(tables, &decision.from),
             find_side(tables, &decision.to),

@@ -1,4 +1,4 @@
-//! Links that others imply, and what would disprove the accepted ones.
+//! Implied links, and what would disprove the accepted ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use crate::facts::Facts;
 use crate::links::link::{Endpoint, Link, Origin, Status};
 use crate::weights as w;
 
-/// Marks a single-column link as implied if a multi-column link leads to the same table for all of
-/// its rows, through a part of that table: the lines of an order. A link through a thing of its own
-/// takes nothing away: a task belongs to the tenant and to one of the tenant's users.
+/// Marks a single-column link as implied if a multi-column link reaches the same table for all rows
+/// through a part of it, such as order lines. A user is not a part: a task belongs to the tenant
+/// and to its user.
 pub fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
     let single: BTreeMap<(TableRef, String), (Endpoint, f64)> = links
         .iter()
@@ -56,7 +56,6 @@ pub fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
     }
 }
 
-/// Says of each link that is accepted for its values what would disprove it.
 pub fn tell_disproof(links: &mut [Link]) {
     let inferred = |link: &&mut Link| {
         link.origin != Origin::Formal && matches!(link.status, Status::Accepted | Status::Implied)

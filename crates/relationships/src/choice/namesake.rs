@@ -1,5 +1,4 @@
-//! Prefers, among keys that hold all values of a column, the one that is called like it, and the
-//! one to which other columns refer.
+//! Prefers a column's namesake and the most referenced key.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +7,7 @@ use crate::score::ScoredPair;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// Moves up a key that is called like the column and holds all of its values, if a key of another
-/// name fits its numbers better: numbers from 1 fit any longer list.
+/// Numbers from 1 fit any longer list, so a better fit proves little.
 pub(crate) fn prefer_namesake(facts: &Facts<'_>, rivals: &mut [ScoredPair]) {
     let Some(first) = rivals.first() else {
         return;
@@ -32,9 +30,8 @@ pub(crate) fn prefer_namesake(facts: &Facts<'_>, rivals: &mut [ScoredPair]) {
     }
 }
 
-/// Moves up the second of two equally good keys if more columns refer to it.
-///
-/// Returns whether one of the two is referred to more than the other.
+/// Moves up the second of two equally good keys if more columns refer to it. Returns whether the
+/// two differ.
 pub(crate) fn prefer_referred(
     leads: &BTreeMap<ColumnId, ColumnId>,
     rivals: &mut [ScoredPair],

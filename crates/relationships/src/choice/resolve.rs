@@ -1,5 +1,4 @@
-//! Chooses among competing candidates: one parent per column, and no circular links between two
-//! tables.
+//! Chooses one parent per column, and no circular links between two tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +19,7 @@ use crate::settings::RelationshipSettings;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// Chooses the links of columns. `declared` are those of the warehouse, which views repeat.
+/// Views repeat the `declared` links.
 pub fn resolve(
     facts: &Facts<'_>,
     scored: Vec<ScoredPair>,
@@ -33,7 +32,7 @@ pub fn resolve(
     if of_views.is_empty() {
         return choose(facts, of_tables, &[], settings);
     }
-    // Views repeat rows of tables, so what they show is not evidence for links of tables.
+    // Views repeat rows, so they are not evidence for links of tables.
     let mut links = choose(facts, of_tables.clone(), &[], settings);
     let views: BTreeSet<&TableRef> = facts
         .tables
@@ -133,8 +132,6 @@ fn choose(
     links
 }
 
-/// Returns whether a person would think of the link: it is likely, or the names tell it, or all
-/// values of a column that may refer are keys.
 fn is_worth_telling(facts: &Facts<'_>, winner: &ScoredPair) -> bool {
     let complete = winner.evidence.coverage.is_some_and(|share| share >= 1.0);
     winner.likelihood() >= w::TOLD.get()
@@ -144,8 +141,7 @@ fn is_worth_telling(facts: &Facts<'_>, winner: &ScoredPair) -> bool {
             && facts.column(winner.child).is_some_and(may_refer))
 }
 
-/// Returns the rival whose keys end where the column's numbers do, if the best candidate matches
-/// only a person's role and the numbers cover only the beginning of its keys.
+/// Applies to a best candidate that matches only a person's role and the beginning of its keys.
 fn better_sized(rivals: &[ScoredPair]) -> Option<&ScoredPair> {
     let (first, others) = rivals.split_first()?;
     let beginning = first.fit.is_some_and(|fit| fit.span < w::SIZED_SPAN.get());
@@ -160,8 +156,7 @@ fn better_sized(rivals: &[ScoredPair]) -> Option<&ScoredPair> {
     others.iter().find(ends)
 }
 
-/// Lowers the odds of links to second keys. Such a text is often copied along with the reference to
-/// the first key, and two tables with their own unique texts may share values only by that.
+/// A second key is often copied along with the first one.
 fn doubt_second_keys(facts: &Facts<'_>, best: &mut [ScoredPair], settings: &RelationshipSettings) {
     let is_second = |at: ColumnId| facts.column(at).is_some_and(ColumnFacts::is_second_key);
     let keyed: BTreeSet<(usize, usize)> = best
@@ -189,8 +184,7 @@ fn doubt_second_keys(facts: &Facts<'_>, best: &mut [ScoredPair], settings: &Rela
     }
 }
 
-/// Lowers the odds of links to keys with duplicates, so that a person reviews them first: a join
-/// would repeat the referring rows.
+/// A join to a key with duplicates would repeat rows, so a person reviews it.
 fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [ScoredPair]) {
     for link in best.iter_mut() {
         let key = facts.column(link.parent).and_then(|column| column.profile);
@@ -207,8 +201,7 @@ fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [ScoredPair]) {
     }
 }
 
-/// Returns whether another column of the parent's table refers to the child; then the two number
-/// different things.
+/// Then the two columns number different things.
 fn refers_back(leads: &BTreeMap<ColumnId, ColumnId>, link: &ScoredPair) -> bool {
     let mut others = leads.iter();
     others.any(|(child, parent)| {
@@ -216,7 +209,7 @@ fn refers_back(leads: &BTreeMap<ColumnId, ColumnId>, link: &ScoredPair) -> bool 
     })
 }
 
-/// Moves up a key that the column names and that is good enough, if the best-fitting key is not.
+/// Moves up a good named key if the best-fitting key is not good.
 fn prefer_named(rivals: &mut [ScoredPair], settings: &RelationshipSettings) {
     let enough = |rival: &ScoredPair| rival.likelihood() >= settings.accept_threshold;
     if rivals.first().is_none_or(enough) {
@@ -228,10 +221,8 @@ fn prefer_named(rivals: &mut [ScoredPair], settings: &RelationshipSettings) {
     }
 }
 
-/// Prefers a table of the child's own module over a best candidate in another module, if it
-/// contains all values and its name matches as well.
-///
-/// Returns whether it did.
+/// Prefers a table of the child's own module that contains all values and matches as well. Returns
+/// whether it did.
 fn prefer_home(
     facts: &Facts<'_>,
     rivals: &mut [ScoredPair],
@@ -265,10 +256,7 @@ fn prefer_home(
     place.is_some()
 }
 
-/// Prefers the owner of a borrowed key: `payment.order_id` means `order.id`, not the unique
-/// `invoice.order_id` that also refers there.
-///
-/// Returns whether it did.
+/// `payment.order_id` means `order.id`, not `invoice.order_id`. Returns whether it did.
 fn prefer_owner(
     facts: &Facts<'_>,
     leads: &BTreeMap<ColumnId, ColumnId>,
@@ -285,7 +273,7 @@ fn prefer_owner(
     };
     let layer = |at: ColumnId| facts.table(at.table).map(|table| table.name.layer);
     if layer(first.parent) != layer(*owner) {
-        // The same rows in another layer: the copy in the column's own layer is meant.
+        // The owner is a copy in another layer.
         return false;
     }
     let named = first.evidence.name - w::OWNER.get();
@@ -299,10 +287,8 @@ fn prefer_owner(
     false
 }
 
-/// Prefers a table whose key is a subset of another's, such as employees among persons or sites whose
-/// numbers other rows happen to have, if all of many values are in that subset: that is not a coincidence.
-///
-/// Returns whether it did.
+/// Prefers a key within a larger key, such as employees among persons, if it holds all of many
+/// values. Returns whether it did.
 fn prefer_part(
     facts: &Facts<'_>,
     leads: &BTreeMap<ColumnId, ColumnId>,
@@ -324,15 +310,14 @@ fn prefer_part(
         let covered = first.evidence.coverage;
         let fits = |rival: &ScoredPair| {
             let part = rival.parent;
-            // A table with a row for each value of the column was derived from it, unless the
-            // column's table is named after it.
+            // Such a table was derived from the column, unless the column's table is named after
+            // it.
             let used_up = size(child) >= size(part) && !extends(facts, child, part);
             let primary = facts
                 .table(part.table)
                 .is_some_and(|table| table.primary == Some(part.column));
             let share = ratio(size(part), size(whole));
-            // A key called after its own table is a key by itself, unless the column's name tells the larger
-            // one; another key is borrowed if its rows refer to the larger one.
+            // A key with its table's name is not borrowed, unless the column means the larger one.
             let owned = facts
                 .column(part)
                 .is_some_and(|column| column.own >= w::OWN_NAME.get());
@@ -356,7 +341,6 @@ fn prefer_part(
     preferred
 }
 
-/// Returns whether a table's name ends with another's: it repeats some of its rows, and
 /// `customer_id` means the `customer`, not the `active_customer`.
 fn is_kind_of(facts: &Facts<'_>, part: ColumnId, whole: ColumnId) -> bool {
     let (Some(own), Some(other)) = (facts.table(part.table), facts.table(whole.table)) else {
@@ -375,8 +359,7 @@ fn extends(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> bool {
     own.name.words.len() > other.len() && start.is_some_and(|start| start == other)
 }
 
-/// Raises the odds of columns that share a name with columns that surely refer to a key: such
-/// columns mostly mean one thing.
+/// Columns of one name mostly mean one thing.
 fn agree(
     facts: &Facts<'_>,
     by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
@@ -435,7 +418,6 @@ fn is_tied(facts: &Facts<'_>, rivals: &[ScoredPair]) -> bool {
                 .map(|table| table.name.layer)
 }
 
-/// If two columns refer to each other, drops the less likely reference.
 fn break_circles(best: &mut Vec<ScoredPair>) {
     let chosen: BTreeMap<ColumnId, (ColumnId, f64)> = best
         .iter()

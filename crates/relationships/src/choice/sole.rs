@@ -1,4 +1,4 @@
-//! Links columns without a telling name to the only dense key whose size fits their numbers.
+//! Links columns without a telling name to the only dense key that fits their numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,18 +11,15 @@ use crate::score::ScoredPair;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// Columns of one name in tables that are parts of one table.
+/// Columns of one name in parts of one table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Series {
-    /// The words of the table, without numbers.
+    /// Without numbers.
     table: Vec<String>,
-    /// The number of columns of the table.
     width: usize,
-    /// The words of the column.
     column: Vec<String>,
 }
 
-/// The fit of a column over all parts of a table.
 type SeriesFits = BTreeMap<(Series, ColumnId), Fit>;
 
 type ParentNames = BTreeMap<ColumnId, Vec<Vec<String>>>;
@@ -31,18 +28,13 @@ struct Claim {
     child: ColumnId,
     parent: ColumnId,
     bonus: f64,
-    /// Whether numbers of other systems may have this name: it has meaning but says nothing about
-    /// the parent, and its key word is not specific to this database.
     common: bool,
-    /// Whether the column has the form of an agent, so that it means one of the people.
     role: bool,
     series: Option<Series>,
-    /// The column's words, if its table is named after the column's entity: `movie_id` in
-    /// `movie_note`.
+    /// Set if the table is named after the column's entity: `movie_id` in `movie_note`.
     family: Option<Vec<String>>,
 }
 
-/// Raises the odds of the only key of the right size for each column that no name explains.
 pub(crate) fn favour_sole_fits(
     facts: &Facts<'_>,
     by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
@@ -81,8 +73,6 @@ pub(crate) fn favour_sole_fits(
     }
 }
 
-/// If several tables hold people and a column names a person's role, raises the odds of the table
-/// whose key range the numbers cover.
 fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>) {
     for (child, rivals) in by_child.iter_mut() {
         if !facts.column(*child).is_some_and(|column| column.part) {
@@ -122,10 +112,8 @@ fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<ColumnId, Ve
     }
 }
 
-/// Returns whether another column that fits the same key supports this claim. Numbers of another
-/// system fill a range just as a reference does, so one column alone proves nothing. Support comes
-/// from two roles in one table, the same column in the next part of a table, or the same column in
-/// tables that are all named after it.
+/// One column proves nothing: numbers of another system can fill a range as well. Two roles in one
+/// table, the next part of a table, or tables named after the column support each other.
 fn corroborates(other: &Claim, claim: &Claim) -> bool {
     let role = other.child.table == claim.child.table && other.child != claim.child;
     let elsewhere = other.child.table != claim.child.table;
@@ -134,13 +122,11 @@ fn corroborates(other: &Claim, claim: &Claim) -> bool {
     role || (elsewhere && (part || family))
 }
 
-/// Returns whether only a learned word marks the column as a key.
 fn has_own_key_word(column: &ColumnFacts<'_>) -> bool {
     let untaught = ColumnName::read(&column.column.name, None, &BTreeSet::new());
     column.name.mark == KeyMark::Strong && untaught.mark == KeyMark::None
 }
 
-/// Returns the column's words, if its table's name begins with the column's entity.
 fn family_of(facts: &Facts<'_>, at: ColumnId) -> Option<Vec<String>> {
     let (table, column) = (facts.table(at.table)?, facts.column(at)?);
     let base = column.name.base();
@@ -148,8 +134,7 @@ fn family_of(facts: &Facts<'_>, at: ColumnId) -> Option<Vec<String>> {
     begins.then(|| column.name.words.clone())
 }
 
-/// Returns the words of a column's table without numbers and layers, its width, and the column's
-/// words; only if the table's name contains a number.
+/// Only for table names with a number.
 fn series_of(facts: &Facts<'_>, at: ColumnId) -> Option<Series> {
     let table = facts.table(at.table)?;
     let is_number = |word: &&String| word.bytes().all(|byte| byte.is_ascii_digit());
@@ -165,7 +150,6 @@ fn series_of(facts: &Facts<'_>, at: ColumnId) -> Option<Series> {
     })
 }
 
-/// Pools the fits of columns that continue from table to table.
 fn pool(facts: &Facts<'_>, by_child: &BTreeMap<ColumnId, Vec<ScoredPair>>) -> SeriesFits {
     let mut pooled = SeriesFits::new();
     for (child, rivals) in by_child {
@@ -203,8 +187,7 @@ fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<ColumnId, Vec<ScoredPair
     named
 }
 
-/// Claims the only dense key that fits the column's numbers if no rival is named. This is strong
-/// evidence for a column that is marked as a reference or has no telling name.
+/// Requires that no rival is named.
 fn claims_of(
     facts: &Facts<'_>,
     rivals: &[ScoredPair],
@@ -221,7 +204,7 @@ fn claims_of(
         return claims;
     }
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
-    // Copies in other layers are not rivals of the table in the column's own layer.
+    // Copies in other layers are not rivals.
     let is_near = |rival: &ScoredPair| facts.layer(rival.child) == facts.layer(rival.parent);
     let near = rivals
         .iter()
@@ -243,7 +226,6 @@ fn claims_of(
         .zip(fits)
         .filter(|(rival, _)| !near || is_near(rival))
     {
-        // Two keys of one table are not rivals here.
         let best = weights.entry(rival.parent.table).or_insert(0.0);
         *best = best.max(fit.map_or(0.0, likelihood));
     }
@@ -287,8 +269,7 @@ fn claims_of(
     claims
 }
 
-/// Returns whether the numbers reach from the first key to the last, and are many or nearly all of
-/// them.
+/// The numbers must be many or nearly all.
 fn is_exact(facts: &Facts<'_>, parent: ColumnId, fit: Fit) -> bool {
     let profile = facts.column(parent).and_then(|column| column.profile);
     let keys = profile.map_or(0, |profile| profile.distinct);
@@ -303,8 +284,7 @@ fn key_words(column: &ColumnFacts<'_>) -> Vec<String> {
     words.filter(|word| !base.contains(word)).cloned().collect()
 }
 
-/// Returns the log odds of a sole fit. If `known`, other columns name the table, so a column that
-/// means it without naming it must fit exactly and have the same key words.
+/// If `known`, the fit must be exact and the key words the same.
 fn bonus(column: &ColumnFacts<'_>, exact: bool, known: bool) -> f64 {
     let name = &column.name;
     match (name.mark, name.telling, exact) {

@@ -1,4 +1,4 @@
-//! Turns a chosen pair into a link with its status, origin and cardinality.
+//! Turns a chosen pair into a link.
 
 use crate::facts::Facts;
 use crate::links::link::{Cardinality, Check, Link, Origin, Status};
@@ -16,10 +16,9 @@ pub(super) fn status_of(
 ) -> Status {
     let likelihood = winner.likelihood();
     let unconfirmed = match winner.check {
-        // Joins from past queries or context sources replace the missing comparison.
+        // Past joins and stated references replace the comparison.
         Check::None => settings.validation_required == Switch::On && !winner.evidence.is_backed(),
-        // Above 1, the table extends another; only values can tell whether both number the same
-        // rows.
+        // Above 1, only values can show whether both tables number the same rows.
         Check::Empty => {
             let name = winner.evidence.name;
             let family = |at: ColumnId| facts.column(at).map(|column| column.family);
@@ -29,8 +28,7 @@ pub(super) fn status_of(
         }
         Check::Complete | Check::Probed => false,
     };
-    // A join does not match values that only a person would see as equal. Accept no more such
-    // misses than missing values.
+    // A join misses values that only a person sees as equal.
     let found = winner.evidence.row_coverage;
     let missed = winner.evidence.loose_row_coverage.is_some()
         && found.is_some_and(|found| found < w::COVERAGE.get());
@@ -65,7 +63,7 @@ pub(crate) fn link_of(facts: &Facts<'_>, scored: &ScoredPair, status: Status) ->
 }
 
 fn cardinality(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> Cardinality {
-    // Views and copies are not looked up from the tables whose rows they repeat.
+    // Views and copies are not looked up from their tables.
     let repeats = !facts.is_included(child)
         || facts
             .table(child.table)
@@ -77,8 +75,7 @@ fn cardinality(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> Cardinal
     }
 }
 
-/// Returns whether a column tells the rows of its table apart: by declaration, as the table's own key, or because so
-/// many rows exclude chance. Another column may have no value twice only because few rows exist yet.
+/// Few rows can lack repeated values by chance.
 fn is_own_key(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> bool {
     let (Some(table), Some(column)) = (facts.table(child.table), facts.column(child)) else {
         return false;

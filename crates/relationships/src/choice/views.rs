@@ -1,4 +1,4 @@
-//! Links columns of views like the columns of tables that they repeat.
+//! Links columns of views like those of the tables that they repeat.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,6 @@ use crate::score::ScoredPair;
 use crate::settings::RelationshipSettings;
 use crate::types::ColumnId;
 
-/// What a column of a table refers to.
 struct Lead {
     child: ColumnId,
     parent: ColumnId,
@@ -18,8 +17,7 @@ struct Lead {
     strain: f64,
 }
 
-/// Raises the odds of a view's column to those of the column of its name in the table with which the
-/// view shares the most names, if no value is missing that is there in the table.
+/// Uses the table that shares the most names with the view.
 pub(super) fn favour_repeated(
     facts: &Facts<'_>,
     by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,

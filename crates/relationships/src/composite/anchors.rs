@@ -1,6 +1,4 @@
-//! Finds column groups that belong together by their values, where names do not say so. The first
-//! column of the key is found by its name, its reference, distinctive values or the end of its
-//! range; the others by their values. Only groups that are not explained by chance are checked.
+//! Finds column groups that belong together by their values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,15 +11,14 @@ use crate::profile::value::sentinel_hashes;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// A key of several columns; `lead` is the one with the most values.
+/// `lead` has the most values.
 struct Key<'k> {
     table: usize,
     group: &'k [usize],
     lead: ColumnId,
 }
 
-/// Proposes references to keys whose columns have other names in the referring tables, likeliest
-/// first, at most one per table of the schema.
+/// Likeliest first, at most one per table of the schema.
 pub(super) fn anchored(
     facts: &Facts<'_>,
     single: &BTreeMap<ColumnId, ColumnId>,
@@ -69,7 +66,6 @@ fn key<'k>(facts: &Facts<'_>, table: usize, group: &'k [usize]) -> Option<Key<'k
     Some(Key { table, group, lead })
 }
 
-/// Finds columns that refer to the same table as the key's column or are named like it.
 fn by_links(
     facts: &Facts<'_>,
     single: &BTreeMap<ColumnId, ColumnId>,
@@ -107,7 +103,7 @@ fn by_links(
     }
 }
 
-/// Returns the columns whose words have the same initial and a similar meaning.
+/// Same initial, similar meaning.
 fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<ColumnId>>) -> Vec<ColumnId> {
     let first = |base: &[String]| base.last().and_then(|word| word.chars().next());
     let alike = of_base.iter().filter(|(other, _)| {
@@ -116,7 +112,6 @@ fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<ColumnId>>) ->
     alike.flat_map(|(_, places)| places).copied().collect()
 }
 
-/// Finds columns by their values, if the key's values are distinctive.
 fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, ColumnId)>) {
     let mut index: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut last: Vec<u64> = vec![0; keys.len()];
@@ -168,7 +163,6 @@ fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, C
     }
 }
 
-/// Finds columns of dense numbers that end where the key's column does.
 fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, ColumnId)>) {
     let end = |profile: &ColumnProfile| profile.range.map(|(_, high)| high);
     let mut ends: Vec<(i64, usize)> = keys
@@ -188,8 +182,6 @@ fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, Co
     }
 }
 
-/// Returns whether a column can match the first column of a key: it is in another table of the same
-/// layer, its values repeat, and the key contains them.
 fn may_lead(facts: &Facts<'_>, key: &Key<'_>, child: ColumnId) -> bool {
     let Some(column) = facts.column(child) else {
         return false;
@@ -261,7 +253,6 @@ fn complete(
         longer.truncate(w::ANCHOR_KEYS.size());
         ways = longer;
     }
-    // If these columns identify the rows of a table, it may number its own rows.
     let counts_own = |columns: &Vec<usize>| {
         from.profile.is_none_or(|profile| {
             let mut groups = profile.groups.iter();
@@ -288,8 +279,7 @@ fn complete(
     proposals.filter(tells).collect()
 }
 
-/// Returns the columns of the child's table that may match a further column of the key, best first:
-/// those with a similar name, then those that use most of its values.
+/// Best first.
 fn further(
     facts: &Facts<'_>,
     single: &BTreeMap<ColumnId, ColumnId>,
@@ -338,8 +328,7 @@ fn further(
         .collect()
 }
 
-/// Returns the expected share of the child's rows with a match if its columns were independent: the
-/// frequency of each inner number in the child, times the share of groups that have it.
+/// Assumes that the columns are independent.
 fn chance(facts: &Facts<'_>, key: &Key<'_>, (table, columns): (usize, &[usize])) -> f64 {
     let whole = || {
         facts

@@ -1,4 +1,4 @@
-//! Finds tables by the names of their columns and by the keys that these refer to.
+//! Finds tables by their column names and the keys that these refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::weights as w;
 
 pub(super) struct Index {
     names: BTreeMap<String, BTreeSet<usize>>,
-    /// The tables by the last words of their columns: `lead_user_id` means a `user_id`.
+    /// `lead_user_id` means a `user_id`.
     endings: BTreeMap<String, BTreeSet<usize>>,
     parents: BTreeMap<ColumnId, BTreeSet<usize>>,
 }
@@ -36,8 +36,7 @@ impl Index {
         }
     }
 
-    /// Returns whether another table has columns with all these names: then a year or a number
-    /// among them is not a measure.
+    /// Then a year or number in the group is not a measure.
     pub(super) fn stands_elsewhere(
         &self,
         facts: &Facts<'_>,
@@ -63,7 +62,6 @@ impl Index {
         })
     }
 
-    /// Returns the tables that share the rarest column of the group, by name or by reference.
     pub(super) fn children(
         &self,
         facts: &Facts<'_>,
@@ -81,7 +79,6 @@ impl Index {
             tables.extend(self.endings.get(&name).into_iter().flatten());
             if let Some(parent) = single.get(&at) {
                 tables.extend(self.parents.get(parent).into_iter().flatten());
-                // The referenced table has the column as its key.
                 tables.remove(&parent.table);
             }
             tables.remove(&table);

@@ -1,4 +1,4 @@
-//! Decides the status of a multi-column link after the check in the warehouse.
+//! Decides the status of a multi-column link after the check.
 
 use crate::composite::own::{has_inner_number, has_own_column};
 use crate::composite::{Counts, Proposal};
@@ -8,16 +8,15 @@ use crate::profile::sketch::{Containment, ratio};
 use crate::score::chance::{nats, never_twice};
 use crate::weights as w;
 
-/// The reason for holding back a link without telling names.
 const BY_CHANCE: &str =
     "names do not tell which columns belong together, and the values may fit by chance";
 
-/// The evidence that a group means a table in which nearly all possible groups exist.
+/// The evidence for a table in which nearly all possible groups exist.
 #[derive(Clone, Copy)]
 enum OwnerEvidence {
     ByName,
-    /// A column that is not a year, line number or measure, and whose values the other table's rows
-    /// repeat.
+    /// A column that is not a year, line number or measure, and whose values the other table
+    /// repeats.
     ByNumber,
     Nothing,
 }
@@ -119,7 +118,6 @@ fn reason_of(proposal: &Proposal) -> String {
     }
 }
 
-/// Returns the score, the status, and the reason if the link was held back.
 fn judged(
     (coverage, compared): (f64, u64),
     proposal: &Proposal,
@@ -151,8 +149,7 @@ fn judged(
             Some("fewer than three value groups say nothing"),
         );
     }
-    // If nearly all possible groups exist, every group matches, so a column that names the table
-    // must support the link.
+    // If nearly all groups exist, every group matches, so a column name must support the link.
     let told =
         owned.is_told() && proposal.name >= owned.least() && coverage >= w::GROUP_WHOLE.get();
     if proposal.queries == 0 && proposal.density > w::GROUP_DENSE.get() && !told {
@@ -164,7 +161,7 @@ fn judged(
     (score, Status::Accepted, None)
 }
 
-/// If names do not say which columns belong together, chance must be ruled out.
+/// Without telling names, chance must be ruled out.
 fn judged_by_values(
     (coverage, compared): (f64, u64),
     chance: f64,
@@ -216,8 +213,7 @@ fn cardinality(facts: &Facts<'_>, proposal: &Proposal) -> Cardinality {
     }
 }
 
-/// Returns whether the number of rows that refer to different groups excludes chance. Few rows may have no group twice only
-/// because there are few yet.
+/// A few rows can lack a repeated group by chance.
 fn is_no_chance(facts: &Facts<'_>, proposal: &Proposal) -> bool {
     let rows = |at: usize| {
         let table = facts.table(at);
@@ -229,7 +225,6 @@ fn is_no_chance(facts: &Facts<'_>, proposal: &Proposal) -> bool {
     never_twice(rows(child), rows(parent)) >= w::EXCLUDED.get()
 }
 
-/// Returns whether no group of values is there twice.
 fn is_unique(facts: &Facts<'_>, proposal: &Proposal) -> bool {
     let (table, columns) = &proposal.child;
     let profile = facts.table(*table).and_then(|table| table.profile);

@@ -1,5 +1,4 @@
-//! Columns that number the rows of their own table within each value of another column, for example
-//! where each tenant numbers its own orders.
+//! Columns that number rows within another column, such as orders per tenant.
 
 use crate::composite::ORDINALS;
 use crate::facts::Facts;
@@ -8,8 +7,7 @@ use crate::names::entity::KeyMark;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// Returns whether both columns only number the rows of their own tables; then a shared name such
-/// as `id` is not evidence.
+/// Then a shared name such as `id` is not evidence.
 pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
@@ -29,7 +27,7 @@ pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: ColumnId, key: ColumnId
     left.name.is_bare_key() && right.name.is_bare_key() && !extends
 }
 
-/// Returns how well a column names a role of the key's table: `manager_id` beside `tenant_id`.
+/// Such as `manager_id` beside `tenant_id`.
 pub(super) fn role_likeness(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -> f64 {
     let (Some(left), Some(right), Some(to)) = (
         facts.column(child),
@@ -47,8 +45,6 @@ pub(super) fn role_likeness(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -
     }
 }
 
-/// Returns whether a group contains a column with many numbers that is not a foreign key, a
-/// calendar part or a line number.
 pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec<usize>)) -> bool {
     let inner = |column: &usize| {
         let at = ColumnId {
@@ -71,8 +67,7 @@ pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec
     columns.iter().any(inner)
 }
 
-/// Returns whether a group contains a column that numbers the rows of its own table. Then others
-/// mean this table by it, even if most possible groups exist.
+/// Others mean this table by such a column.
 pub(super) fn has_own_column(facts: &Facts<'_>, (table, columns): &(usize, Vec<usize>)) -> bool {
     let own = |column: &usize| {
         let at = ColumnId {
@@ -86,8 +81,7 @@ pub(super) fn has_own_column(facts: &Facts<'_>, (table, columns): &(usize, Vec<u
     columns.iter().any(own)
 }
 
-/// Returns whether a column of a key beside `group` is named after its table and is not a line
-/// number, so that the rows are things of their own and not parts of others.
+/// Then the rows are not parts of others.
 pub(crate) fn names_own_rows(facts: &Facts<'_>, side: &Endpoint, group: &str) -> bool {
     let table = facts
         .tables

@@ -9,7 +9,6 @@ use crate::links::link::{Cardinality, Endpoint, Link, Status};
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// Returns the accepted links over one column: each column with the key to which it leads.
 pub fn single_links<'l>(
     facts: &Facts<'_>,
     links: impl Iterator<Item = &'l Link>,
@@ -20,7 +19,7 @@ pub fn single_links<'l>(
         .collect()
 }
 
-/// Returns the accepted links over one column, those of views, too.
+/// Includes the links of views.
 pub(crate) fn accepted_single<'l>(
     facts: &Facts<'_>,
     links: impl Iterator<Item = &'l Link>,
@@ -35,10 +34,10 @@ pub(crate) fn accepted_single<'l>(
         .filter_map(move |link| Some((at(&link.from)?, at(&link.to)?)))
 }
 
-/// Keeps the best of competing links over several columns: at most one of two tables that hold each
-/// other's keys, the nearer of nested groups, one link for a group of columns.
+/// Keeps at most one direction between two tables, the nearer of nested groups, and one link per
+/// group.
 pub fn settle_groups(facts: &Facts<'_>, found: &mut [Link]) {
-    // Two tables with the same key groups contain each other's; at most the smaller one refers.
+    // Two tables with the same groups contain each other's; at most the smaller one refers.
     let accepted: BTreeSet<(Endpoint, Endpoint)> = found
         .iter()
         .filter(|link| link.status == Status::Accepted)
@@ -58,10 +57,8 @@ pub fn settle_groups(facts: &Facts<'_>, found: &mut [Link]) {
     best_composites(found);
 }
 
-/// Prefers the nearer of two nested groups. If `offering` refers to `course` by two columns and a
-/// table has all three columns of the key of `offering`, then the table refers to `offering`, even
-/// if nearly all possible groups exist. It also refers to `course` if some rows lack the third
-/// value.
+/// A table with all three key columns of `offering` refers to `offering`, not to `course`, whose
+/// key is two of them. It also refers to `course` if some rows lack the third value.
 fn prefer_nested(facts: &Facts<'_>, found: &mut [Link]) {
     let pairs = |link: &Link| -> BTreeSet<(String, String)> {
         let own = link.from.columns.iter().cloned();
@@ -112,7 +109,6 @@ fn prefer_nested(facts: &Facts<'_>, found: &mut [Link]) {
     }
 }
 
-/// Keeps only the best of several composite links over the same columns of a table.
 fn best_composites(found: &mut [Link]) {
     found.sort_by(|left, right| {
         right

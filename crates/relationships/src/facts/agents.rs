@@ -1,4 +1,4 @@
-//! Recognizes names of agents (who does something) by their form, beyond any word list.
+//! Recognizes names of agents by their form.
 
 use crate::facts::{ColumnFacts, Facts, TableFacts};
 use crate::names::entity::KeyMark;
@@ -11,11 +11,9 @@ const AGENT_ENDINGS: &[&str] = &[
     "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz", "sha",
     "acy", "aca", "ista", "ist", "ero", "era",
 ];
-/// Prepositions before or after an agent's action.
 const AGENT_PREPOSITIONS: &[&str] = &[
     "by", "por", "par", "durch", "von", "przez", "door", "da", "av", "af",
 ];
-/// Words of columns that only people have.
 const PERSONAL: &[&str] = &[
     "firstname",
     "lastname",
@@ -44,13 +42,12 @@ const PERSONAL: &[&str] = &[
     "achternaam",
     "nazwisko",
 ];
-/// Words before `name` in columns that only people have.
+/// Before `name`.
 const NAME_PARTS: &[&str] = &["first", "last", "given", "family", "middle"];
-/// Last words of columns that hold names.
 const NAMES: &[&str] = &[
     "name", "nombre", "nom", "nome", "naam", "nimi", "navn", "namn", "nazwa", "imie",
 ];
-/// Words with the ending of an agent for things.
+/// Not agents, despite their endings.
 const THINGS: &[&str] = &[
     "order",
     "number",
@@ -110,7 +107,6 @@ const THINGS: &[&str] = &[
 ];
 const DAYS: [i64; 2] = [365, 366];
 
-/// Returns whether the rows of a table are people, judged by its name or its columns.
 pub(crate) fn holds_humans(table: &TableFacts<'_>) -> bool {
     let tells = |column: &ColumnFacts<'_>| {
         let words = &column.name.words;
@@ -148,8 +144,7 @@ pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: C
     people && (base.last().is_some_and(agent) || (base.len() > 1 && base.iter().any(done)))
 }
 
-/// Returns whether the numbers of a column without a key word begin and end exactly where the keys
-/// do, at an end that is not a round number. References to many rows look like this.
+/// Returns whether the numbers begin and end exactly with the keys, and the end is not round.
 pub(crate) fn ends_with_keys(column: &ColumnFacts<'_>, key: Option<&ColumnProfile>) -> bool {
     let ranges = column
         .profile

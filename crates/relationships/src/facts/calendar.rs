@@ -1,5 +1,5 @@
-//! Recognizes tables that list days. Any two date columns share values, so a date column may refer
-//! only to a list of days.
+//! Recognizes lists of days. A date column can refer only to such a list, because any two date
+//! columns share values.
 
 use crate::facts::ColumnFacts;
 use crate::profile::ColumnProfile;
@@ -8,7 +8,7 @@ use crate::profile::value::month_of;
 use crate::types::TypeFamily;
 use crate::weights as w;
 
-/// Ranges of calendar cycles: quarters, weekdays, months, days of a month, weeks, days of a year.
+/// Quarters, weekdays, months, days of a month, weeks, days of a year.
 const CYCLES: &[(i64, i64)] = &[
     (1, 4),
     (0, 6),
@@ -21,7 +21,7 @@ const CYCLES: &[(i64, i64)] = &[
     (1, 366),
 ];
 
-/// Returns the columns by which a table lists days; empty if its rows hold more than calendar data.
+/// Empty if the rows hold more than calendar data.
 pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
     let lists: Vec<(usize, (i64, i64))> = columns
         .iter()
@@ -66,7 +66,6 @@ fn listed_days(profile: &ColumnProfile) -> Option<(i64, i64)> {
     all.then_some((first, last))
 }
 
-/// Returns whether the numbers are the years of these days or a complete calendar cycle.
 fn is_part(profile: &ColumnProfile, (first, last): (i64, i64)) -> bool {
     let years = (month_of(first).0, month_of(last).0);
     profile.range.is_some_and(|(low, high)| {

@@ -1,4 +1,4 @@
-//! How the range of an integer column fits the range of a key without gaps.
+//! How an integer column fits a dense key.
 
 use crate::facts::ColumnFacts;
 use crate::profile::ColumnProfile;
@@ -6,44 +6,40 @@ use crate::profile::sketch::ratio;
 use crate::profile::value::hash;
 use crate::weights as w;
 
-/// The fit of an integer column in a dense key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
-    /// The share of the key's range that the column spans.
+    /// The spanned share of the key's range.
     pub span: f64,
-    /// Where in the key's range the column begins, 0 to 1.
+    /// Where the column begins in the range, 0 to 1.
     pub start: f64,
     pub distinct: u64,
 }
 
 impl Fit {
-    /// Returns the log likelihood that values drawn evenly from the key span no more than this.
+    /// Returns the log likelihood that evenly drawn values span no more than this.
     pub(crate) fn log_likelihood(self) -> f64 {
         self.of_draws(w::DRAWS.count())
     }
 
-    /// Returns the same, if the numbers are known to come from the whole range of some key.
+    /// Assumes that the numbers come from the whole range of some key.
     pub(crate) fn sharp_log_likelihood(self) -> f64 {
         self.of_draws(w::SHARP_DRAWS.count())
     }
 
-    /// Returns whether many numbers come as close to both ends as an even draw from the whole key
-    /// would.
+    /// Returns whether many numbers come close to both ends.
     pub(crate) fn is_full(self) -> bool {
         self.distinct >= w::FULL_NUMBERS.count()
             && (1.0 - self.span) * ratio(self.distinct, 1) <= w::FULL_STEPS.get()
     }
 
-    /// Returns the log likelihood. Numbers are not drawn quite evenly, so half of them count, up to
-    /// `most`.
+    /// Numbers are not drawn quite evenly, so half of them count.
     fn of_draws(self, most: u64) -> f64 {
         let draws = ratio(self.distinct.clamp(1, most), 1) * w::DRAWS_EVEN.get();
         draws * self.span.clamp(w::LEAST_SPAN.get(), 1.0).ln()
     }
 }
 
-/// Returns the integer range of a column, assuming that a tenth of its rows may be wrong: pulls in
-/// ends that are far from the middle rows.
+/// Pulls in ends far from the middle: a tenth of the rows can be wrong.
 pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
     let profile = column.profile?;
     let (low, high) = profile.range?;
@@ -81,8 +77,7 @@ pub(crate) fn spread(child: &ColumnFacts<'_>, parent: &ColumnFacts<'_>) -> Optio
     })
 }
 
-/// Returns the last key that the column holds, if its other numbers exceed the keys. A complete
-/// sketch gives it exactly, without an estimate from the middle rows.
+/// Returns the last key that the column holds; exact if the sketch is complete.
 fn last_key(child: &ColumnProfile, (from, to): (i64, i64)) -> Option<i64> {
     let (_, high) = child.range?;
     if high <= to || !child.sketch.complete {

@@ -9,7 +9,6 @@ use crate::profile::TableProfile;
 use crate::types::TypeFamily;
 use crate::weights as w;
 
-/// Returns how well a column's name fits the key of its own table.
 pub(super) fn own_match(column: &ColumnName, table: &TableName) -> f64 {
     if column.is_bare_key() {
         return if column.mark == KeyMark::Strong {
@@ -30,7 +29,7 @@ pub(super) fn own_match(column: &ColumnName, table: &TableName) -> f64 {
     }
 }
 
-/// Returns how well a column identifies rows; 0 if its values do not.
+/// Returns 0 if the values do not identify rows.
 pub(super) fn key_strength(
     table: &Table,
     profile: Option<&TableProfile>,
@@ -90,7 +89,7 @@ pub(super) fn key_strength(
     strength.clamp(w::KEY_LEAST.get(), w::KEY_MOST.get())
 }
 
-/// Returns the upper limit of the key score for texts that are rather read than referenced.
+/// Limits texts that are rather read than referenced.
 fn most_of(column: &ColumnFacts<'_>) -> Option<f64> {
     let attribute = column
         .name
@@ -113,7 +112,7 @@ fn most_of(column: &ColumnFacts<'_>) -> Option<f64> {
     }
 }
 
-/// Returns whether the values are unique; tolerates a few duplicates and nulls as dirty data.
+/// Tolerates a few duplicates and nulls.
 fn has_key_values(table: &Table, profile: Option<&TableProfile>, column: &ColumnFacts<'_>) -> bool {
     let Some(values) = column.profile else {
         return false;

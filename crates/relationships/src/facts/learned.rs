@@ -1,5 +1,5 @@
-//! Learns the key words of a database: if `shain_bangou` numbers the rows of `shain` and
-//! `shiten_bangou` those of `shiten`, then `bangou` marks a key, in any language.
+//! Learns key words: if `shain_bangou` numbers `shain` and `shiten_bangou` numbers `shiten`, then
+//! `bangou` marks a key.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,7 +17,6 @@ struct KeyTally {
     wrong: usize,
 }
 
-/// Returns the words next to table names in columns that hold keys of these tables.
 pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
     let mut named = TableWords::of(tables);
     let ignored = sentinel_hashes();
@@ -59,7 +58,7 @@ pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
     learned.chain(common_keys(tables)).collect()
 }
 
-/// Finds one-word names that the first columns of several tables share.
+/// Names of the first columns of several tables.
 fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, KeyTally> {
     let mut seen: BTreeMap<String, KeyTally> = BTreeMap::new();
     for (at, table) in tables.iter().enumerate() {
@@ -83,8 +82,7 @@ fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, KeyTally> {
     seen
 }
 
-/// Finds multi-word names that most tables give their keys, such as `rec_id`. A table with that
-/// name rules it out: then the others extend its rows.
+/// Such as `rec_id`. A table with that name rules it out: then the others extend its rows.
 fn common_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
     let mut seen: BTreeMap<&[String], KeyTally> = BTreeMap::new();
     let mut keyed = 0;
@@ -127,8 +125,6 @@ fn common_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the possible key marks at either end of a name, each with the rest: words, and endings
-/// of a single word.
 fn splits(words: &[String]) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     if let [word] = words {
@@ -157,7 +153,7 @@ fn may_mark(word: &str) -> bool {
         && (!MEASURES.contains(&word) || word == "seq")
 }
 
-/// Returns whether a column holds keys of the table that it names; `None` if unknown.
+/// Returns `None` if unknown.
 fn holds_keys(
     tables: &[TableFacts<'_>],
     (own, column): (usize, &ColumnFacts<'_>),

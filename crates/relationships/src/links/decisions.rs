@@ -1,7 +1,4 @@
-//! What people decided about links: `semantic-layer/<connection>/_review/relationships.yaml`.
-//!
-//! The file has two lists, `accepted` and `rejected`. Each entry names both sides with all their
-//! columns, who decided, and when:
+//! Decisions about links: `semantic-layer/<connection>/_review/relationships.yaml`.
 //!
 //! ```yaml
 //! accepted:
@@ -23,65 +20,52 @@ use serde_yaml::Mapping;
 
 use crate::links::link::{Cardinality, Endpoint};
 
-/// Returns the path of a connection's decisions, relative to the project.
+/// Returns the path relative to the project.
 pub fn decisions_path(connection: &ConnectionId) -> String {
     format!("semantic-layer/{connection}/_review/relationships.yaml")
 }
 
-/// One side of a decided link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecidedSide {
-    /// The table's qualified name, its parts joined by dots.
+    /// The qualified name, its parts joined by dots.
     pub table: String,
-    /// The columns, in the order of the other side.
+    /// In the order of the other side.
     pub columns: Vec<String>,
 }
 
-/// A decision about one link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// The referring side.
     pub from: DecidedSide,
-    /// The referenced side.
     pub to: DecidedSide,
     /// `many_to_one` (the default) or `one_to_one`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relationship: Option<String>,
-    /// Who decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Time of the decision, as RFC 3339.
+    /// RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A person's verdict on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The link is valid.
     Accept,
-    /// The link is not valid.
     Reject,
 }
 
-/// All decisions of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Decisions {
-    /// Valid links.
     pub accepted: Vec<Decision>,
-    /// Invalid links.
     pub rejected: Vec<Decision>,
 }
 
 impl Decisions {
-    /// Parses the file's text; an empty text holds no decisions. The error says what is wrong and
-    /// where.
+    /// An empty text holds no decisions. The error says what is wrong and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::default());
@@ -99,13 +83,12 @@ impl Decisions {
         Ok(decisions)
     }
 
-    /// Renders the file; [`Decisions::parse`] reads it back.
     pub fn to_yaml(&self) -> Result<String, String> {
         serde_yaml::to_string(self).map_err(|error| error.to_string())
     }
 
-    /// Edits `text`, the current file, to hold these decisions. Keeps comments, order and layout of
-    /// unchanged entries. The error says what in the text prevents the edit, and where.
+    /// Edits the current file, keeping comments and layout of unchanged entries. The error says
+    /// what prevents it, and where.
     pub fn edited(&self, text: &str) -> Result<String, String> {
         if text.trim().is_empty() {
             return self.to_yaml();
@@ -124,7 +107,7 @@ impl Decisions {
         })
     }
 
-    /// Adds a decision, replacing an earlier one about the same link.
+    /// Replaces an earlier decision.
     pub fn decide(&mut self, verdict: Verdict, decision: Decision) {
         let other = |known: &Decision| known.from != decision.from || known.to != decision.to;
         self.accepted.retain(other);
@@ -135,7 +118,6 @@ impl Decisions {
         }
     }
 
-    /// Returns the decision that rejected this link in either direction.
     pub fn rejection(&self, from: &Endpoint, to: &Endpoint) -> Option<&Decision> {
         self.rejected.iter().find(|decision| {
             decision.from.is(from) && decision.to.is(to)

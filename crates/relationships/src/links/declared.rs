@@ -7,7 +7,7 @@ use ktx_warehouse::Table;
 
 use crate::links::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status, link_id};
 
-/// Returns the links that the warehouse declares, with composite keys as one link.
+/// A composite key is one link.
 pub fn formal_links(tables: &[Table]) -> Vec<Link> {
     let known: BTreeMap<&TableRef, &Table> =
         tables.iter().map(|table| (&table.table, table)).collect();

@@ -10,10 +10,9 @@ pub enum Status {
     /// A person should decide.
     Review,
     Rejected,
-    /// Written to the manifest, although a link over more columns covers all rows read: later rows
-    /// may have only this one.
+    /// A link over more columns covers all rows read, but later rows can have only this one.
     Implied,
-    /// Left out because something better covers it.
+    /// Something better covers it.
     Skipped,
 }
 
@@ -102,7 +101,7 @@ impl Check {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     pub table: TableRef,
-    /// The columns, in the order of the other side.
+    /// In the other side's order.
     pub columns: Vec<String>,
 }
 
@@ -112,7 +111,6 @@ impl std::fmt::Display for Endpoint {
     }
 }
 
-/// The child rows that row shares were measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredRows {
     pub rows: u64,
@@ -122,14 +120,14 @@ pub struct MeasuredRows {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     pub name: f64,
-    /// Share of the child's distinct values that the parent contains, compared exactly.
+    /// Share of the child's distinct values, compared exactly.
     pub coverage: Option<f64>,
-    /// Share of the child's rows whose value the parent contains, compared exactly.
+    /// Share of the child's rows, compared exactly. The loose share ignores case and padding; set
+    /// only if it differs.
     pub row_coverage: Option<f64>,
-    /// The same share ignoring case and padding; set only if it differs.
     pub loose_row_coverage: Option<f64>,
     pub compared: usize,
-    /// The rows that row shares refer to; `None` if only values were checked.
+    /// `None` if only values were checked.
     pub measured: Option<MeasuredRows>,
     pub parent_share: Option<f64>,
     pub uniqueness: Option<f64>,
@@ -139,12 +137,12 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Returns the measured share of the child's non-null rows that have a match.
+    /// Returns the measured share of the child's non-null rows.
     pub fn covered(&self) -> f64 {
         self.row_coverage.or(self.coverage).unwrap_or(1.0)
     }
 
-    /// Returns whether past queries join the two or a context source states the reference.
+    /// Returns whether past queries join the two or a context source states the link.
     pub const fn is_backed(&self) -> bool {
         self.queries > 0 || self.stated
     }
@@ -157,13 +155,12 @@ pub struct Link {
     pub status: Status,
     pub origin: Origin,
     pub cardinality: Cardinality,
-    /// The likelihood of the link, 0 to 1.
+    /// The likelihood, 0 to 1.
     pub score: f64,
-    /// How well the parent's columns are a key, 0 to 1.
+    /// Fit as a key, 0 to 1.
     pub key_score: f64,
     pub evidence: Evidence,
     pub check: Check,
-    /// The reasons, for display.
     pub reasons: Vec<String>,
 }
 
@@ -173,7 +170,7 @@ impl Link {
     }
 }
 
-/// Returns the id of a link: `<from table>:(<columns>)-><to table>:(<columns>)`.
+/// Returns `<from table>:(<columns>)-><to table>:(<columns>)`.
 pub fn link_id(from: &Endpoint, to: &Endpoint) -> String {
     format!(
         "{}:({})->{}:({})",

@@ -1,4 +1,4 @@
-//! Reads the names of tables and columns: entities, roles, keys, measures.
+//! Reads the names of tables and columns.
 
 mod likeness;
 
@@ -15,33 +15,32 @@ use crate::names::prefix::Prefix;
 use crate::names::words::{Words, word_likeness};
 use crate::weights as w;
 
-/// Prefix of a learned ending that is joined to its word.
+/// Prefix of an ending that is joined to its word.
 pub(crate) const GLUED: &str = "~";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copy {
     Original,
-    /// The name says backup, history, archive or similar.
+    /// A backup, history, archive or similar.
     Copy,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableName {
-    /// The words of the entity, without layer, noise and copy marks.
+    /// Without layer, noise and copy marks.
     pub words: Vec<String>,
-    /// The same words with their tail, such as `history`; a table names its own key by these.
+    /// Includes a tail such as `history`.
     pub whole: Vec<String>,
     pub layer: Option<&'static str>,
-    /// A first or last word that other tables share, such as an application's short name.
+    /// Shared by other tables, such as an application's short name.
     pub namespace: Option<String>,
     pub copy: Copy,
-    /// Whether the table only describes the rows of another, like a data vault satellite.
+    /// Only describes the rows of another table, like a data vault satellite.
     pub satellite: bool,
     pub telling: bool,
 }
 
 impl TableName {
-    /// Parses a table's name. `modules` are words for parts of the database.
     pub(crate) fn read(name: &str, schema: Option<&str>, modules: &Modules) -> Self {
         let all = Words::of(name).0;
         let telling = is_telling(&all);
@@ -54,7 +53,7 @@ impl TableName {
         }
         let mut satellite = false;
         while let [first, rest @ ..] = words {
-            // After a module, a tail is the entity: `crm_audit` holds the audits of `crm`.
+            // `crm_audit` holds the audits of `crm`.
             let module = modules.first.contains(first) && namespace.is_none();
             if rest.is_empty()
                 || (rest.iter().all(|word| is_number(word) || is_tail(word))
@@ -79,7 +78,7 @@ impl TableName {
             words = words.get(1..).unwrap_or_default();
         }
         if !is_telling(words) {
-            // The same after a layer or module: `bronze_t17`.
+            // Such as `bronze_t17`.
             return Self::of_number(words, layer, namespace);
         }
         if let [rest @ .., last] = words
@@ -126,7 +125,7 @@ impl TableName {
         }
     }
 
-    /// Parses names such as `t17` and `t18`, which only the number distinguishes.
+    /// Such as `t17`.
     fn of_number(words: &[String], layer: Option<&'static str>, namespace: Option<String>) -> Self {
         Self {
             words: words.to_vec(),
@@ -139,15 +138,14 @@ impl TableName {
         }
     }
 
-    /// Returns whether the table holds the people who do the work.
+    /// Returns whether the rows are the people who do the work.
     pub(crate) fn holds_people(&self) -> bool {
         self.words
             .last()
             .is_some_and(|word| PERSON_TABLES.contains(&word.as_str()))
     }
 
-    /// Returns whether the table holds people of one trade. They count as the people who do the
-    /// work if no other table holds people.
+    /// These people do the work if no other table holds people.
     pub(crate) fn holds_a_trade(&self) -> bool {
         let is = |word: &String, trade: &&str| word_likeness(word, trade) > w::SAME_WORD.get();
         self.words
@@ -156,32 +154,28 @@ impl TableName {
     }
 }
 
-/// How strongly a column's name marks an identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KeyMark {
     None,
-    /// A word that often has another meaning.
     Weak,
     Strong,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnName {
-    /// All words, without a prefix shared by the table's columns.
+    /// Without a shared prefix.
     pub words: Vec<String>,
-    /// Readings of the words without key words; the first is the plain one.
+    /// Without key words; the plain reading first.
     pub bases: Vec<Vec<String>>,
     pub mark: KeyMark,
     pub measure: bool,
     pub telling: bool,
-    /// Whether the key word comes first, as in `id_ville_naissance`: then the entity follows, and
-    /// its role comes last.
+    /// The key word comes first, as in `id_ville_naissance`.
     pub led: bool,
 }
 
 impl ColumnName {
-    /// Parses a column's name. `prefix` is what all columns of the table begin with; `learned` are
-    /// the key words of this database.
+    /// `learned` are the key words of this database.
     pub(crate) fn read(name: &str, prefix: Option<&Prefix>, learned: &BTreeSet<String>) -> Self {
         let all = Words::of(name).0;
         let telling = is_telling(&all);
@@ -200,7 +194,7 @@ impl ColumnName {
             let (whole, _) = without_keys(&all, learned);
             bases.push(whole);
         }
-        // The second of several references of one kind: `home_player_2`.
+        // Such as `home_player_2`.
         if let [head @ .., last] = base.as_slice()
             && !head.is_empty()
             && is_number(last)
@@ -237,7 +231,6 @@ impl ColumnName {
         self.bases.first().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns whether the name is only a key word, such as `id`.
     pub(crate) fn is_bare_key(&self) -> bool {
         self.mark != KeyMark::None && self.base().is_empty()
     }
@@ -256,13 +249,13 @@ impl ColumnName {
             .filter(|word| begins_with_role(word, PERSON_ROLES))
     }
 
-    /// Returns the words of the name and of its readings, such as `mgr` in `mgrid`.
+    /// Includes readings, such as `mgr` in `mgrid`.
     fn all_words(&self) -> impl Iterator<Item = &String> {
         self.words.iter().chain(self.bases.iter().flatten())
     }
 }
 
-/// Returns whether this database joins a key word to a single-word name, as in `gutachterid`.
+/// Such as `gutachterid`.
 fn is_glued(word: &str, learned: &BTreeSet<String>) -> bool {
     learned
         .iter()
@@ -271,8 +264,7 @@ fn is_glued(word: &str, learned: &BTreeSet<String>) -> bool {
         .any(|stem| stem.len() >= w::GLUED_STEM.size())
 }
 
-/// Returns whether a word names the agent of another word: a `reviewer` is not one of the
-/// `reviews`.
+/// A `reviewer` is not one of the `reviews`.
 pub(crate) fn is_doer_of(word: &str, deed: &str) -> bool {
     ["er", "or", "ee"].iter().any(|ending| {
         word.strip_suffix(ending).is_some_and(|stem| {
@@ -281,7 +273,7 @@ pub(crate) fn is_doer_of(word: &str, deed: &str) -> bool {
     })
 }
 
-/// Returns whether a word is a role, or a longer role joined to another word: `managerid`.
+/// Also `managerid`.
 fn begins_with_role(word: &str, roles: &[&str]) -> bool {
     roles.contains(&word)
         || roles
@@ -300,7 +292,6 @@ fn is_telling(words: &[String]) -> bool {
     })
 }
 
-/// Returns whether a last word says nothing about the entity.
 fn is_tail(word: &str) -> bool {
     COPY_TAILS.contains(&word) || TABLE_TAILS.contains(&word)
 }
@@ -329,11 +320,10 @@ fn mark_of(word: &str, learned: &BTreeSet<String>) -> KeyMark {
     }
 }
 
-/// Strips key words at both ends and returns the rest with the strongest mark.
 fn without_keys(words: &[String], learned: &BTreeSet<String>) -> (Vec<String>, KeyMark) {
     let mut rest = words;
     let mut mark = KeyMark::None;
-    // A multi-word name that most keys of this database have.
+    // The name of most keys in this database.
     for whole in learned.iter().filter(|name| name.contains(' ')) {
         let own: Vec<&str> = whole.split(' ').collect();
         let from = rest.len().saturating_sub(own.len());
@@ -361,7 +351,6 @@ fn without_keys(words: &[String], learned: &BTreeSet<String>) -> (Vec<String>, K
     (rest.to_vec(), mark)
 }
 
-/// Returns readings that split a key word from the first or last word.
 fn unglued(base: &[String]) -> Vec<Vec<String>> {
     let mut readings = Vec::new();
     if let [head @ .., last] = base {

@@ -1,5 +1,5 @@
-//! Word lists of relationship discovery, folded to plain letters. Names decide little without
-//! values, so gaps in these lists cost little.
+//! Word lists, folded to plain letters. Gaps cost little, because names decide little without
+//! values.
 
 mod roles;
 mod sides;
@@ -45,7 +45,7 @@ pub(crate) const STRONG_KEYS: &[&str] = &[
     "eid",
     "gid",
 ];
-/// Words that often, but not always, mark an identifier.
+/// Often, but not always, identifiers.
 pub(crate) const WEAK_KEYS: &[&str] = &[
     "code",
     "cod",
@@ -71,12 +71,11 @@ pub(crate) const WEAK_KEYS: &[&str] = &[
     "sku",
     "kz",
 ];
-/// Endings joined to the word that they identify, longest first.
+/// Longest first.
 pub(crate) const GLUED_ENDINGS: &[&str] = &[
     "nummer", "number", "numero", "codigo", "code", "uuid", "guid", "key", "ref", "num", "id",
     "nr", "no", "fk",
 ];
-/// Beginnings joined to the word that they identify; see [`GLUED_ENDINGS`].
 pub(crate) const GLUED_BEGINNINGS: &[&str] = &["codigo", "code", "num", "cod", "id", "fk", "nr"];
 
 pub(crate) const MEASURES: &[&str] = &[
@@ -244,7 +243,7 @@ pub(crate) const MEASURES: &[&str] = &[
     "giacenza",
 ];
 
-/// Words for attributes that are often unique but rarely referenced.
+/// Often unique but rarely referenced.
 pub(crate) const ATTRIBUTES: &[&str] = &[
     "name",
     "names",
@@ -296,17 +295,17 @@ pub(crate) const ATTRIBUTES: &[&str] = &[
     "plz",
 ];
 
-/// First words of table names that say nothing about the content.
+/// Words at the beginning without meaning.
 pub(crate) const TABLE_NOISE: &[&str] = &[
     "tbl", "tb", "tab", "table", "t", "v", "vw", "view", "ref", "lkp", "lkup", "lookup", "mst",
     "mstr", "master", "md", "lu", "xref", "hub", "lnk", "sat",
 ];
-/// Last words of table names that say nothing about the content.
+/// Words at the end without meaning.
 pub(crate) const TABLE_TAILS: &[&str] = &[
     "header", "headers", "hdr", "master", "mstr", "mst", "main", "table", "tbl", "list", "data",
     "info", "record", "records", "kopf", "stamm", "cabecera",
 ];
-/// Last words of tables that list the possible values of an entity.
+/// These tables list the values of an entity.
 pub(crate) const LISTING_TAILS: &[&str] = &[
     "type",
     "types",
@@ -356,7 +355,7 @@ pub(crate) const COPY_HEADS: &[&str] = &[
     "copy", "backup", "bak", "bkp", "old", "tmp", "temp", "archive", "archived", "snapshot",
     "kopie",
 ];
-/// Generic words for a column or table, which have meaning only with other words.
+/// No meaning without other words.
 pub(crate) const PLACEHOLDERS: &[&str] = &[
     "col",
     "column",
@@ -381,7 +380,7 @@ pub(crate) const PLACEHOLDERS: &[&str] = &[
     "data",
 ];
 
-/// Returns the warehouse layer for the first word of a table name, or for a schema name.
+/// Takes the first word of a table, or a schema.
 pub(crate) fn layer_of(word: &str) -> Option<&'static str> {
     Some(match word {
         "raw" | "src" | "source" | "landing" | "lnd" | "bronze" | "brz" | "l0" | "ingest" => "raw",

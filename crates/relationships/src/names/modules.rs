@@ -1,5 +1,4 @@
-//! Finds words in table names that mean a part of the database, not an entity: application
-//! prefixes, and layer or part suffixes. They are derived from the words that tables share.
+//! Finds words in table names that mean a part of the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +9,14 @@ use crate::names::words::Words;
 use crate::profile::sketch::ratio;
 use crate::weights as w;
 
-/// The words that begin or end table names without naming an entity.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Modules {
-    /// First words: `crm` of `crm_orders`.
+    /// `crm` of `crm_orders`.
     pub(crate) first: BTreeSet<String>,
-    /// Last words: `us` of `orders_us`.
+    /// `us` of `orders_us`.
     pub(crate) last: BTreeSet<String>,
 }
 
-/// For each word at one end, the rests of the table names with their tables.
 type Remainders<'n> = BTreeMap<&'n str, BTreeMap<&'n [String], usize>>;
 
 impl Modules {
@@ -30,8 +27,7 @@ impl Modules {
             .collect();
         let columns: Vec<BTreeSet<String>> = tables.iter().map(column_names).collect();
         let last = last_words(&names, &columns);
-        // Ignore suffixes, so that `order_us` and `order_eu` do not make `order` a shared first
-        // word.
+        // Without this, `order_us` and `order_eu` would make `order` a shared first word.
         let bare: Vec<&[String]> = names.iter().map(|name| without(name, &last)).collect();
         let first = first_words(&bare, &columns);
         Self { first, last }
@@ -81,9 +77,8 @@ enum Word {
     Last,
 }
 
-/// Returns the highest column likeness between a table and the tables that differ from it in one
-/// word of the name. If that word is a part of the database, `order_us` resembles `order_eu`; if
-/// the other word is, `retail_order` resembles `online_order`.
+/// Compares tables that differ in one word: `order_us` and `order_eu`, or `retail_order` and
+/// `online_order`.
 fn closest(
     sharing: &Remainders<'_>,
     names: &[Vec<String>],
@@ -132,7 +127,6 @@ fn first_words(names: &[&[String]], columns: &[BTreeSet<String>]) -> BTreeSet<St
         .collect()
 }
 
-/// Returns words that three or more tables share and that are not a table name by themselves.
 fn shared(sharing: &Remainders<'_>, names: &[&[String]]) -> BTreeSet<String> {
     let is_likely = |only: &String, word: &str| {
         crate::names::words::word_likeness(only, word) > w::SAME_WORD.get()
@@ -154,8 +148,7 @@ fn column_names(table: &Table) -> BTreeSet<String> {
     names.map(|column| column.name.to_lowercase()).collect()
 }
 
-/// Returns whether at least two tables with this word, and at least half of them, have a twin: a
-/// table that differs only in this word and has nearly the same columns.
+/// Requires two tables, and half of all, to have nearly the same columns as another.
 fn has_twins(sharing: &Remainders<'_>, word: &str, columns: &[BTreeSet<String>]) -> bool {
     let Some(own) = sharing.get(word) else {
         return false;

@@ -1,20 +1,18 @@
-//! Finds a common beginning of a table's column names: `l` of `l_orderkey`, `oh` of `OHCUST`.
+//! Finds a common beginning of a table's column names.
 
 use crate::names::lexicon::STRONG_KEYS;
 use crate::names::words::Words;
 use crate::weights as w;
 
-/// A beginning that nearly all column names of a table share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Prefix {
-    /// A word: `l` of `l_orderkey` and `l_partkey`.
+    /// `l` of `l_orderkey` and `l_partkey`.
     Word(String),
-    /// Two letters joined to a word: `oh` of `OHCUST` and `OHDATE`.
+    /// `oh` of `OHCUST` and `OHDATE`.
     Letters(String),
 }
 
 impl Prefix {
-    /// Returns the words without the prefix, if they begin with it.
     pub(crate) fn without(&self, all: &[String]) -> Option<Vec<String>> {
         let (first, rest) = all.split_first()?;
         match self {
@@ -43,7 +41,7 @@ pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Optio
     if w::share(sharing, names.len()) >= w::PREFIX_SHARE.get() {
         return Some(Prefix::Word(first));
     }
-    // If each name is a single word, all of them must share the letters.
+    // Single words must all share the letters.
     let letters: String = first.chars().take(w::PREFIX_LETTERS.size()).collect();
     let alike = names
         .iter()

@@ -1,8 +1,8 @@
-//! Splits the names of tables and columns into words, in any language and naming style.
+//! Splits names into words, in any language and naming style.
 
 use crate::weights as w;
 
-/// Folds accented and other Latin letters to plain lower-case letters.
+/// Folds Latin letters to plain lower case.
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for letter in text.chars().flat_map(char::to_lowercase) {
@@ -25,7 +25,7 @@ pub fn fold(text: &str) -> String {
             'ù'..='ü' | 'ū' | 'ů' | 'ű' => folded.push('u'),
             'ý' | 'ÿ' => folded.push('y'),
             'ź' | 'ż' | 'ž' => folded.push('z'),
-            // Combining marks of decomposed letters.
+            // Combining marks.
             '\u{300}'..='\u{36f}' => {}
             letter => folded.push(letter),
         }
@@ -33,7 +33,7 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// The folded words of a name, split at punctuation, case changes, and between letters and digits.
+/// Folded; split at punctuation, case changes and digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Words(pub Vec<String>);
 
@@ -81,12 +81,11 @@ fn is_border(before: char, letter: char, after: Option<char>) -> bool {
     camel || acronym_ends || digit
 }
 
-/// Endings of inflected forms: plurals and cases of European languages.
+/// Plurals and cases.
 const ENDINGS: &[&str] = &[
     "", "s", "es", "e", "n", "en", "er", "ern", "nen", "ens", "os", "as", "a", "o", "i", "is",
     "ns", "x", "m", "ren", "se", "ne", "us", "um",
 ];
-/// Pairs of endings that match only each other.
 const ENDING_PAIRS: &[(&str, &str)] = &[
     ("y", "ies"),
     ("f", "ves"),
@@ -122,7 +121,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("mouse", "mice"),
 ];
 
-/// Returns how alike two words are: 1 for forms of one word, less for an abbreviation, else 0.
+/// Returns 1 for forms of one word, less for an abbreviation, else 0.
 pub fn word_likeness(left: &str, right: &str) -> f64 {
     if left == right {
         return 1.0;
@@ -143,7 +142,7 @@ pub fn word_likeness(left: &str, right: &str) -> f64 {
     abbreviation(short, long)
 }
 
-/// Replaces `ae`, `oe` and `ue`, which may spell out umlauts, with one letter.
+/// `ae`, `oe` and `ue` can spell out umlauts.
 fn without_digraphs(word: &str) -> Option<String> {
     (word.len() >= w::DIGRAPH_LETTERS.size()).then(|| {
         word.replace("ae", "a")
@@ -176,8 +175,7 @@ fn is_form(left: &str, right: &str) -> bool {
         || ENDING_PAIRS.contains(&(right, left))
 }
 
-/// Returns how well `short` abbreviates `long`: as its beginning, or as the first letter and later
-/// letters in order.
+/// Accepts a beginning, or letters in order.
 fn abbreviation(short: &str, long: &str) -> f64 {
     if short.len() < w::SHORTHAND_LETTERS.size() || short.bytes().any(|byte| byte.is_ascii_digit())
     {
@@ -212,7 +210,7 @@ fn abbreviation(short: &str, long: &str) -> f64 {
     }
 }
 
-/// Matches two letters: the first of the word and a later consonant, as in `pr` or `tx`.
+/// Matches the first letter and a later consonant, as in `pr` or `tx`.
 fn two_letters(short: &str, long: &str) -> f64 {
     let mut letters = short.chars();
     match (letters.next(), letters.next(), letters.next()) {

@@ -1,4 +1,4 @@
-//! Statistics of one column, collected while reading its table's sample.
+//! Statistics of one column.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ const TEXTS: usize = 512;
 const TEXT_LENGTH: usize = 120;
 const FREQUENT: usize = 200;
 
-/// The statistics of one column, as stored in stage rows.
+/// As stored in stage rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ColumnProfile {
@@ -25,36 +25,33 @@ pub struct ColumnProfile {
     pub family: TypeFamily,
     pub nulls: u64,
     pub values: u64,
-    /// Distinct values among the rows read.
     pub distinct: u64,
-    /// Estimated distinct values of the whole column.
+    /// Estimated for the whole column.
     pub population: u64,
-    /// The share of distinct values in all rows, set if the warehouse says that values repeat even
-    /// if those read do not.
+    /// For all rows; set if the warehouse reports repeats that the sample lacks.
     pub whole_uniqueness: Option<f64>,
-    /// Minimum and maximum, if every value is an integer.
+    /// `None` unless every value is an integer.
     pub range: Option<(i64, i64)>,
-    /// The 12th and 88th percentile of the integers.
+    /// 12th and 88th percentile.
     pub middle: Option<(i64, i64)>,
     pub extremes: Option<(String, String)>,
-    /// Minimum and maximum text length, in characters.
+    /// In characters.
     pub lengths: Option<(u64, u64)>,
-    /// Frequent values with their counts, most frequent first; all of them if `listed_all`.
+    /// With counts, most frequent first.
     pub frequent: Vec<(String, u64)>,
-    /// Whether `frequent` holds every value read.
     pub listed_all: bool,
     pub shape: Shape,
     pub sketch: Sketch,
-    /// The first and the last day, counted from 1970, if every value is a day.
+    /// First and last day since 1970, if every value is a day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<(i64, i64)>,
-    /// Whether every value is the text of a day or of a moment.
+    /// True if every value is the text of a day or a moment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_times: bool,
-    /// The sketch of the exact values, if they differ from those in `sketch` by trailing spaces.
+    /// Set if trailing spaces differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Sketch>,
-    /// The sketch of the values without case and padding, if these differ from those in `sketch`.
+    /// Without case and padding; set if different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folded: Option<Sketch>,
 }
@@ -69,8 +66,7 @@ impl ColumnProfile {
         ratio(self.nulls, self.nulls + self.values)
     }
 
-    /// Returns whether the integers are nearly consecutive from about 0 or 1. Containment in such a
-    /// column is hardly evidence.
+    /// Containment in nearly consecutive numbers from 0 or 1 is hardly evidence.
     pub fn is_dense_from_one(&self) -> bool {
         let sampled = self.population > self.distinct;
         self.is_dense()
@@ -80,7 +76,7 @@ impl ColumnProfile {
             })
     }
 
-    /// Returns whether the texts are dates, judged by the first and the last.
+    /// Judges by the first and the last text.
     pub fn holds_dates(&self) -> bool {
         self.family == TypeFamily::Text
             && self
@@ -104,7 +100,7 @@ impl ColumnProfile {
         self.folded.as_ref().unwrap_or(&self.sketch)
     }
 
-    /// Returns the range of a dense key. For a sample, derives the end from the number of values.
+    /// For a sample, derives the end from the number of values.
     pub fn key_range(&self) -> Option<(i64, i64)> {
         let (low, high) = self.range?;
         if self.population > self.distinct && self.is_dense_from_one() {
@@ -136,7 +132,6 @@ pub struct ColumnCollector {
     times: TimeTexts,
 }
 
-/// Whether the texts of a column are times, as far as they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TimeTexts {
     None,
@@ -144,7 +139,7 @@ enum TimeTexts {
     NotAll,
 }
 
-/// Numbers of evenly spaced rows, at most a few thousand.
+/// Evenly spaced rows, at most a few thousand.
 #[derive(Debug, Default)]
 struct Thinned {
     kept: Vec<i64>,
@@ -201,7 +196,7 @@ impl ColumnCollector {
         }
     }
 
-    /// Adds a value and returns its hash; `None` for NULL and values that are never compared.
+    /// Returns the hash; `None` for NULL and values that are never compared.
     pub fn push(&mut self, cell: Cell) -> Option<u64> {
         if matches!(cell, Cell::Null) {
             self.nulls += 1;
@@ -296,7 +291,6 @@ impl ColumnCollector {
         self.shape.push(text, length);
     }
 
-    /// Returns the statistics. `whole` says whether every row of the table was read.
     pub fn finish(self, whole: bool) -> ColumnProfile {
         let distinct = self.counts.len() as u64;
         let days = self.days.filter(|_| self.all_days);
@@ -304,7 +298,7 @@ impl ColumnCollector {
         let may_be_key =
             (self.family.can_be_key() || dated) && ratio(distinct, self.values) >= 0.95;
         let limit = if may_be_key { usize::MAX } else { SKETCH_SIZE };
-        // Export tools write integers as floats if a column contains NULLs.
+        // Export tools write integers as floats beside NULLs.
         let whole_floats = self.family == TypeFamily::Float && self.whole_numbers;
         let comparable = self.family.can_be_key() || whole_floats || dated;
         let (written, folded) = self.spellings.sketches(limit, whole);
@@ -357,7 +351,7 @@ fn shown(cell: &Cell) -> String {
     clipped(&canonical(cell).unwrap_or_default(), TEXT_LENGTH)
 }
 
-/// Returns at most `length` characters, with a mark if the text was cut.
+/// Marks a text that was cut.
 pub fn clipped(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();
@@ -374,7 +368,7 @@ fn less(left: &Cell, right: &Cell) -> bool {
         Cell::Int(value) => Some(*value as f64),
         Cell::UInt(value) => Some(*value as f64),
         Cell::Float(value) => Some(*value),
-        // A decimal that is not a number is compared as text.
+        // Not a number: compared as text.
         Cell::Decimal(text) => text.parse::<f64>().ok(),
         _ => None,
     };

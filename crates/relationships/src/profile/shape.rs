@@ -1,4 +1,4 @@
-//! Classifies the texts of a column: addresses, codes, words.
+//! Classifies the texts of a column.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::profile::sketch::ratio;
 use crate::profile::value::is_uuid;
 use crate::weights as w;
 
-/// The forms of a column's texts, as shares of its values.
+/// Shares of the values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Shape {
@@ -16,16 +16,16 @@ pub struct Shape {
     pub url: f64,
     pub phone: f64,
     pub uuid: f64,
-    /// Look like a token or hash: long, no spaces, mixed letters and digits.
+    /// Long, no spaces, mixed letters and digits.
     pub token: f64,
-    /// Look like a file path: parts without spaces between slashes.
+    /// Parts without spaces between slashes.
     pub path: f64,
-    /// Contain at least as many digits as letters, with or without spaces.
+    /// At least as many digits as letters.
     pub coded: f64,
 }
 
 impl Shape {
-    /// Returns whether nearly all texts are e-mail addresses, URLs or paths, which identify things.
+    /// Returns whether nearly all texts are e-mail addresses, URLs or paths.
     pub fn is_address(&self) -> bool {
         [self.mail, self.url, self.path]
             .iter()
@@ -86,7 +86,6 @@ fn looks_like_mail(text: &str) -> bool {
     })
 }
 
-/// Requires at least two slashes of one kind with text between them.
 fn looks_like_path(text: &str) -> bool {
     let parts = |stroke: char| text.split(stroke).filter(|part| part.len() > 1).count();
     !text.contains("://")

@@ -1,4 +1,4 @@
-//! Sketches of value sets: all hashes with their counts, or the smallest ones.
+//! Sketches of value sets.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,18 @@ use serde::{Deserialize, Serialize};
 /// Maximum hashes of a column that cannot be a key.
 pub const SKETCH_SIZE: usize = 1024;
 
-/// A bottom-k sketch of a column's distinct values.
-///
-/// Invariant: hashes ascend. A complete sketch holds every value of the whole column; a cut one
-/// holds the values with the smallest hashes.
+/// A bottom-k sketch of a column's distinct values. Hashes ascend.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSketch", into = "StoredSketch")]
 pub struct Sketch {
     entries: Vec<(u64, u32)>,
-    /// Whether it holds every value of the column.
+    /// Holds every value of the whole column.
     pub complete: bool,
-    /// Whether it holds every value of the column up to its last hash.
+    /// Holds every value up to the last hash.
     cut: bool,
 }
 
-/// The sketch in a stage row: little-endian bytes in base64.
+/// Little-endian bytes in base64.
 #[derive(Serialize, Deserialize)]
 struct StoredSketch {
     hashes: String,
@@ -71,10 +68,8 @@ impl Sketch {
             .is_ok()
     }
 
-    /// Returns how much of this column `parent` contains. Skips the values in `ignored` unless the
-    /// parent has them.
-    ///
-    /// Returns `None` if the parent's sketch is not complete or there are no values to compare.
+    /// Returns how much of this column `parent` contains; `None` if `parent` is not complete or
+    /// there are no values. Skips `ignored` values unless the parent has them.
     pub fn containment_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
         if !parent.complete {
             return None;
@@ -82,7 +77,7 @@ impl Sketch {
         self.compare(parent, u64::MAX, ignored)
     }
 
-    /// Returns the same for a cut parent, using the values that both sketches would hold.
+    /// For a cut parent, compares the values that both sketches would hold.
     pub fn estimate_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
         match parent.entries.last() {
             Some((last, _)) if parent.cut => self.compare(parent, *last, ignored),
@@ -113,7 +108,7 @@ impl Sketch {
     }
 }
 
-/// Returns `part / whole`; 0 if `whole` is 0.
+/// Returns 0 if `whole` is 0.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of rows are far below 2^52"
@@ -128,7 +123,7 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
 
 impl From<StoredSketch> for Sketch {
     fn from(stored: StoredSketch) -> Self {
-        // An unreadable row gives an empty, incomplete sketch, which is not evidence of anything.
+        // An unreadable row gives an incomplete sketch, which is not evidence.
         let hashes = STANDARD_NO_PAD.decode(stored.hashes).unwrap_or_default();
         let counts = STANDARD_NO_PAD.decode(stored.counts).unwrap_or_default();
         let (hashes, broken) = hashes.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Exact and folded spellings of a column's texts, where they differ from the compared form.
+//! Exact and folded spellings of a column's texts.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,17 @@ use crate::profile::value::{folded, hash};
 
 type Counts = HashMap<u64, u32>;
 
-/// Exact and folded texts of a column. Each is recorded from the first text on for which it differs
-/// from the compared form.
+/// Recorded from the first text that differs.
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
     written: Option<Counts>,
     folded: Option<Counts>,
-    /// Minimum and maximum text length in bytes.
+    /// In bytes.
     widths: Option<(usize, usize)>,
 }
 
 impl Spellings {
-    /// Adds a text in its exact and its compared form; `before` are the counts of all earlier
-    /// texts.
+    /// `before` counts the earlier texts.
     pub(crate) fn push(&mut self, written: &str, (text, own): (&str, u64), before: &Counts) {
         let (least, most) = self.widths.unwrap_or((written.len(), written.len()));
         self.widths = Some((least.min(written.len()), most.max(written.len())));
@@ -29,7 +27,7 @@ impl Spellings {
     }
 
     pub(crate) fn sketches(self, limit: usize, whole: bool) -> (Option<Sketch>, Option<Sketch>) {
-        // If all texts have one width, the type pads them, and comparisons ignore the padding.
+        // Texts of one width are padded by their type.
         let padded_by_type = self.widths.is_none_or(|(least, most)| least == most);
         let sketch = |counts: Counts| Sketch::of(&counts, limit, whole);
         let written = self.written.filter(|_| !padded_by_type).map(sketch);

@@ -1,4 +1,4 @@
-//! Statistics of one table: its columns, and the column groups that identify its rows.
+//! Statistics of one table, and column groups that identify its rows.
 
 use std::collections::HashSet;
 
@@ -12,14 +12,14 @@ use crate::types::TypeFamily;
 
 const EXAMPLES: usize = 5;
 const EXAMPLE_LENGTH: usize = 80;
-/// Maximum hashes for testing column groups: 50 000 rows of 16 columns.
+/// Maximum hashes: 50 000 rows of 16 columns.
 const GROUP_CELLS: usize = 800_000;
 const GROUP_WIDTH: usize = 4;
-/// Number of unique groups after which the search stops and the best are chosen.
+/// The search stops after this many unique groups.
 const UNIQUE_GROUPS: usize = 60;
-/// Logarithm of the combinations per row from which a group may be unique by chance.
+/// Logarithm of the combinations per row from which a group can be unique by chance.
 const LOOSE: f64 = 3.0;
-/// Maximum rows visited for the groups of one table.
+/// Maximum rows visited per table.
 const LOOKED_AT: usize = 1_500_000;
 const GROUP_COLUMNS: usize = 10;
 const GROUPS: usize = 6;
@@ -31,19 +31,19 @@ pub enum Extent {
     Sample,
 }
 
-/// The statistics of one table, as stored in stage rows.
+/// As stored in stage rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TableProfile {
-    /// Rows of the table, counted or estimated by the catalog.
+    /// Counted or estimated by the catalog.
     pub rows: Option<u64>,
     pub rows_read: u64,
     pub extent: Extent,
     pub columns: Vec<ColumnProfile>,
-    /// Minimal groups of two to four columns, by index, whose values together are unique.
+    /// Minimal unique groups of two to four columns, by index.
     pub groups: Vec<Vec<usize>>,
     pub statements: usize,
-    /// A few rows as truncated text; NULL is absent.
+    /// Truncated; NULL is absent.
     pub examples: Vec<Vec<Option<String>>>,
 }
 
@@ -52,7 +52,6 @@ impl TableProfile {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Adds the columns of a further statement for the same table.
     pub fn widen(&mut self, other: Self) {
         if other.extent == Extent::Sample {
             self.extent = Extent::Sample;
@@ -71,7 +70,7 @@ pub struct TableCollector {
     families: Vec<TypeFamily>,
     rows: u64,
     examples: Vec<Vec<Option<String>>>,
-    /// Column hashes row by row, 0 for NULL; dropped if they grow too large.
+    /// Row by row, 0 for NULL.
     hashes: Option<Vec<u64>>,
 }
 
@@ -148,7 +147,6 @@ impl RowSink for TableCollector {
     }
 }
 
-/// Finds minimal unique groups by extending pairs, with the most distinctive columns first.
 fn minimal_groups(
     columns: &[ColumnProfile],
     families: &[TypeFamily],
@@ -214,7 +212,6 @@ fn combinations(columns: &[ColumnProfile], group: &[usize]) -> f64 {
     distinct.map(|column| ratio(column.distinct, 1).ln()).sum()
 }
 
-/// Returns whether enough of the possible combinations exist that the group is unique by design.
 /// Any two columns with many values are unique by chance.
 fn is_tight(columns: &[ColumnProfile], group: &[usize], rows: f64) -> bool {
     combinations(columns, group) <= rows.ln() + LOOSE

@@ -169,7 +169,6 @@ fn finds_the_smallest_groups_that_tell_rows_apart() {
     assert_eq!(profile_of(&names, &rows).groups, Vec::<Vec<usize>>::new());
 }
 
-/// Nineteen-digit keys are integers; numbers beyond the range count as its end.
 #[test]
 fn very_large_numbers_have_a_range() {
     let texts = [

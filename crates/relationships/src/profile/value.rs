@@ -1,11 +1,10 @@
-//! The canonical text of a value and its hash: equal values of different types have equal hashes.
+//! Canonical texts and hashes: equal values of different types have equal hashes.
 
 use std::borrow::Cow;
 
 use ktx_warehouse::Cell;
 
-/// Returns the text by which values are compared across types; `None` for NULL and values that are
-/// never compared.
+/// Returns `None` for NULL and values that are never compared.
 pub fn canonical(cell: &Cell) -> Option<String> {
     Some(match cell {
         Cell::Null | Cell::Bytes(_) | Cell::Json(_) => return None,
@@ -19,7 +18,7 @@ pub fn canonical(cell: &Cell) -> Option<String> {
     })
 }
 
-/// Strips trailing zeros of a decimal: `12.50` and `12.5` are one value.
+/// `12.50` and `12.5` are one value.
 fn plain_decimal(text: &str) -> String {
     if !text.contains('.') {
         return text.to_owned();
@@ -27,7 +26,7 @@ fn plain_decimal(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Strips the padding of fixed-width types and lower-cases UUIDs.
+/// Strips padding and lower-cases UUIDs.
 fn plain_text(text: &str) -> String {
     let trimmed = text.trim_end();
     if is_uuid(trimmed) {
@@ -36,8 +35,7 @@ fn plain_text(text: &str) -> String {
     trimmed.to_owned()
 }
 
-/// Strips differences in human spelling: case, leading, trailing and repeated spaces, leading zeros
-/// of a number.
+/// Ignores case, outer and repeated spaces, and leading zeros of a number.
 pub fn folded(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let number = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
@@ -58,13 +56,13 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(words.join(" ").to_lowercase())
 }
 
-/// Parses a day as the number of days since January 1, 1970. Accepts canonical `2024-01-31`, with
-/// or without midnight, and `20240131`.
+/// Parses a day as days since January 1, 1970. Accepts `2024-01-31`, with or without midnight, and
+/// `20240131`.
 pub fn day_number(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        // At most four digits, which always parse.
+        // Four digits always parse.
         if plain { digits.parse().ok() } else { None }
     };
     let marked = text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
@@ -79,7 +77,7 @@ pub fn day_number(text: &str) -> Option<i64> {
         return None;
     }
     (1..=days_of(year, month)).contains(&day).then(|| {
-        // This calculation begins the year in March, so that the leap day is its last day.
+        // The year begins in March, so that the leap day is its last day.
         let year = if month <= 2 { year - 1 } else { year };
         let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
         let leaps = year / 4 - year / 100 + year / 400;
@@ -87,8 +85,8 @@ pub fn day_number(text: &str) -> Option<i64> {
     })
 }
 
-/// Returns whether a text is a day, `2024-01-31`, or a moment of one: `2024-01-31 08:30`, with `T` or a space, seconds, a
-/// fraction and an offset.
+/// Accepts `2024-01-31` and `2024-01-31 08:30`, with `T` or a space, seconds, a fraction and an
+/// offset.
 pub fn is_time(text: &str) -> bool {
     let Some((day, rest)) = text.split_at_checked(10) else {
         return false;
@@ -116,7 +114,6 @@ pub fn is_time(text: &str) -> bool {
     is_fraction && is_clock(Some(whole))
 }
 
-/// Returns whether a text is `HH:MM` or `HH:MM:SS`.
 fn is_clock(text: Option<&str>) -> bool {
     let parts: Vec<&str> = text.unwrap_or_default().split(':').collect();
     let limits = ["24", "60", "60"];
@@ -136,7 +133,7 @@ pub fn day_of_midnight(mut text: String) -> String {
     text
 }
 
-/// Returns year and month of a day counted from 1970, and its zero-based day of the month.
+/// Takes days since 1970. Returns year, month and zero-based day.
 pub fn month_of(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -174,26 +171,23 @@ pub fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// Parses an integer in its plain spelling.
 pub fn whole_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = !digits.is_empty()
         && digits.len() <= 19
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits.len() == 1 || !digits.starts_with('0'));
-    // Nineteen digits may exceed the type.
+    // Nineteen digits can exceed the type.
     if plain { text.parse().ok() } else { None }
 }
 
-/// Returns an integer for a range; larger numbers count as the maximum.
+/// Larger numbers count as the maximum.
 pub fn range_number(text: &str) -> Option<i64> {
     let unsigned = || text.parse::<u64>().ok().filter(|_| text.len() >= 19);
     whole_number(text).or_else(|| unsigned().map(|_| i64::MAX))
 }
 
-/// Returns a 64-bit hash of a canonical text. Stored in stage rows, so it must never change.
-///
-/// FNV-1a over the bytes, then a finalizing mix that spreads short texts over all bits.
+/// Stored, so it must never change. FNV-1a, then a mix that spreads short texts over all bits.
 pub fn hash(text: &str) -> u64 {
     let mut state: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in text.bytes() {
@@ -215,7 +209,7 @@ fn mix(mut state: u64) -> u64 {
     state ^ (state >> 33)
 }
 
-/// Placeholders for "no value" in referring columns.
+/// Placeholders for "no value".
 const SENTINELS: &[&str] = &[
     "-1", "0", "", "unknown", "UNKNOWN", "Unknown", "n/a", "N/A", "NA", "none", "None", "null",
     "NULL", "-", "?", "-9999",

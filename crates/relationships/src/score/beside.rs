@@ -1,13 +1,10 @@
-//! Finds a column of the parent's table, other than the key, that is named like the child.
+//! Finds another column of the parent's table with the child's name.
 
 use crate::facts::ColumnFacts;
 use crate::score::Pair;
 use crate::weights as w;
 
-/// Returns the column of the parent's table that is meant instead of its key: it is named like the
-/// child and like an identifier of that table, contains the child's values, and repeats them. This
-/// occurs if a table keeps several versions of each row; the version numbers match such values by
-/// chance.
+/// For tables with several versions of each row, whose version numbers match by chance.
 pub(super) fn column_beside<'f>(
     pair: &Pair<'f>,
     coverage: Option<f64>,
@@ -22,7 +19,7 @@ pub(super) fn column_beside<'f>(
             return false;
         };
         let repeats = all.values > 0 && all.uniqueness() < w::KEY_REPEATS.get();
-        // A sample does not show which values it omits.
+        // A sample does not show what it omits.
         let held = if all.sketch.complete {
             values.sketch.containment_in(&all.sketch, ignored)
         } else {

@@ -7,15 +7,12 @@ use crate::score::Pair;
 use crate::types::TypeFamily;
 use crate::weights as w;
 
-/// Rows after which the surprise of different keys is not added up further.
+/// The surprise stops growing at this many rows.
 const NEVER_TWICE: u64 = 100_000;
 
-/// Returns the surprise, in nats, that this many of the column's distinct numbers are keys, if the
-/// keys fill only part of their range and the numbers come from anywhere in it. Returns `None` if
-/// the values are not numbers, or if the keys begin far from zero, where a match is already
-/// unlikely.
-///
-/// This is the Chernoff bound for the upper tail of a binomial distribution.
+/// Returns the surprise, in nats, that this many numbers are keys if they come from anywhere in the
+/// keys' range; `None` without numbers, or if the keys begin far from zero. The Chernoff bound of a
+/// binomial distribution.
 pub(super) fn surprise(pair: &Pair<'_>, contained: &Containment) -> Option<f64> {
     let numbers = |family: TypeFamily| matches!(family, TypeFamily::Integer | TypeFamily::Float);
     if !numbers(pair.child.family) || !numbers(pair.parent.family) {
@@ -27,8 +24,7 @@ pub(super) fn surprise(pair: &Pair<'_>, contained: &Containment) -> Option<f64> 
     Some(nats(contained, ratio(parent.population, size.max(1))))
 }
 
-/// Returns the same for numbers from anywhere between zero and the last key, where counts and
-/// measures begin. Returns `None` if the keys begin there too.
+/// For numbers from zero to the last key.
 fn surprise_from_zero(pair: &Pair<'_>, contained: &Containment) -> Option<f64> {
     let parent = pair.parent.profile?;
     let (low, high) = parent.range?;
@@ -36,7 +32,7 @@ fn surprise_from_zero(pair: &Pair<'_>, contained: &Containment) -> Option<f64> {
     (low > 1).then(|| nats(contained, ratio(parent.population, size.max(1))))
 }
 
-/// Returns the surprise of finding this many of the values if `share` of all would match by chance.
+/// `share` of all values would match by chance.
 pub(crate) fn nats(contained: &Containment, share: f64) -> f64 {
     let share = share.clamp(w::SHARE_LEAST.get(), 1.0);
     let (found, drawn) = (contained.distinct, ratio(contained.compared as u64, 1));
@@ -51,8 +47,7 @@ pub(crate) fn nats(contained: &Containment, share: f64) -> f64 {
     drawn * (found * (found / share).ln() + rest)
 }
 
-/// Returns the surprise, in nats, that this many rows refer to as many different keys, if each could refer
-/// to any of `keys`.
+/// Returns the surprise, in nats, that this many rows refer to as many different keys.
 pub(crate) fn never_twice(rows: u64, keys: u64) -> f64 {
     let keys = keys.max(rows);
     (0..rows.min(NEVER_TWICE))
@@ -60,9 +55,7 @@ pub(crate) fn never_twice(rows: u64, keys: u64) -> f64 {
         .sum()
 }
 
-/// Returns the odds of shared values that may match by chance. An exact name makes up for what
-/// chance explains; if chance is excluded and no other table contains the values, no name is
-/// needed.
+/// An exact name makes up for what chance explains.
 pub(super) fn by_chance(
     pair: &Pair<'_>,
     contained: &Containment,
@@ -102,7 +95,7 @@ pub(super) fn by_chance(
     }
 }
 
-/// Returns whether the keys begin so far from zero that counts and measures do not reach them.
+/// Counts and measures do not reach remote keys.
 pub(super) fn is_remote(pair: &Pair<'_>) -> bool {
     let range = pair.parent.profile.and_then(|parent| parent.range);
     range.is_some_and(|(low, high)| {

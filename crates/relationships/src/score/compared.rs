@@ -1,4 +1,4 @@
-//! Compares a column's values with a key, exactly and ignoring case and padding.
+//! Compares a column with a key, exactly and loosely.
 
 use crate::facts::TableFacts;
 use crate::links::link::{Check, MeasuredRows};
@@ -8,9 +8,9 @@ use crate::weights as w;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Comparison {
-    /// The comparison that decides whether the column means the key.
+    /// Decides whether the column means the key.
     pub(super) meant: Containment,
-    /// The matches of a SQL equality.
+    /// As SQL compares.
     pub(super) exact: Containment,
 }
 
@@ -22,7 +22,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the values read; returns `None` if there are no values to compare.
+    /// `None` without values.
     pub(super) fn of(
         child: &ColumnProfile,
         parent: &ColumnProfile,
@@ -48,8 +48,7 @@ impl Comparison {
         Some(Self { meant, exact })
     }
 
-    /// Returns the share of rows that match when ignoring case and padding, if it is worth
-    /// reporting.
+    /// Ignores case and padding; `None` if hardly different.
     pub(super) fn loose_rows(&self) -> Option<f64> {
         (self.meant.rows > self.exact.rows + w::LOOSE.get()).then_some(self.meant.rows)
     }
@@ -64,7 +63,7 @@ impl Comparison {
     }
 }
 
-/// Returns the rows that row shares refer to; `None` if only values were checked.
+/// `None` if only values were checked.
 pub(super) fn measured_rows(
     check: Check,
     child: &ColumnProfile,

@@ -1,4 +1,4 @@
-//! Scores how the values of two columns support a link.
+//! Scores how values support a link.
 
 use crate::facts::fit::{Fit, robust_range, spread};
 use crate::links::link::{Check, Evidence};
@@ -86,7 +86,7 @@ pub(super) fn value_evidence(
     let fit = if parent.is_dense_from_one() {
         let fit = spread(pair.child, pair.parent);
         if fit.is_none() && name < w::NAMED.get() {
-            // Texts that are numbers only without padding: containment in 1 to n is not evidence.
+            // Texts that are numbers without padding are not evidence in 1 to n.
             return None;
         }
         fit
@@ -121,7 +121,6 @@ pub(super) fn value_evidence(
     })
 }
 
-/// The odds of values among keys with gaps: by chance or not, and how they spread over the keys.
 fn gap_odds(pair: &Pair<'_>, contained: &Containment, containers: usize, name: f64) -> f64 {
     let parent = pair.parent.profile;
     let distinct = ratio(contained.found as u64, 1);
@@ -140,7 +139,7 @@ fn gap_odds(pair: &Pair<'_>, contained: &Containment, containers: usize, name: f
     by_chance + joined(pair, spread_odds)
 }
 
-/// Ignores negative evidence from value distributions if the join is backed.
+/// A backed join ignores negative evidence from value distributions.
 fn joined(pair: &Pair<'_>, odds: f64) -> f64 {
     if pair.is_backed() {
         odds.max(0.0)
@@ -149,7 +148,7 @@ fn joined(pair: &Pair<'_>, odds: f64) -> f64 {
     }
 }
 
-/// Scores by names if there are no values to compare, with slightly lower odds.
+/// Scores by names, with slightly lower odds.
 fn unchecked(pair: &Pair<'_>, evidence: Evidence, check: Check) -> ValueEvidence {
     let same_family = pair.child.family == pair.parent.family;
     let reason = match check {
@@ -170,7 +169,6 @@ fn unchecked(pair: &Pair<'_>, evidence: Evidence, check: Check) -> ValueEvidence
     }
 }
 
-/// Returns whether the child's numbers are within the parent's range, as far as samples show.
 fn ranges_meet(pair: &Pair<'_>) -> bool {
     let range = pair.parent.profile.and_then(ColumnProfile::key_range);
     match (robust_range(pair.child), range) {

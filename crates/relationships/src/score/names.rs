@@ -1,4 +1,4 @@
-//! Scores how the names of two columns and their tables support a link.
+//! Scores how names support a link.
 
 use crate::facts::{ColumnFacts, Facts};
 use crate::names::entity::{ColumnName, Copy, KeyMark, entity_match, is_doer_of, led_match};
@@ -9,7 +9,7 @@ use crate::score::shared_key::shares_key;
 use crate::types::ColumnId;
 use crate::weights as w;
 
-/// Names that any table may give its key.
+/// Any table can give its key such a name.
 const PLAIN_KEYS: &[&str] = &[
     "id", "key", "pk", "uuid", "guid", "code", "no", "nr", "number", "num",
 ];
@@ -84,8 +84,7 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
     }
 }
 
-/// Returns the share of a likeness that remains if the words name a table of another module or
-/// another key of the table.
+/// Lower for another module or another key.
 fn share_meant(pair: &Pair<'_>) -> f64 {
     let mut keys = pair.to.columns.iter();
     let told = keys.any(|key| names_second_key(pair, key));
@@ -98,8 +97,7 @@ fn share_meant(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Scores a child that names a person's role if the table holds people; higher if no other table
-/// does.
+/// Higher if no other table holds people.
 fn by_part(pair: &Pair<'_>) -> f64 {
     let meant = pair.child.part && pair.to.people && pair.is_primary;
     match pair.facts.people(pair.to.name.layer) {
@@ -109,7 +107,6 @@ fn by_part(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Returns whether the words of a column are the name of another table.
 pub(super) fn calls_other(facts: &Facts<'_>, child: ColumnId) -> bool {
     let Some(column) = facts
         .column(child)
@@ -117,7 +114,7 @@ pub(super) fn calls_other(facts: &Facts<'_>, child: ColumnId) -> bool {
     else {
         return false;
     };
-    // A namespace word is followed by the name of one of its tables.
+    // The name of a table follows its namespace.
     let behind = column.name.bases.iter().filter_map(|base| {
         let (first, rest) = base.split_first()?;
         (!rest.is_empty() && facts.namespaces.contains(first)).then(|| rest.to_vec())
@@ -135,8 +132,7 @@ pub(super) fn calls_other(facts: &Facts<'_>, child: ColumnId) -> bool {
     })
 }
 
-/// Scores a child that names another row of its own table. If the table holds people, such a word
-/// is a person's role.
+/// If the table holds people, such a word is a person's role.
 fn by_own_role(pair: &Pair<'_>) -> f64 {
     let child = &pair.child.name;
     let (own, other) = (&pair.from.name.words, &pair.to.name.words);
@@ -156,8 +152,7 @@ fn by_own_role(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Scores a match of the child's table and column together with the parent's table: `order.status`
-/// and `order_status`.
+/// Such as `order.status` and `order_status`.
 fn by_context(pair: &Pair<'_>) -> f64 {
     let base = pair.child.name.base();
     let other = &pair.to.name.words;
@@ -199,8 +194,7 @@ fn match_in(column: &ColumnName, base: &[String], words: &[String]) -> f64 {
     }
 }
 
-/// Returns the words after the namespace of the referenced table: `crm_contact` is the `contact` of
-/// `crm`.
+/// `crm_contact` is the `contact` of `crm`.
 fn own_words<'b>(pair: &Pair<'_>, base: &'b [String]) -> &'b [String] {
     match (place_of_namespace(pair, base), &pair.to.name.namespace) {
         (Some(at), Some(namespace)) if base.get(at) == Some(namespace) => {
@@ -210,7 +204,6 @@ fn own_words<'b>(pair: &Pair<'_>, base: &'b [String]) -> &'b [String] {
     }
 }
 
-/// Returns the position of a namespace word that precedes others.
 fn place_of_namespace(pair: &Pair<'_>, base: &[String]) -> Option<usize> {
     let (_, before) = base.split_last()?;
     before
@@ -218,7 +211,6 @@ fn place_of_namespace(pair: &Pair<'_>, base: &[String]) -> Option<usize> {
         .rposition(|word| pair.facts.namespaces.contains(word))
 }
 
-/// Returns whether the column names a namespace that is not the referenced table's.
 fn names_other_namespace(pair: &Pair<'_>) -> bool {
     let Some(namespace) = &pair.to.name.namespace else {
         return false;
@@ -264,8 +256,7 @@ fn by_table(pair: &Pair<'_>) -> f64 {
         }
 }
 
-/// Returns whether the child names a further key of the table: `legacy_account_id` means the
-/// `legacy_id` of an `account`.
+/// `legacy_account_id` means the `legacy_id` of an `account`.
 fn names_second_key(pair: &Pair<'_>, key: &ColumnFacts<'_>) -> bool {
     let own = key.name.base();
     let named = |base: &Vec<String>| {
@@ -284,7 +275,6 @@ fn names_second_key(pair: &Pair<'_>, key: &ColumnFacts<'_>) -> bool {
         && pair.child.name.bases.iter().any(named)
 }
 
-/// Returns whether the words name the agent of what the table holds.
 fn does(base: &[String], table: &[String]) -> bool {
     match (base.last(), table.last()) {
         (Some(word), Some(deed)) => is_doer_of(word, deed),
@@ -292,7 +282,6 @@ fn does(base: &[String], table: &[String]) -> bool {
     }
 }
 
-/// Returns whether the words are a short role word that is not the exact name of the table:
 /// `cod_pai` is a row's parent, not a row of `pais`.
 fn is_other_role(pair: &Pair<'_>, base: &[String]) -> bool {
     is_short_role(base) && pair.to.name.words != base
@@ -302,8 +291,7 @@ fn is_short_role(base: &[String]) -> bool {
     matches!(base, [word] if word.len() < w::SHORT_ROLE.size() && SELF_ROLES.contains(&word.as_str()))
 }
 
-/// Returns how well the child names a table by all its words, including the tail: `order_audit_id`
-/// means the table `order_audit`, although its name looks like a copy of `order`.
+/// `order_audit_id` means `order_audit`, which looks like a copy of `order`.
 pub(super) fn names_copy(pair: &Pair<'_>) -> f64 {
     let name = &pair.to.name;
     if name.copy == Copy::Original || name.whole.len() <= name.words.len() {
@@ -322,7 +310,6 @@ pub(super) fn names_copy(pair: &Pair<'_>) -> f64 {
     bases.map(named).fold(0.0, f64::max)
 }
 
-/// Scores a child that is named like the parent's key, optionally with a role before it.
 fn by_column(pair: &Pair<'_>) -> f64 {
     let (child, parent) = (&pair.child.name, &pair.parent.name);
     if shares_key(pair) {
@@ -347,7 +334,7 @@ fn by_column(pair: &Pair<'_>) -> f64 {
             } else {
                 match_in(child, left, right)
             };
-            // Two differently truncated names are hardly the same: `prod` and `prodgrp`.
+            // Truncated differently, as `prod` and `prodgrp`.
             let weight = match left.len().checked_sub(right.len()) {
                 None => 0.0,
                 Some(from)
@@ -366,7 +353,7 @@ fn by_column(pair: &Pair<'_>) -> f64 {
     } else if marked || glued {
         w::SAME_MARKED.get()
     } else if pair.is_primary && best >= w::SAME_ENTITY.get() && is_whole_key(pair) {
-        // Among numbers without gaps, the link needs other evidence as well.
+        // Numbers without gaps need other evidence as well.
         let dense = pair
             .parent
             .profile
@@ -384,8 +371,7 @@ fn by_column(pair: &Pair<'_>) -> f64 {
     best * trust
 }
 
-/// Returns whether the child is called exactly like the key of this table and of no other: `pid` of
-/// `paper`. A plain `id` is the key of any table, and a key itself refers to nothing by its name.
+/// Such as `pid` of `paper`, but never `id`.
 fn is_sole_namesake(pair: &Pair<'_>) -> bool {
     let (child, parent) = (&pair.child.name, &pair.parent.name);
     let is_plain = |word: &String| PLAIN_KEYS.contains(&word.as_str());
@@ -403,8 +389,7 @@ fn is_sole_namesake(pair: &Pair<'_>) -> bool {
         && pair.facts.keys_called(&child.words, pair.to.name.layer) == 1
 }
 
-/// Returns whether the child has all words of the parent's key, and these are not attributes or
-/// measures.
+/// Except attributes and measures.
 fn is_whole_key(pair: &Pair<'_>) -> bool {
     let (child, parent) = (pair.child.name.base(), pair.parent.name.base());
     let plain = |word: &String| {
@@ -412,7 +397,6 @@ fn is_whole_key(pair: &Pair<'_>) -> bool {
             .iter()
             .any(|list| list.contains(&word.as_str()))
     };
-    // If both are keys, each may identify its own rows.
     let repeats = pair
         .child
         .profile
@@ -429,8 +413,7 @@ fn same_words(left: Option<&[String]>, right: &[String]) -> bool {
     })
 }
 
-/// Scores a child that is named like the parent's table and key together: `country_code` and
-/// `countries.code`.
+/// Such as `country_code` and `countries.code`.
 fn by_table_and_column(pair: &Pair<'_>) -> f64 {
     let words = &pair.child.name.words;
     let key = &pair.parent.name.words;
@@ -444,7 +427,7 @@ fn by_table_and_column(pair: &Pair<'_>) -> f64 {
     entity_match(rest, &pair.to.name.words)
 }
 
-/// Scores a child table that is named like the parent's with a suffix: `user_settings` and `users`.
+/// Such as `user_settings` and `users`.
 fn by_extension(pair: &Pair<'_>) -> f64 {
     let (own, other) = (&pair.from.name.words, &pair.to.name.words);
     let extends = own.len() > other.len()

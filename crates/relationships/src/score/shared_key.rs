@@ -1,16 +1,15 @@
-//! Recognizes tables that share the key of another under its name.
+//! Recognizes tables that share another's key under its name.
 
 use crate::facts::ColumnFacts;
 use crate::names::entity::KeyMark;
 use crate::score::Pair;
 use crate::weights as w;
 
-/// Returns whether two tables have a key of one name that is neither's own, and the parent has more
-/// of them: the `entity_id` of an `employee` is that of a `person`.
+/// An `employee` has the `entity_id` of a `person`.
 pub(super) fn shares_key(pair: &Pair<'_>) -> bool {
     let (child, parent) = (pair.child, pair.parent);
     let count = |column: &ColumnFacts<'_>| column.profile.map_or(0, |profile| profile.population);
-    // A second reading splits a joined key word: `entityid`.
+    // A second reading: `entityid`.
     let marked = child.name.mark == KeyMark::Strong
         || (child.name.words.len() == 1 && child.name.bases.len() > 1);
     pair.is_primary

@@ -1,4 +1,4 @@
-//! Scores how keys, positions and layers support a link.
+//! Scores keys, positions and layers.
 
 use crate::names::entity::Copy;
 use crate::score::Pair;
@@ -67,7 +67,7 @@ pub(super) fn structure(
     {
         odds += w::SELF.get();
     }
-    // `customer.customer_no` beside `customer.id` numbers the row itself.
+    // `customer.customer_no` numbers the row itself.
     let no_role = pair
         .child
         .name

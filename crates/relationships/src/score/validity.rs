@@ -1,8 +1,8 @@
-//! Recognizes dates that bound the validity of a row; these refer to no list of days.
+//! Recognizes validity dates, which refer to no list of days.
 
 use crate::facts::{ColumnFacts, TableFacts};
 
-/// Words for being valid, folded to plain letters; longer words may begin with them.
+/// Longer words can begin with them.
 const VALID: &[&str] = &[
     "valid",
     "effective",
@@ -19,7 +19,6 @@ const VALID: &[&str] = &[
     "gyldig",
     "giltig",
 ];
-/// The first and the last day of a period.
 const BOUNDS: &[(&str, &str)] = &[
     ("from", "to"),
     ("from", "until"),
@@ -36,8 +35,7 @@ const BOUNDS: &[(&str, &str)] = &[
     ("od", "do"),
 ];
 
-/// Returns whether a date says from when or until when its row is valid: a word says so, or another
-/// date of the table is the other end of the period.
+/// Judges by a word, or by the other end of the period.
 pub(super) fn bounds_validity(table: &TableFacts<'_>, column: &ColumnFacts<'_>) -> bool {
     let words = &column.name.words;
     let valid = |word: &String| VALID.iter().any(|valid| word.starts_with(valid));

@@ -1,4 +1,4 @@
-//! Scores how the values of two columns support a link.
+//! Scores how values support a link.
 
 use crate::facts::fit::Fit;
 use crate::names::entity::KeyMark;
@@ -8,8 +8,7 @@ use crate::score::shared_key::shares_key;
 use crate::types::TypeFamily;
 use crate::weights as w;
 
-/// Returns the odds for a column within a key whose numbers begin far from zero. Counts and
-/// measures do not cluster there, but calendar years do.
+/// Counts do not cluster far from zero, but calendar years do.
 pub(super) fn remote_odds(pair: &Pair<'_>, containers: usize) -> f64 {
     let (Some(parent), Some(child)) = (pair.parent.profile, pair.child.profile) else {
         return 0.0;
@@ -30,8 +29,7 @@ pub(super) fn remote_odds(pair: &Pair<'_>, containers: usize) -> f64 {
         .min(w::REMOTE_MOST.get())
 }
 
-/// Returns the weight of one shared value: a UUID counts more than a number, a number more than a
-/// word.
+/// A UUID counts more than a number, a number more than a word.
 pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
     let child = pair.child;
     let uuids = child.family == TypeFamily::Uuid
@@ -40,7 +38,7 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
             .is_some_and(|profile| profile.shape.uuid > w::UUIDS.get());
     match child.family {
         _ if uuids => w::SHARED_UUID.get(),
-        // Texts of several words match by chance less often than texts of two words.
+        // Longer texts match less often by chance.
         TypeFamily::Text if child.is_worded() && !child.looks_identifying() => {
             w::SHARED_WORDS.get()
         }
@@ -51,10 +49,9 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
     }
 }
 
-/// Returns the lower limit of the odds of an uneven distribution. Named references often cover only
-/// part of the rows, and rows that lead others are few by nature.
+/// Returns a lower limit: named references often cover only part of the rows.
 pub(super) fn least(pair: &Pair<'_>, fit: Fit, name: f64) -> f64 {
-    // Small numbers from the beginning of the key may count something else.
+    // Small numbers can count something else.
     let part = name >= w::NAMED.get()
         && (fit.span >= w::PART_SPAN.get() || fit.start >= w::PART_START.get());
     match (is_lead(pair), part) {
@@ -65,8 +62,7 @@ pub(super) fn least(pair: &Pair<'_>, fit: Fit, name: f64) -> f64 {
     }
 }
 
-/// Returns the odds if the values are all in the other table and use all of its keys: a list of
-/// codes.
+/// A list of codes with all keys in use.
 pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usize) -> f64 {
     let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
         return 0.0;
@@ -84,8 +80,7 @@ pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usi
     }
 }
 
-/// Returns the odds for a short list of codes by the share that is used, so that a fully used list
-/// wins.
+/// A fully used list wins.
 pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
     match (pair.child.profile, pair.parent.profile) {
         (Some(child), Some(parent))
@@ -98,15 +93,14 @@ pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Returns whether the child names a leading row, a parent or a person's role, or shares the key of
-/// some rows.
+/// Returns whether the child names a superior or a person's role, or shares the key.
 fn is_lead(pair: &Pair<'_>) -> bool {
     shares_key(pair)
         || (pair.child.name.has_self_role() && pair.is_self)
         || (pair.child.name.has_person_role() && pair.to.people)
 }
 
-/// Returns the odds of a fit, and the part beyond the lower limit.
+/// Also returns the part beyond the lower limit.
 pub(super) fn dense_odds(pair: &Pair<'_>, fit: Fit, name: f64) -> (f64, f64) {
     let bonus = match (fit.distinct, fit.span) {
         (distinct, span) if distinct >= w::FIT_MANY.count() && span > w::FIT_MANY_SPAN.get() => {

@@ -1,8 +1,7 @@
-//! Tests that no weight changes unnoticed: each row of the table has an example whose verdict (the
-//! links, their status, score and reasons) changes with it.
+//! Tests that no weight changes unnoticed: each row has an example whose verdict changes with it.
 //!
-//! Nine rows have no example yet. The tests name them; a row may leave that list, none may join it.
-//! For a row whose pin does not hold, the tests search an example and print it.
+//! Nine rows have no example yet; no row can join them. For a pin that does not hold, the tests
+//! print another example.
 
 mod examples;
 mod spots;
@@ -20,13 +19,12 @@ thread_local! {
     static CHANGED: Cell<Option<(usize, f64)>> = const { Cell::new(None) };
 }
 
-/// Returns the weight that this thread tries at a place of the table.
+/// Returns the trial weight of this thread.
 pub(crate) fn changed(place: usize) -> Option<f64> {
     let changed = CHANGED.get().filter(|(at, _)| *at == place);
     changed.map(|(_, weight)| weight)
 }
 
-/// Returns the verdict with another weight at a place of the table.
 fn with(place: usize, weight: f64, example: &Example) -> Verdict {
     CHANGED.set(Some((place, weight)));
     let verdict = example.verdict();
@@ -34,7 +32,6 @@ fn with(place: usize, weight: f64, example: &Example) -> Verdict {
     verdict
 }
 
-/// Examples with their verdicts, each built once.
 #[derive(Default)]
 struct Built(BTreeMap<String, (Example, Verdict)>);
 
@@ -49,8 +46,7 @@ impl Built {
     }
 }
 
-/// Returns the rows of one quarter of the table whose pin does not hold, except those that have
-/// none. Prints an example for each, if there is one.
+/// Returns the rows of one quarter whose pin does not hold, except `without`.
 fn unpinned(quarter: usize, without: &[&str]) -> Vec<&'static str> {
     let size = TABLE.len().div_ceil(4);
     let rows = TABLE.iter().enumerate().skip(quarter * size).take(size);
@@ -122,7 +118,6 @@ fn each_row_has_a_name_of_its_own_and_a_reason() {
     }
 }
 
-/// Finds the nearest weight at which some example gets another verdict.
 fn find(place: usize, row: &Row, built: &mut Built) -> Option<(String, f64)> {
     let quick: Vec<String> = names()
         .into_iter()
@@ -161,12 +156,11 @@ fn find(place: usize, row: &Row, built: &mut Built) -> Option<(String, f64)> {
     best
 }
 
-/// Weights far from this one.
 fn far(weight: f64) -> Vec<f64> {
     vec![0.0, weight * 10.0 + 7.0, weight + 3.0, weight - 6.0, 1.0]
 }
 
-/// Weights in growing distance from this one.
+/// In growing distance.
 fn near(weight: f64) -> Vec<f64> {
     let steps = [
         0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0,

@@ -1,10 +1,10 @@
-//! Scores how well the words of a column name the entity of a table.
+//! Scores how well a column's words name a table's entity.
 
 use crate::names::lexicon::{LISTING_TAILS, MEASURES, PERSON_ROLES, SELF_ROLES, synonym};
 use crate::names::words::word_likeness;
 use crate::weights as w;
 
-/// Returns how well the words of a column name the entity of a table, 0 to 1.
+/// Returns the likeness, 0 to 1.
 pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
     if base.is_empty() || table.is_empty() {
         return 0.0;
@@ -33,8 +33,6 @@ pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
     best
 }
 
-/// Returns how well the words of a column with a leading key word name the entity; a role may
-/// follow.
 pub(crate) fn led_match(base: &[String], table: &[String]) -> f64 {
     let rest = base.get(table.len()..).unwrap_or_default();
     let other =
@@ -45,8 +43,7 @@ pub(crate) fn led_match(base: &[String], table: &[String]) -> f64 {
     begins(base, table) * w::LED.get()
 }
 
-/// Returns the weight if words follow the entity: a role, as in `address_billing`, or another
-/// entity, as in `product_type`.
+/// `address_billing` names an address, but `product_type` not a product.
 fn trailing(base: &[String], from: usize) -> f64 {
     let rest = base.get(from..).unwrap_or_default();
     let role = |word: &String| {
@@ -59,8 +56,7 @@ fn trailing(base: &[String], from: usize) -> f64 {
     }
 }
 
-/// Returns the weight if words of the table follow the column's: `kind_type` lists the kinds, but
-/// an `order_item` is not an order.
+/// `kind_type` lists the kinds, but an `order_item` is not an order.
 fn listing(table: &[String], from: usize) -> f64 {
     let rest = table.get(from..).unwrap_or_default();
     let lists = rest
@@ -92,7 +88,7 @@ fn aligned(left: &[String], right: &[String]) -> f64 {
     }
 }
 
-/// Compares names written as one word: `orderitem` and `order_items`.
+/// Such as `orderitem` and `order_items`.
 fn joined(left: &[String], right: &[String]) -> f64 {
     let (left, right) = (left.concat(), right.concat());
     let likeness = word_likeness(&left, &right);
@@ -120,7 +116,7 @@ fn last_word(left: &[String], right: &[String]) -> f64 {
     }
 }
 
-/// Matches a word to the initials of several: `so` for `sales_order`.
+/// Such as `so` for `sales_order`.
 fn initials(base: &[String], table: &[String]) -> f64 {
     let letters: String = table
         .iter()
@@ -132,8 +128,7 @@ fn initials(base: &[String], table: &[String]) -> f64 {
     }
 }
 
-/// Matches the last part of a compound word: `adresse` in `kundenadresse`, `product` in
-/// `dimproduct`.
+/// Such as `adresse` in `kundenadresse`.
 fn compound(left: &str, right: &str) -> f64 {
     let (short, long) = if left.len() < right.len() {
         (left, right)

@@ -1,6 +1,6 @@
-//! Words for the role of a row or a person in a reference, folded to plain letters.
+//! Words for roles, folded to plain letters.
 
-/// Words for a reference to another row of the same table.
+/// Another row of the same table.
 pub(crate) const SELF_ROLES: &[&str] = &[
     "parent",
     "super",
@@ -414,7 +414,7 @@ pub(crate) const PERSON_TABLES: &[&str] = &[
     "sotrudniki",
 ];
 
-/// Words for tables that hold people of one trade, in the singular.
+/// Tables of people, in the singular.
 pub(crate) const TRADES: &[&str] = &[
     "player",
     "athlete",

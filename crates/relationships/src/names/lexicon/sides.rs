@@ -1,7 +1,6 @@
-//! Words for the side or the use of a referenced row, folded to plain letters: the home and the
-//! away club, the address to bill and the address to ship to.
+//! Words for sides such as home and away, folded to plain letters.
 
-/// Words that occur in pairs: the two columns of one table that have them refer to one table.
+/// Both columns refer to one table.
 const OPPOSITES: &[(&str, &str)] = &[
     ("home", "away"),
     ("home", "visitor"),
@@ -83,7 +82,6 @@ const OPPOSITES: &[(&str, &str)] = &[
     ("herkomst", "bestemming"),
 ];
 
-/// Words that occur alone.
 const SINGLE: &[&str] = &[
     "venue",
     "host",
@@ -132,17 +130,15 @@ const SINGLE: &[&str] = &[
     "titulaire",
 ];
 
-/// Words that stand for a person: `WhoLikes`.
+/// Such as `WhoLikes`.
 const PRONOUNS: &[&str] = &[
     "who", "whom", "wer", "wen", "wem", "quien", "quem", "chi", "qui",
 ];
 
-/// Returns whether a word stands for a person.
 pub(crate) fn is_pronoun(word: &str) -> bool {
     PRONOUNS.contains(&word)
 }
 
-/// Returns whether a word names a side or use of the referenced row.
 pub(crate) fn is_side(word: &str) -> bool {
     word.len() > 1
         && (SINGLE.contains(&word)
@@ -151,7 +147,6 @@ pub(crate) fn is_side(word: &str) -> bool {
                 .any(|(one, other)| *one == word || *other == word))
 }
 
-/// Returns whether two words name the two sides of one thing.
 pub(crate) fn are_opposite(left: &str, right: &str) -> bool {
     OPPOSITES.contains(&(left, right)) || OPPOSITES.contains(&(right, left))
 }

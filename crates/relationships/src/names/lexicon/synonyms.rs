@@ -1,4 +1,4 @@
-//! Words that databases use for one kind of thing, folded to plain letters, in the singular.
+//! Synonyms, folded to plain letters, in the singular.
 
 use crate::names::words::word_likeness;
 use crate::weights as w;

@@ -69,8 +69,7 @@ fn a_column_of_days_knows_its_first_and_last() {
     assert_eq!(days(&["2024-03-01", "2024-03-01 10:00:00"]), None);
 }
 
-/// Returns the share of the child's rows found exactly, in compared form, and without case and
-/// padding.
+/// Exactly, in compared form, and without case and padding.
 fn found(child: &ColumnProfile, parent: &ColumnProfile) -> [Option<f64>; 3] {
     let rows =
         |child: &Sketch, parent: &Sketch| child.containment_in(parent, &[]).map(|found| found.rows);
@@ -88,7 +87,6 @@ fn spellings_are_compared_in_three_ways() {
     assert_eq!(found(&child, &parent), [Some(0.25), Some(0.5), Some(1.0)]);
     let lower = texts("code", &["a", "b"]);
     assert_eq!((lower.written, lower.folded), (None, None));
-    // A fixed-width type pads every value, and comparisons ignore it.
     let padded = texts("code", &["ABC ", "DE  "]);
     assert_eq!(padded.written, None);
 }

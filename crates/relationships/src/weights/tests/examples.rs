@@ -1,4 +1,4 @@
-//! The examples that pin weights: databases in which discovery has to decide.
+//! The databases that pin weights.
 
 use ktx_test_support::databases::WRITTEN;
 use ktx_test_support::databases::generator::build;
@@ -12,7 +12,6 @@ use ktx_test_support::databases::styles::styles;
 use super::spots;
 use super::warehouse::{Setup, Verdict, Warehouse};
 
-/// An example: a database, and what is asked of it.
 #[derive(Debug)]
 pub(super) struct Example {
     asks: Asks,
@@ -20,15 +19,10 @@ pub(super) struct Example {
 
 #[derive(Debug)]
 enum Asks {
-    /// Which links there are.
     Links(Box<Warehouse>),
-    /// How all pairs score.
     Pairs(Box<Warehouse>),
-    /// What each column is.
     Columns(Box<Warehouse>),
-    /// How alike words are.
     Words,
-    /// What an answer of the warehouse about groups means.
     Groups,
 }
 
@@ -44,7 +38,6 @@ impl Example {
     }
 }
 
-/// Returns the names of all databases.
 pub(super) fn names() -> Vec<String> {
     let spots = spots::SPOTS.iter().map(|spot| spot.name);
     let written = WRITTEN.iter().map(|(name, _)| *name);
@@ -63,7 +56,6 @@ pub(super) fn names() -> Vec<String> {
     names
 }
 
-/// Builds an example by its name.
 pub(super) fn example(name: &str) -> Option<Example> {
     let asks = match name {
         "likeness of words" => Asks::Words,

@@ -231,7 +231,6 @@ INSERT INTO tenant WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM 
     },
 ];
 
-/// Compares words and names with one another.
 pub(super) fn words() -> Verdict {
     let mut found = Verdict::new();
     for (left, right) in [
@@ -261,7 +260,6 @@ pub(super) fn words() -> Verdict {
     found
 }
 
-/// Judges answers of the warehouse about two groups of columns.
 pub(super) fn groups() -> Verdict {
     let table = |name: &str| Table {
         table: TableRef::bare(name),

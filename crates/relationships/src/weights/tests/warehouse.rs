@@ -1,4 +1,4 @@
-//! Discovery over a database in memory: it reads the samples and answers the questions.
+//! Discovery over a database in memory, which answers the checks.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,14 +22,11 @@ use crate::{
     resolve, score_pairs, settle_groups, single_links, tell_disproof, unchecked,
 };
 
-/// What a database is like beside its rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Setup {
-    /// Reads at most this many rows of a table.
     pub(super) sample: Option<usize>,
-    /// Joins of past queries: two columns and the number of runs.
+    /// Two columns and the number of runs.
     pub(super) queries: &'static [(&'static str, &'static str, u64)],
-    /// References that a context source states.
     pub(super) stated: &'static [(&'static str, &'static str)],
 }
 
@@ -42,11 +39,11 @@ pub(super) struct Warehouse {
     answers: RefCell<BTreeMap<String, Counts>>,
 }
 
-/// The verdict on a link: its id and status, and the rest as text.
+/// By id and status.
 pub(super) type Verdict = BTreeMap<(String, &'static str), String>;
 
 impl Warehouse {
-    /// Runs a script. A table whose name has a dot is one of a schema; views are views.
+    /// A dot in a table's name separates its schema.
     pub(super) fn of(script: &str, setup: Setup) -> Self {
         let connection = Connection::open_in_memory().expect("a database");
         connection.execute_batch(script).expect("a good script");
@@ -98,7 +95,6 @@ impl Warehouse {
         self.discover().into_iter().map(told).collect()
     }
 
-    /// Returns the odds of all pairs that are compared, before any is chosen.
     pub(super) fn pairs(&self) -> Verdict {
         let settings = RelationshipSettings::default();
         let facts = Facts::gather(&self.tables, &self.profiles, &self.joins);
@@ -113,7 +109,6 @@ impl Warehouse {
             .collect()
     }
 
-    /// Returns what is known of every column before any two are compared.
     pub(super) fn facts(&self) -> Verdict {
         let facts = Facts::gather(&self.tables, &self.profiles, &self.joins);
         let told = |(at, column): (ColumnId, &crate::ColumnFacts<'_>)| {
@@ -172,7 +167,6 @@ impl Warehouse {
         links
     }
 
-    /// Asks how many of a column's frequent values are keys.
     fn values(&self, facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> Option<Containment> {
         let values = facts.column(child)?.profile?;
         let literals: Vec<String> = values
@@ -202,7 +196,6 @@ impl Warehouse {
         })
     }
 
-    /// Asks how many value groups there are, and how many of them are keys.
     fn groups(&self, _: &Facts<'_>, proposal: &Proposal) -> Counts {
         let names = |(table, columns): &(usize, Vec<usize>)| -> Vec<String> {
             let at = |column: &usize| ColumnId {
@@ -273,7 +266,6 @@ fn written(table: &TableRef) -> String {
     }
 }
 
-/// Finds `table.column` or `schema.table.column`.
 fn column(tables: &[Table], place: &str) -> Option<ColumnId> {
     let (named, column) = place.rsplit_once('.')?;
     let table = tables
