@@ -1,4 +1,4 @@
-//! The functions that a query may call, per dialect. All others are refused.
+//! The functions that a query can call, per dialect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -8,12 +8,10 @@ use ktx_sql::Dialect;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallSite {
     Expression,
-    /// The function is a table in a `FROM` clause.
     Table,
 }
 
-/// The names of one dialect. `name*` covers all names with the prefix, except those listed after a
-/// `!`.
+/// `name*` covers all names with the prefix, except those after a `!`.
 #[derive(Default)]
 struct FunctionList {
     names: BTreeSet<&'static str>,
@@ -49,7 +47,7 @@ static DENIED: LazyLock<BTreeMap<Dialect, Vec<&'static str>>> = LazyLock::new(||
     lists
 });
 
-/// `name` is in lower case, and dotted if the dialect has dotted built-in names.
+/// Takes lower case, and a dotted name if the dialect has dotted built-in names.
 pub(super) fn is_allowed(name: &str, dialect: Dialect, site: CallSite) -> bool {
     let Some(allowed) = LISTS.get(&dialect) else {
         return false;
@@ -69,8 +67,8 @@ pub(super) fn is_allowed(name: &str, dialect: Dialect, site: CallSite) -> bool {
     }
 }
 
-/// Whether no connection may allow the function, because it writes, waits, locks, or reaches files,
-/// other servers or secrets. `parts` are in lower case.
+/// Returns whether no connection can allow the function: it writes, waits, locks, or reaches files,
+/// servers or secrets.
 pub(super) fn is_denied(parts: &[String], dialect: Dialect) -> bool {
     let (Some(own), Some(denied)) = (parts.last(), DENIED.get(&dialect)) else {
         return false;
@@ -82,13 +80,11 @@ pub(super) fn is_denied(parts: &[String], dialect: Dialect) -> bool {
     })
 }
 
-/// Whether `name` starts with `prefix` and is not in a schema whose name does.
 fn in_family(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|rest| !rest.contains('.'))
 }
 
-/// Whether every function can be a table in `FROM`, so that table functions need no separate list.
 const fn any_function_is_a_table(dialect: Dialect) -> bool {
     matches!(
         dialect,

@@ -13,8 +13,8 @@ use crate::restriction::{Restriction, with_definitions};
 use crate::user_functions::AllowedFunctions;
 use crate::{functions, grammar, limit, literals, rules, tables, tidy};
 
-/// An allowed statement: the canonical text of its tree, never the original text. Only [`check`]
-/// and [`check_allowing`] create one.
+/// The text printed from a checked tree, never the original. Only [`check`] and [`check_allowing`]
+/// create one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOnlySql {
     text: String,
@@ -33,31 +33,25 @@ impl ReadOnlySql {
         self.dialect
     }
 
-    /// The tables that it reads, as dotted names without quotes, without common table expressions
-    /// and table functions.
+    /// Excludes common table expressions and table functions. Names are dotted, without quotes.
     pub fn tables(&self) -> &BTreeSet<String> {
         &self.tables
     }
 
-    /// The keys by which the outermost query sorts its rows; empty if they have no order.
+    /// Returns the sort keys of the outermost query.
     pub fn order(&self) -> &[SortKey] {
         &self.order
     }
 
-    /// The same query with a row limit in its tree. A query that has a limit, or a form that
-    /// accepts none, stays unchanged, so callers must also stop reading on their own.
+    /// Some queries stay unchanged, so callers must also stop reading on their own.
     #[must_use]
     pub fn with_row_limit(&self, rows: u64) -> Self {
-        // A query that cannot take the limit is still allowed.
         check_on_thread(&self.text, self.dialect, &self.allowed, Some(rows))
             .unwrap_or_else(|_| self.clone())
     }
 
-    /// Returns the query over what `restriction` lets a client read: each table under its full name, or as the rows
-    /// and columns that may be read of it. User-defined functions are refused, because ktx cannot know what they read.
-    ///
-    /// # Errors
-    /// If the query names another table, or has a part that cannot be limited with certainty.
+    /// Limits the query to what a client can read. Refuses user-defined functions, because ktx
+    /// cannot know what they read.
     pub fn restricted(&self, restriction: &Restriction) -> Result<Self, Refusal> {
         let text = on_thread(&self.text, || {
             let mut definitions = Vec::new();
@@ -88,20 +82,19 @@ impl ReadOnlySql {
     }
 }
 
-/// The longest text accepted, in bytes: a list of 80,000 numbers fits. Time and memory of the check
-/// are proportional to the text: at most 0.9 s and 140 MB at this length, measured without
+/// Bytes; a list of 80,000 numbers fits. The check takes at most 0.9 s and 140 MB, measured without
 /// optimizations.
 pub const MAX_BYTES: usize = 1 << 20;
 
 /// Fits the deepest tree that [`grammar`] accepts.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Refuses everything that could write, and prints the rest from its tree.
+/// Refuses everything that could write.
 pub fn check(sql: &str, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
     check_allowing(sql, dialect, &AllowedFunctions::default())
 }
 
-/// Like [`check`], for a connection that allows more functions than the gate knows.
+/// Like [`check`], for a connection that allows more functions.
 pub fn check_allowing(
     sql: &str,
     dialect: Dialect,
@@ -110,8 +103,7 @@ pub fn check_allowing(
     check_on_thread(sql, dialect, allowed, None)
 }
 
-/// Whether a query may call this function, as an expression or as a table. For sessions that judge
-/// calls themselves, so that they accept what [`check`] allows.
+/// Returns whether [`check`] allows the function.
 pub fn lists_function(name: &str, dialect: Dialect) -> bool {
     let name = name.to_lowercase();
     [functions::CallSite::Expression, functions::CallSite::Table]
@@ -128,7 +120,7 @@ fn check_on_thread(
     on_thread(sql, || check_and_read_back(sql, dialect, allowed, limit))
 }
 
-/// Runs work on a text on a thread whose stack fits the deepest tree.
+/// The caller's stack can be too small for the tree.
 fn on_thread<T: Send>(
     sql: &str,
     work: impl FnOnce() -> Result<T, Refusal> + Send,
@@ -175,7 +167,6 @@ fn check_and_read_back(
         }
         Ok(())
     })?;
-    // Here, because the caller's stack may be too small for the tree.
     let tables = tables::tables_of(&first);
     let order = order_of(&first);
     if text == sql && limit.is_none() {
@@ -203,10 +194,8 @@ fn check_and_read_back(
     })
 }
 
-/// Changes a checked tree before it is printed.
 type Change<'a> = &'a mut dyn FnMut(&mut Statement, &PatchedTokens) -> Result<(), Refusal>;
 
-/// Runs one pass and returns the checked tree with its printed text.
 fn parse_and_print(
     sql: &str,
     dialect: Dialect,

@@ -1,4 +1,4 @@
-//! Each dialect's grammar with the words of the token patches, and the parse of one statement.
+//! Each dialect's grammar with the patches, and the parse of one statement.
 
 mod columns;
 mod markers;
@@ -16,23 +16,21 @@ use self::columns::ColumnsPart;
 use crate::patches::{Marker, Version};
 use crate::refusal::{Refusal, refuse};
 
-/// Words that token patches insert, and forms that must print as written.
 #[derive(Debug)]
 struct PatchWords {
     dialect: Dialect,
 }
 
-/// The precedence of [`Marker`], below everything else.
 const MARKER: u8 = 2;
 
-/// The right side of an operator that has none; removed from the printed text.
+/// The missing right side of an operator.
 const NOTHING: &str = "ktx__nothing";
 
 #[derive(Debug, Clone, Copy)]
 enum Operator {
     Marked(Marker),
     Columns(ColumnsPart),
-    /// SQLite: words after a value. Printed as `IS NULL`, the test would read on.
+    /// SQLite: words after a value that must not be printed as `IS NULL`.
     Behind(&'static [&'static str]),
 }
 
@@ -101,7 +99,6 @@ impl Extension for PatchWords {
         Some(versions::parse(parser, version, between))
     }
 
-    /// The name carries the table's `SEARCH` and `CYCLE` clauses.
     fn names_follow_common_tables(&self) -> bool {
         matches!(self.dialect, Dialect::Postgres | Dialect::MariaDb)
     }
@@ -131,13 +128,11 @@ fn expected(what: &str, parser: &Parser<'_>) -> ParserError {
     ))
 }
 
-/// Maximum nesting of a text.
 const DEPTH: usize = 150;
 
 const TOKENS: usize = 100_000;
 
-/// Maximum words and operators of a text. A chain of them makes a tree as deep as it is long, so
-/// this bounds the depth; lists of literals add no depth.
+/// Words and operators. A chain of them makes a tree as deep as it is long.
 const LINKS: usize = 8_000;
 
 fn grammar(dialect: Dialect) -> Grammar {
@@ -167,7 +162,6 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal
     }
 }
 
-/// Maximum brackets open at once.
 fn depth(tokens: &[Token]) -> usize {
     let mut open = 0_usize;
     let mut deepest = 0;
@@ -211,8 +205,8 @@ pub(super) fn parse(tokens: Vec<Token>, dialect: Dialect) -> Result<Statement, R
     }
 }
 
-/// The parser's error with its position, if the unpatched text gives the same error: patched tokens
-/// have no positions.
+/// Returns the parser's error with its position. Patched tokens have no positions, so parses the
+/// unpatched text.
 pub(super) fn located(text: &str, dialect: Dialect, reason: &str) -> Option<String> {
     let grammar = grammar(dialect);
     let parser = Parser::new(&grammar).with_recursion_limit(DEPTH);

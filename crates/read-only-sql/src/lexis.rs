@@ -1,7 +1,7 @@
 //! How each server splits a text into quoted pieces, comments and code.
 //!
-//! The parser's tokenizer differs from the servers in details that decide where a string ends. So
-//! only this module finds quotes, and the parser sees placeholders.
+//! The parser's tokenizer differs from the servers in where a string ends, so only this module
+//! finds quotes.
 
 mod escapes;
 mod numbers;
@@ -11,31 +11,23 @@ pub(super) use escapes::plain_name;
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
 
-/// The concatenated pieces are the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// Words, numbers, operators and white space.
     Code(&'a str),
-    /// A text literal with its prefix and quotes.
     Text(&'a str),
-    /// A quoted name with its quotes.
     Name(&'a str),
-    /// A quoted name with escapes, `U&"…"`; [`plain_name`] decodes it.
+    /// As `U&"…"`; [`plain_name`] decodes it.
     EscapedName(&'a str),
     Comment(&'a str),
     Semicolon,
 }
 
-/// A backslash inside a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Backslash {
-    /// Escapes the next character, even a quote.
     Escapes,
-    /// An ordinary character.
     Plain,
 }
 
-/// Two closing quotes in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DoubledQuote {
     /// One quote inside the literal.
@@ -319,7 +311,6 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns the length of a quoted text, including both quotes.
 fn quoted_length(
     rest: &str,
     close: char,
@@ -341,8 +332,7 @@ fn quoted_length(
     refuse(Code::Unterminated, "a quote has no end")
 }
 
-/// BigQuery has texts of one line, triple-quoted ones of several, and raw ones, which keep
-/// backslashes. Refuses a raw text with a backslash before a quote: parsers disagree about its end.
+/// Parsers disagree about the end of a raw text with a backslash before a quote.
 fn bigquery_text_length(rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
     let triple: String = [quote; 3].iter().collect();
     let (length, body) = if rest.starts_with(&triple) {
@@ -448,7 +438,7 @@ const fn backticks_quote(dialect: Dialect) -> bool {
     )
 }
 
-/// Letters before a quote that belong to the literal, longer ones first.
+/// Longer prefixes first.
 const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
     use Backslash::{Escapes, Plain};
     match dialect {
@@ -471,8 +461,7 @@ const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
     }
 }
 
-/// MySQL, MariaDB: `\N` means `NULL`. It is hidden like a text literal, because the parser does not
-/// know it.
+/// MySQL, MariaDB: `\N` means `NULL`, which the parser does not know.
 fn is_null_sign(rest: &str, dialect: Dialect) -> bool {
     let in_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
     matches!(dialect, Dialect::MySql | Dialect::MariaDb)

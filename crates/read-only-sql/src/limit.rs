@@ -4,7 +4,6 @@ use sqlparser::ast::{Expr, LimitClause, Query, SetExpr, Statement, Top, TopQuant
 
 use ktx_sql::Dialect;
 
-/// Adds the limit to the outermost query if it accepts one and has none.
 pub(super) fn add(statement: &mut Statement, rows: u64, dialect: Dialect) {
     let Statement::Query(query) = statement else {
         return;

@@ -1,4 +1,4 @@
-//! Hides text literals from the parser: it sees `'ktx_0'`, the server gets the original.
+//! Hides text literals from the parser behind placeholders such as `'ktx_0'`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,15 +10,12 @@ use ktx_sql::Dialect;
 use crate::lexis::{Piece, pieces, plain_name};
 use crate::refusal::{Refusal, refuse};
 
-/// The prefix of the gate's own names, in any case of letters.
 pub(super) const RESERVED: &str = "ktx__";
 
-/// A text without comments and final semicolon, with placeholders for its literals.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NormalizedText {
     pub(super) text: String,
-    /// The literals as written, sorted. A placeholder is the index into this list, so the same set
-    /// of literals always gets the same placeholders.
+    /// Sorted, so that the same set of literals always gets the same placeholders.
     literals: Vec<String>,
 }
 
@@ -99,14 +96,13 @@ fn make_verbatim(part: Cow<'_, str>) -> Result<LiteralPart<'_>, Refusal> {
     Ok(LiteralPart::Verbatim(part))
 }
 
-/// MySQL: whether a comment is an optimizer hint that sets a variable.
+/// MySQL: an optimizer hint can set a variable.
 fn sets_variables(comment: &str, dialect: Dialect) -> bool {
     matches!(dialect, Dialect::MySql | Dialect::MariaDb)
         && comment.starts_with("/*+")
         && comment.to_ascii_uppercase().contains("SET_VAR")
 }
 
-/// The literal, joined with the one before it if the server joins the two.
 fn join_literal(parts: &mut Vec<LiteralPart<'_>>, raw: &str, dialect: Dialect) -> String {
     let Some(index) = parts.iter().rposition(|part| !is_white(part)) else {
         return raw.to_owned();
@@ -124,7 +120,7 @@ fn join_literal(parts: &mut Vec<LiteralPart<'_>>, raw: &str, dialect: Dialect) -
     let Some(LiteralPart::Literal(first)) = parts.get_mut(index) else {
         return raw.to_owned();
     };
-    // Moved, because a text may have very many literals in a row.
+    // Moved, because a text can have many literals in a row.
     let mut whole = std::mem::take(first);
     whole.push(glue);
     whole.push_str(raw);
@@ -141,8 +137,7 @@ fn is_white(part: &LiteralPart<'_>) -> bool {
 }
 
 impl NormalizedText {
-    /// Puts the literals back into a text printed from the tree. The printed text must contain all
-    /// of them and nothing else in quotes, no comment and no second statement.
+    /// Refuses a printed text that lacks a literal, or has other quotes, comments or statements.
     pub(super) fn restore(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         let mut text = String::with_capacity(printed.len());
         let mut missing: BTreeSet<usize> = (0..self.literals.len()).collect();
@@ -197,7 +192,6 @@ impl NormalizedText {
         text
     }
 
-    /// Maps a position to `sql`: pieces of code are the same in both, and in the same order.
     fn origin(&self, wanted: usize, sql: &str, dialect: Dialect) -> Option<usize> {
         let (mut own, mut other) = (0, 0);
         for piece in pieces(sql, dialect).ok()? {

@@ -1,4 +1,4 @@
-//! Which names may be read as tables.
+//! Which names can be read as tables.
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
@@ -6,7 +6,7 @@ use sqlparser::ast::{Ident, ObjectName, TableAlias};
 
 use crate::refusal::{Refusal, refuse};
 
-/// Refuses names of files, stages, variables, other servers or stored credentials.
+/// Refuses names of files, stages, variables, other servers or credentials.
 pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Refusal> {
     let mut parts = Vec::with_capacity(name.0.len());
     for part in &name.0 {
@@ -42,8 +42,7 @@ pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Ref
     Ok(())
 }
 
-/// The parser reads `ONLY` or `STREAM` before a table as a table with an alias; then the alias is
-/// the table.
+/// The parser reads `ONLY` or `STREAM` as a table with an alias.
 pub(super) fn check_modifier(
     name: &ObjectName,
     alias: Option<&TableAlias>,
@@ -115,18 +114,18 @@ fn check_part(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
 
 fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(), Refusal> {
     let is_file = match dialect {
-        // DuckDB opens a name such as `data.csv` as a file if there is no such table.
+        // Without such a table, `data.csv` is a file.
         Dialect::DuckDb => {
             let last = parts.last().copied().unwrap_or_default();
             parts.len() > 1 && FILE_ENDINGS.contains(&last)
                 || parts.len() > name.0.len()
                     && ENDINGS_IN_QUOTES.split(' ').any(|ending| ending == last)
         }
-        // `format.`path`` reads files. Paths without a slash are still paths.
+        // `format.`path`` reads files, even without a slash.
         Dialect::Databricks => {
             name.0.len() == 2
                 && parts.first().is_some_and(|first| {
-                    // A format's class in one pair of backticks works like its name.
+                    // A format's class in backticks works like its name.
                     FILE_FORMATS.contains(first) || has_dot(name)
                 })
         }
@@ -145,14 +144,14 @@ fn has_dot(name: &ObjectName) -> bool {
         .is_some_and(|ident| ident.value.contains('.'))
 }
 
-/// Extensions of files that DuckDB opens itself or with its usual extensions.
+/// Files that DuckDB opens with its usual extensions.
 const FILE_ENDINGS: &[&str] = &[
     "csv", "tsv", "txt", "parquet", "json", "jsonl", "ndjson", "geojson", "gz", "zst", "bz2", "xz",
     "xlsx", "xls", "avro", "orc", "arrow", "arrows", "feather", "ipc", "db", "duckdb", "sqlite",
     "shp", "gpkg", "fgb", "pq", "parq", "vortex", "lance",
 ];
 
-/// Extensions that are also plausible table names: checked only after a dot inside the quotes.
+/// Also table names: checked only after a dot inside quotes.
 const ENDINGS_IN_QUOTES: &str = "log dat ddb sqlite3 yaml yml xml html md kml gpx pbf las laz \
     sas7bdat xpt sav dta rds vcf bam bed fasta fastq nc h5 hdf5 zarr tar zip lz4 sz snappy br bgz \
     pcap geojsonl geoparquet evtx toml ini conf";
@@ -233,7 +232,6 @@ fn holds_credentials(parts: &[&str], dialect: Dialect) -> bool {
     }
 }
 
-/// Whether reading a table does more than reading rows of the database.
 fn has_effects(parts: &[&str], dialect: Dialect) -> bool {
     let last = parts.last().copied().unwrap_or_default();
     let schema = parts.iter().rev().nth(1).copied().unwrap_or_default();

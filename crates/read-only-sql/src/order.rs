@@ -4,16 +4,13 @@ use sqlparser::ast::{Expr, OrderByKind, Query, SetExpr, Statement, Value};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SortKey {
-    /// A column by its name, without the table.
     Column(String),
-    /// A column of the result by its place, from 1.
+    /// From 1.
     Place(usize),
-    /// All columns, from left to right.
     All,
     Expression,
 }
 
-/// The keys of the outermost query; empty if its rows have no order.
 pub(super) fn order_of(statement: &Statement) -> Vec<SortKey> {
     match statement {
         Statement::Query(query) => of_query(query),

@@ -1,4 +1,4 @@
-//! Parameters of prepared statements: `:name` in code, never in a text, a quoted name or a comment.
+//! Parameters of prepared statements: `:name` in code, not in texts, quoted names or comments.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,6 @@ use ktx_sql::Dialect;
 use crate::lexis::{Piece, pieces};
 use crate::refusal::{Refusal, refuse};
 
-/// A value in the place of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParameterValue {
     Text(String),
@@ -18,7 +17,6 @@ pub enum ParameterValue {
     Null,
 }
 
-/// A truth value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
     True,
@@ -26,11 +24,10 @@ pub enum Truth {
 }
 
 impl ParameterValue {
-    /// The value as one literal of the dialect.
     fn literal(&self, dialect: Dialect) -> String {
         match self {
             Self::Text(text) => dialect.literal(text),
-            // In brackets, so that a sign before the parameter does not start a comment.
+            // Brackets keep a sign before the parameter from starting a comment.
             Self::Integer(number) if *number < 0 => format!("({number})"),
             Self::Integer(number) => number.to_string(),
             Self::Number(number) if *number < 0.0 => format!("({number:?})"),
@@ -47,8 +44,6 @@ impl ParameterValue {
     }
 }
 
-/// The names of the parameters of a statement.
-///
 /// # Errors
 /// If a text, name or comment has no end.
 pub fn parameter_names(sql: &str, dialect: Dialect) -> Result<BTreeSet<String>, Refusal> {
@@ -64,8 +59,6 @@ pub fn parameter_names(sql: &str, dialect: Dialect) -> Result<BTreeSet<String>, 
     Ok(names)
 }
 
-/// Returns the statement with a literal in place of each parameter.
-///
 /// # Errors
 /// If `value` does not know a parameter, or a text, name or comment has no end.
 pub fn with_values<'v>(
@@ -106,8 +99,7 @@ enum CodePart<'a> {
     Parameter(&'a str),
 }
 
-/// Splits code at its parameters. A colon after a letter, a digit, a bracket or another colon begins none: that is a cast
-/// or a path.
+/// A colon after a letter, a digit, a bracket or a colon is a cast or a path.
 fn split(code: &str) -> impl Iterator<Item = CodePart<'_>> {
     let mut parts = Vec::new();
     let mut start = 0;

@@ -1,8 +1,7 @@
-//! Rewrites harmless clauses that the parser does not know as something that it knows.
+//! Rewrites harmless clauses that the parser does not know.
 //!
-//! Each patch rewrites tokens before the parse and is undone in the printed text. The printed text
-//! passes through the same patches again and must give the same tree, so a patch that is undone
-//! wrongly refuses a query and never lets one pass.
+//! Each patch is undone in the printed text, which must pass again with the same tree. So a wrong
+//! patch can only refuse a query.
 
 mod brackets;
 mod carry;
@@ -232,7 +231,6 @@ impl PatchedTokens {
         self.tail.is_none()
     }
 
-    /// Converts the printed text back to the dialect's own words.
     pub(super) fn undo(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         let printed = brackets::drop(printed, dialect, &[offsets::VALUES])?;
         let printed = &groups::undo_inner_sets(&printed, dialect)?;
@@ -335,7 +333,7 @@ fn refuse_commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
     }
 }
 
-/// `SELECT INTO x FROM y` creates a table without columns; the parser reads `INTO` as a column.
+/// `SELECT INTO x FROM y` creates a table; the parser reads `INTO` as a column.
 fn refuse_select_into(tokens: &[Token]) -> Result<(), Refusal> {
     let found = (1..tokens.len()).any(|index| {
         is_word(tokens.get(index), "INTO")
@@ -404,8 +402,6 @@ fn depth_change(token: &Token) -> isize {
     }
 }
 
-/// Returns the first matching index from `start` on, at the depth of `start`; the search ends where
-/// that depth is left.
 fn find_at_level(
     tokens: &[Token],
     start: usize,

@@ -9,8 +9,7 @@ use crate::user_functions::FunctionName;
 pub struct Refusal {
     pub code: Code,
     pub reason: String,
-    /// Functions that the gate does not know, if it has no other objection: a connection that
-    /// allows them can run the statement.
+    /// Empty if there is another objection: a connection can allow these functions.
     pub unknown_functions: Vec<FunctionName>,
 }
 

@@ -1,9 +1,8 @@
-//! What one client may read of a warehouse, and the rewriting of its statements to just that.
+//! Rewrites statements to what one client can read of a warehouse.
 //!
-//! Nothing that a statement calls a table reaches the warehouse under that name: each such name becomes the full
-//! name of a table that may be read whole, or the name of a common table expression that the rewriting adds, which
-//! holds the permitted rows and columns. The common table expressions of the statement get new names, too, so that a
-//! name that the rewriting takes for one of them can never mean a table.
+//! Each table becomes a readable table's full name, or a common table expression with the permitted
+//! rows and columns. The statement's own expressions get new names, so that they never mean a
+//! table.
 
 mod calls;
 mod names;
@@ -18,38 +17,36 @@ use crate::literals::RESERVED;
 use crate::refusal::{Refusal, refuse};
 use names::TableRenamer;
 
-/// The tables that a client may read. A statement that names another one is refused.
+/// The tables that a client can read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Restriction {
     pub tables: Vec<ReadableTable>,
 }
 
-/// One table that a client may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadableTable {
-    /// Its full name as the warehouse writes it, outermost part first.
+    /// Outermost part first.
     pub name: Vec<String>,
-    /// The columns that may be read, in order; `None` if all may be.
+    /// `None` if all can be read.
     pub columns: Option<Vec<ReadableColumn>>,
-    /// The condition, in the dialect of the warehouse, that rows must meet; `None` if all may be read.
+    /// In the warehouse's dialect; `None` if all rows can be read.
     pub filter: Option<String>,
 }
 
-/// One column that a client may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadableColumn {
     pub name: String,
-    /// The expression, in the dialect of the warehouse, that is read in its place.
+    /// An expression in the warehouse's dialect that replaces the column.
     pub mask: Option<String>,
 }
 
-/// Returns whether the warehouse never evaluates a part of a statement on rows that a filter leaves out. Elsewhere the
-/// text of an error can hold a value of such a row.
+/// Returns whether the warehouse applies filters first. Elsewhere an error text can hold a value of
+/// a filtered row.
 pub const fn keeps_filters_apart(dialect: Dialect) -> bool {
     fence(dialect).is_some()
 }
 
-/// What follows a filter so that the warehouse applies it before all else: no condition moves past a limit.
+/// No condition moves past a limit.
 const fn fence(dialect: Dialect) -> Option<&'static str> {
     match dialect {
         Dialect::Postgres => Some(" OFFSET 0"),
@@ -79,7 +76,6 @@ impl ReadableTable {
         parts.join(".")
     }
 
-    /// The common table expression of this name that holds what may be read.
     fn definition(&self, name: &str, dialect: Dialect) -> String {
         let own = dialect.quote(self.name.last().map_or("", String::as_str));
         let columns = match &self.columns {
@@ -96,7 +92,7 @@ impl ReadableTable {
             }
         };
         let table = format!("{} AS {own}", self.quoted(dialect));
-        // Inside, so that the filter reads the column and not a mask of the same name.
+        // Inside, so that the filter reads the column and not its mask.
         let rows = match &self.filter {
             Some(filter) => format!(
                 "(SELECT * FROM {table} WHERE ({filter}){}) AS {own}",
@@ -109,7 +105,6 @@ impl ReadableTable {
 }
 
 impl Restriction {
-    /// The parts of a name as the server reads them.
     fn wanted(&self, parts: &[Ident], dialect: Dialect) -> Vec<String> {
         let mut wanted: Vec<String> = parts
             .iter()
@@ -137,7 +132,7 @@ impl Restriction {
         wanted
     }
 
-    /// Finds the table that a name means: exactly, else as the only one that differs in case or says less.
+    /// Prefers an exact match to one that differs in case or has fewer parts.
     fn find(&self, parts: &[Ident], dialect: Dialect) -> Result<&ReadableTable, Refusal> {
         let wanted = self.wanted(parts, dialect);
         let ends = |table: &&ReadableTable, same: fn(&str, &str) -> bool| {
@@ -174,13 +169,13 @@ impl Restriction {
         }
     }
 
-    /// Rewrites a checked statement; returns the common table expressions that it needs.
+    /// Returns the common table expressions that the statement needs.
     pub(crate) fn apply(
         &self,
         statement: &mut Statement,
         dialect: Dialect,
     ) -> Result<Vec<String>, Refusal> {
-        // What the parser does not know may hold a name that no visitor sees.
+        // Unknown clauses can hold a name that no visitor sees.
         if statement.to_string().to_lowercase().contains(RESERVED) {
             return refuse(
                 Code::UnknownClause,
@@ -193,7 +188,6 @@ impl Restriction {
         renamer.finish()
     }
 
-    /// Confirms that a rewritten statement reads only tables of the restriction.
     pub(crate) fn confirm(&self, tables: &BTreeSet<String>) -> Result<(), Refusal> {
         let is_known = |name: &&String| {
             let mut known = self.tables.iter();
@@ -209,7 +203,6 @@ impl Restriction {
     }
 }
 
-/// Writes definitions before those of a statement.
 pub(crate) fn with_definitions(text: &str, definitions: &[String]) -> String {
     if definitions.is_empty() {
         return text.to_owned();

@@ -41,7 +41,6 @@ pub(super) fn check(
         (None, ControlFlow::Continue(())) => Ok(()),
         (None, ControlFlow::Break(refusal)) => Err(refusal),
         (Some(unknown), ControlFlow::Continue(())) => Err(unknown),
-        // Allowing the functions would not help.
         (Some(unknown), ControlFlow::Break(_)) => Err(Refusal {
             unknown_functions: Vec::new(),
             ..unknown
@@ -53,13 +52,11 @@ struct Rules<'a> {
     dialect: Dialect,
     allowed: &'a AllowedFunctions,
     lambdas: BTreeSet<String>,
-    /// The refusal of the first unknown function, with the names of all.
     unknown: Option<Refusal>,
 }
 
 impl Rules<'_> {
-    /// Continues after an unknown function, because another unknown one may follow, or a violation
-    /// that no permission lifts.
+    /// Continues after an unknown function, because a hard violation can follow.
     fn judge_call(&mut self, result: Result<(), Refusal>) -> ControlFlow<Refusal> {
         let refusal = match result {
             Ok(()) => return ControlFlow::Continue(()),
@@ -149,7 +146,7 @@ impl Visitor for Rules<'_> {
     }
 }
 
-/// Snowflake's `$1` is the first column of a `VALUES` list; SQL Server's `$12.5` is an amount.
+/// Snowflake: `$1` is a column of a `VALUES` list. SQL Server: `$12.5` is an amount.
 fn is_column_number(name: &str, dialect: Dialect) -> bool {
     let digits = |rest: &str| {
         rest.chars()
@@ -159,7 +156,7 @@ fn is_column_number(name: &str, dialect: Dialect) -> bool {
         && name.strip_prefix('$').is_some_and(digits)
 }
 
-/// BigQuery: `@name` is a parameter of the query, and not a variable that could be set.
+/// BigQuery: `@name` is a parameter, `@@name` a variable.
 fn is_query_parameter(name: &str, dialect: Dialect) -> bool {
     dialect == Dialect::BigQuery && name.starts_with('@') && !name.starts_with("@@")
 }
@@ -187,7 +184,7 @@ fn check_query(query: &Query) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses writing bodies, and checks the names of `TABLE name` bodies, which no visitor sees.
+/// No visitor sees the name in a `TABLE name` body.
 fn check_body(body: &SetExpr, dialect: Dialect) -> Result<(), Refusal> {
     match body {
         SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) => Ok(()),
@@ -225,7 +222,7 @@ fn check_select(select: &Select, dialect: Dialect) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// SQL Server: `SELECT @v = x` sets a variable; the parser reads an alias or a comparison.
+/// SQL Server: `SELECT @v = x`.
 fn check_assignment(item: &SelectItem) -> Result<(), Refusal> {
     let sets = match item {
         SelectItem::UnnamedExpr(Expr::BinaryOp { left, .. }) => is_variable(left),
@@ -288,7 +285,7 @@ fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refu
     }
 }
 
-/// PostgreSQL: the call that a patch makes of `ONLY name`.
+/// The call that a patch makes of `ONLY name`.
 fn is_only(name: &ObjectName, dialect: Dialect) -> bool {
     dialect == Dialect::Postgres && name.to_string() == ONLY
 }
@@ -332,7 +329,7 @@ fn check_expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     }
 }
 
-/// ClickHouse, SQLite: `x IN name` and `x GLOBAL IN name` read a table.
+/// ClickHouse, SQLite: `x IN name` reads a table.
 fn check_set(operator: &BinaryOperator, set: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     match operator {
         BinaryOperator::Custom(words)
@@ -352,7 +349,7 @@ fn check_set_name(set: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     }
 }
 
-/// `TABLE name` and `TABLE(name)` read a table; `TABLE(SELECT …)` has been checked as a query.
+/// A query in `TABLE(SELECT …)` is already checked.
 fn check_table_argument(value: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     match (table_name(value), value) {
         (Some(name), _) => names::check_table(&name, dialect),

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{ObjectName, Query, Statement, TableFactor, Visit as _, Visitor};
 
-/// Dotted names without quotes, sorted, without common table expressions and table functions.
 pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
     let mut names = TableNames::default();
     let flow = statement.visit(&mut names);
@@ -20,9 +19,7 @@ pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
 #[derive(Default)]
 struct TableNames {
     read: BTreeSet<String>,
-    /// Common table expressions, in lower case. A table of the same name counts as one: the
-    /// position decides which of the two is meant, and a missing table only makes the answer less
-    /// certain.
+    /// In lower case. Hides tables of the same name.
     defined: BTreeSet<String>,
 }
 
@@ -47,7 +44,6 @@ impl Visitor for TableNames {
     }
 }
 
-/// Returns the name without quotes; `None` if a part is not a plain name.
 fn dotted_name(name: &ObjectName) -> Option<String> {
     let parts: Option<Vec<&str>> = name
         .0

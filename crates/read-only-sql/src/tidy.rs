@@ -1,4 +1,4 @@
-//! Small changes of the tree, so that its printed text parses to the same tree.
+//! Changes the tree so that its printed text parses to the same tree.
 
 use std::mem::replace;
 use std::ops::ControlFlow;
@@ -12,7 +12,6 @@ use sqlparser::ast::{
 use crate::grammar;
 use crate::refusal::{Refusal, refuse};
 
-/// Adds brackets where the printed text would be read differently.
 pub(super) fn tidy(statement: &mut Statement, dialect: Dialect) -> Result<(), Refusal> {
     match statement.visit(&mut TreeTidier { dialect }) {
         ControlFlow::Continue(()) => Ok(()),
@@ -24,7 +23,6 @@ struct TreeTidier {
     dialect: Dialect,
 }
 
-/// A query of one table, which the caller replaces.
 fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
     match grammar::parse(grammar::tokens("SELECT * FROM ktx__t", dialect)?, dialect)? {
         Statement::Query(template) => Ok(template),
@@ -32,7 +30,6 @@ fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
     }
 }
 
-/// Whether two adjacent operators are read as something else.
 fn are_misread(first: UnaryOperator, second: UnaryOperator) -> bool {
     match first {
         UnaryOperator::Minus => second == UnaryOperator::Minus,
@@ -44,7 +41,7 @@ fn are_misread(first: UnaryOperator, second: UnaryOperator) -> bool {
 impl VisitorMut for TreeTidier {
     type Break = Refusal;
 
-    /// Two signs in a row would be printed as the start of a comment, or as a different operator.
+    /// Two signs in a row would be a comment or a different operator.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Refusal> {
         if let Expr::UnaryOp { op, expr: inner } = expr
             && let Expr::UnaryOp { op: second, .. } = &**inner
@@ -56,8 +53,7 @@ impl VisitorMut for TreeTidier {
         ControlFlow::Continue(())
     }
 
-    /// The alias of a table would be printed before its `AS OF`, where no server expects it, so the
-    /// alias moves to a select around the table.
+    /// No server expects the alias of a table before its `AS OF`.
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Refusal> {
         let TableFactor::Table {
             version: Some(_),

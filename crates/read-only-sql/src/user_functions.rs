@@ -1,16 +1,15 @@
-//! Functions that the gate does not know: their names, and which of them a connection allows.
+//! Functions that the gate does not know.
 
 use std::fmt;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NamePart {
-    /// The part without its quotes.
     pub(crate) text: String,
     pub(crate) quoted: bool,
 }
 
-/// The name of a function as a statement writes it, with its schema if one is written.
+/// The name as a statement writes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionName {
     parts: Vec<NamePart>,
@@ -21,7 +20,7 @@ impl FunctionName {
         Self { parts }
     }
 
-    /// Returns the parts as read by a server that converts unquoted names to lower case.
+    /// For servers that convert unquoted names to lower case.
     pub fn lower_case_parts(&self) -> Vec<String> {
         self.parts
             .iter()
@@ -35,8 +34,7 @@ impl FunctionName {
             .collect()
     }
 
-    /// Whether an entry of a list, `name` or `schema.name`, means this name. Ignores the case of an
-    /// unquoted name.
+    /// Takes `name` or `schema.name`; ignores the case of an unquoted name.
     fn is(&self, entry: &str) -> bool {
         let mut entry = entry.split('.');
         self.texts().all(|(text, quoted)| {
@@ -46,7 +44,7 @@ impl FunctionName {
         }) && entry.next().is_none()
     }
 
-    /// The parts; splits a quoted path such as BigQuery's `` `project.dataset.name` ``.
+    /// Splits quoted paths such as BigQuery's `` `project.dataset.name` ``.
     fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
         self.parts
             .iter()
@@ -71,7 +69,7 @@ pub struct AllowedFunctions {
 }
 
 impl AllowedFunctions {
-    /// Entries of `allowed_functions`: `name` or `schema.name`, as statements write them.
+    /// Takes `name` or `schema.name`.
     pub fn new(entries: Vec<String>) -> Self {
         Self {
             entries: entries.into(),
@@ -79,7 +77,6 @@ impl AllowedFunctions {
         }
     }
 
-    /// Adds names that the warehouse reports as read-only.
     #[must_use]
     pub fn with(mut self, names: impl IntoIterator<Item = FunctionName>) -> Self {
         self.found.extend(names);

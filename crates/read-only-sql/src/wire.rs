@@ -1,4 +1,4 @@
-//! Verdicts as lines of JSON, for tools that check many texts.
+//! Verdicts as lines of JSON.
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
@@ -25,10 +25,8 @@ struct Verdict<'a> {
     statement: Option<&'a str>,
 }
 
-/// Judges one JSON object `{"id", "dialect", "sql"}` and returns one line `{"id", "allowed",
-/// "code", "reason", "statement"}`; `statement` is the text to send. `usual` is the dialect of
-/// objects without `dialect`. A line that is not such an object, or has no dialect at all, gets the
-/// code `invalid_request`.
+/// Judges one object `{"id", "dialect", "sql"}` and returns `{"id", "allowed", "code", "reason",
+/// "statement"}`; `statement` is the text to send. Invalid lines get the code `invalid_request`.
 pub fn verdict_line(json_line: &str, usual: Option<Dialect>) -> String {
     let request: Request = match serde_json::from_str(json_line) {
         Ok(request) => request,
@@ -74,7 +72,7 @@ fn line(id: Value, outcome: Result<&str, &Refusal>) -> String {
             statement: None,
         },
     };
-    // These values always serialize; a failure is still a refusal.
+    // A failure is still a refusal.
     serde_json::to_string(&verdict).unwrap_or_else(|_| {
         r#"{"id":null,"allowed":false,"code":"internal","reason":null,"statement":null}"#.to_owned()
     })

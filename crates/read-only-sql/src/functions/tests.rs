@@ -50,7 +50,6 @@ fn exceptions_to_a_prefix_are_refused() {
     );
 }
 
-/// The families must exclude functions that write, run texts or open files.
 #[test]
 fn functions_with_effects_are_in_no_family() {
     let effects = [
@@ -70,7 +69,6 @@ fn functions_with_effects_are_in_no_family() {
     }
 }
 
-/// That write, wait, lock, or reach files or the network.
 #[test]
 fn functions_with_effects_are_in_no_list() {
     let effects = [

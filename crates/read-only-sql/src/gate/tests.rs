@@ -129,7 +129,6 @@ fn clauses_that_the_parser_does_not_know_are_printed_again() {
     );
 }
 
-/// The text keeps its meaning, whatever form the parser was given.
 #[test]
 fn operators_that_the_parser_does_not_know_are_printed_as_they_were_written() {
     let same = |dialect, sql| prints(dialect, sql, sql);

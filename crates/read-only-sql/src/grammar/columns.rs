@@ -24,7 +24,6 @@ impl ColumnsPart {
         }
     }
 
-    /// Returns the word at the parser's position, only after what may be a set of columns.
     pub(super) fn next(parser: &Parser<'_>) -> Option<Self> {
         if !behind_columns(parser) {
             return None;
@@ -98,7 +97,7 @@ fn is_columns(expr: &Expr) -> bool {
     }
 }
 
-/// Converts a bare name to the function that it means, so that the rules see a call.
+/// Converts a bare name to a call, so that the rules see it.
 fn called(expr: Expr) -> Option<Expr> {
     match expr {
         Expr::Identifier(name) => Some(Expr::Function(sqlparser::ast::Function {

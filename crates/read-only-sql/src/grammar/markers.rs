@@ -27,7 +27,7 @@ pub(super) fn parse(
     }
 }
 
-/// Parses `x FOR a, b IN list [IF condition]` after the `FOR`.
+/// Parses the part of `x FOR a, b IN list [IF condition]` after `FOR`.
 fn comprehension(parser: &mut Parser<'_>, item: &Expr) -> Result<Expr, ParserError> {
     let names = parser.parse_comma_separated(Parser::parse_identifier)?;
     parser.expect_keyword_is(Keyword::IN)?;
@@ -37,7 +37,6 @@ fn comprehension(parser: &mut Parser<'_>, item: &Expr) -> Result<Expr, ParserErr
     Ok(words_between(item.clone(), &words, list))
 }
 
-/// Parses a name, or a type with lengths, kept as written.
 fn type_or_name(parser: &mut Parser<'_>) -> Result<Ident, ParserError> {
     let name = parser.parse_identifier()?;
     if name.quote_style.is_some() || !parser.consume_token(&Token::LParen) {

@@ -7,7 +7,6 @@ use sqlparser::parser::{Parser, ParserError};
 use super::words_between;
 use crate::patches::Version;
 
-/// Parses what follows the word that a patch inserted.
 pub(super) fn parse(
     parser: &mut Parser<'_>,
     version: Version,

@@ -1,10 +1,9 @@
-//! PostgreSQL names with escapes, `U&"d\0061ta"`, decoded.
+//! Decodes PostgreSQL names such as `U&"d\0061ta"`.
 
 use ktx_diagnostics::Code;
 
 use crate::refusal::{Refusal, refuse};
 
-/// The start of such a name, in any case of letters.
 const PREFIX: &str = "U&\"";
 
 pub(super) fn starts_escaped_name(rest: &str) -> bool {
@@ -12,8 +11,7 @@ pub(super) fn starts_escaped_name(rest: &str) -> bool {
         .is_some_and(|begin| begin.eq_ignore_ascii_case(PREFIX))
 }
 
-/// The quoted name that the server reads in `U&"…"` (PostgreSQL 4.1.2.3: `\XXXX`, `\+XXXXXX` and
-/// `\\`; no `UESCAPE`).
+/// Accepts `\XXXX`, `\+XXXXXX` and `\\`, but no `UESCAPE` (PostgreSQL 4.1.2.3).
 pub(crate) fn plain_name(raw: &str) -> Result<String, Refusal> {
     let body = raw.get(PREFIX.len()..raw.len() - 1).unwrap_or_default();
     let mut name = String::from('"');

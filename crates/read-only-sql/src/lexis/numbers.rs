@@ -1,8 +1,8 @@
-//! Numbers hidden from the parser, which would respell them or read their suffixes as names.
+//! Numbers that the parser would misread.
 
 use ktx_sql::Dialect;
 
-/// Returns the length of a number such as `0x1F`, `0b101` or, on Databricks, `3.5BD`.
+/// Matches `0x1F`, `0b101` or, on Databricks, `3.5BD`.
 pub(super) fn number_length(rest: &str, dialect: Dialect) -> Option<usize> {
     let length = based_length(rest, "0x", |digit| digit.is_ascii_hexdigit())
         .or_else(|| based_length(rest, "0b", |digit| matches!(digit, '0' | '1')))

@@ -1,4 +1,4 @@
-//! Undoes patches that wrapped a part of the text in a select in brackets.
+//! Undoes patches that wrapped a part of the text in a select.
 
 use std::ops::Range;
 
@@ -8,7 +8,6 @@ use ktx_sql::Dialect;
 use super::text;
 use crate::refusal::{Refusal, refuse};
 
-/// Removes each of `openings`, whose last bracket stays open in it, with its closing bracket.
 pub(super) fn drop(printed: &str, dialect: Dialect, openings: &[&str]) -> Result<String, Refusal> {
     if !openings.iter().any(|opening| printed.contains(opening)) {
         return Ok(printed.to_owned());

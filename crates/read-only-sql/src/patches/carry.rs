@@ -1,4 +1,4 @@
-//! Hides a clause of known words in a single name of the tree.
+//! Hides a clause in a single name of the tree.
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
@@ -22,8 +22,6 @@ struct Clause {
 }
 
 impl CarriedClauses {
-    /// A name that will be printed between `before` and `after`; the three together mean
-    /// `original`.
     pub(super) fn name(
         &mut self,
         before: &'static str,

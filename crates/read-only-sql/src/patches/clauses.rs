@@ -10,16 +10,13 @@ use super::{
     word,
 };
 
-/// Prefix of the names that replace `APPROXIMATE name`.
 pub(crate) const APPROXIMATE_NAME: &str = "ktx__approximate_";
 
-/// Prefix of the names that replace `SAFE.name`.
 pub(crate) const SAFE_NAME: &str = "ktx__safe_";
 
-/// The start of the subscript that replaces `.1`; it ends in `ktx__]`.
 pub(super) const TUPLE_INDEX: &str = "[ktx__";
 
-/// Prefix of the names that replace a function where the parser expects a quantifier.
+/// Replaces a function that looks like a quantifier.
 pub(crate) const PLAIN_NAME: &str = "ktx__plain_";
 
 /// ClickHouse: the `any(` of `x - any(y)` is an aggregate, unless a query follows.
@@ -57,16 +54,14 @@ pub(super) fn name_any(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Replaces the words `ROWS FROM` before a list of table functions.
 pub(crate) const ROWS_FROM: &str = "ktx__rows_from";
 
-/// The printed form of the names that BigQuery's patches create.
 pub(super) const BIGQUERY_NAMES: &[(&str, &str)] = &[
     (SAFE_NAME, "SAFE."),
     ("GROUP BY ktx__order, ", "GROUP AND ORDER BY "),
 ];
 
-/// `TABLE t` in place of a query becomes the equivalent `SELECT * FROM t`.
+/// `TABLE t`.
 pub(super) fn spell_out_table(tokens: &[Token]) -> Edits {
     const BEFORE_QUERIES: &[&str] = &[
         "AS", "IN", "FROM", "JOIN", "EXISTS", "ANY", "ALL", "SOME", "ARRAY", "SELECT", "WHERE",
@@ -93,7 +88,7 @@ pub(super) fn spell_out_table(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// PostgreSQL: `ROWS FROM (` becomes a call.
+/// PostgreSQL: `ROWS FROM (`.
 pub(super) fn name_rows_from(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -106,10 +101,9 @@ pub(super) fn name_rows_from(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Replaces the word `ONLY` before a table.
 pub(crate) const ONLY: &str = "ktx__only";
 
-/// PostgreSQL: `ONLY t` becomes a call, so that an alias may follow.
+/// PostgreSQL: an alias can follow a call.
 pub(super) fn call_only(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -139,7 +133,7 @@ pub(super) fn call_only(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// MySQL: `JOIN (a, b)` becomes the equivalent `JOIN (a CROSS JOIN b)`.
+/// MySQL: `JOIN (a, b)`.
 pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -162,8 +156,7 @@ pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// BigQuery: `|> DISTINCT` and `|> WINDOW` become the equivalent `|> SELECT DISTINCT *` and `|>
-/// EXTEND`.
+/// BigQuery: `|> DISTINCT`, `|> WINDOW`.
 pub(super) fn replace_pipe_synonyms(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -180,7 +173,7 @@ pub(super) fn replace_pipe_synonyms(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// MySQL: `MATCH a AGAINST` becomes the equivalent `MATCH (a) AGAINST`.
+/// MySQL: `MATCH a AGAINST`.
 pub(super) fn bracket_matches(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -201,7 +194,7 @@ pub(super) fn bracket_matches(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: `view(SELECT …)` becomes the equivalent `(SELECT …)`.
+/// ClickHouse: `view(SELECT …)`.
 pub(super) fn unwrap_views(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -216,7 +209,7 @@ pub(super) fn unwrap_views(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: the parser reads `FINAL` as an alias, so a real alias is carried together with it.
+/// ClickHouse: the parser reads `FINAL` as an alias.
 pub(super) fn carry_aliases_before_final(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     const BEFORE_TABLES: &[&str] = &["FROM", "JOIN"];
     let mut edits = Edits::default();
@@ -236,7 +229,7 @@ pub(super) fn carry_aliases_before_final(tokens: &[Token], carried: &mut Carried
     edits
 }
 
-/// ClickHouse: `USING a, b` becomes the equivalent `USING (a, b)`.
+/// ClickHouse: `USING a, b`.
 pub(super) fn bracket_using(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -253,7 +246,7 @@ pub(super) fn bracket_using(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: the tokenizer reads `?1` as one token; it is the `?` of a ternary and a number.
+/// ClickHouse: `?1` in a ternary.
 pub(super) fn split_question_marks(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for (index, token) in tokens.iter().enumerate() {
@@ -271,7 +264,7 @@ pub(super) fn split_question_marks(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: carries `LIMIT 1, 2 BY` and `LIMIT 2 OFFSET 1 BY`.
+/// ClickHouse: `LIMIT 1, 2 BY` and `LIMIT 2 OFFSET 1 BY`.
 pub(super) fn carry_limit_by_with_offset(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -290,7 +283,7 @@ pub(super) fn carry_limit_by_with_offset(tokens: &[Token], carried: &mut Carried
     edits
 }
 
-/// ClickHouse: `t.1` becomes a subscript, because the tokenizer reads `.1` as a number.
+/// ClickHouse: the parser reads the `.1` of `t.1` as a number.
 pub(super) fn index_tuples(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     let mut behind_place = false;
@@ -315,7 +308,7 @@ pub(super) fn index_tuples(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// DuckDB: `FILTER (x > 1)` becomes the equivalent `FILTER (WHERE x > 1)`.
+/// DuckDB: `FILTER (x > 1)`.
 pub(super) fn complete_filters(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -330,7 +323,6 @@ pub(super) fn complete_filters(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// DuckDB: the tokens after `TABLESAMPLE` are carried as its size.
 pub(super) fn carry_samples(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -359,7 +351,7 @@ pub(super) fn carry_samples(tokens: &[Token], carried: &mut CarriedClauses) -> E
     edits
 }
 
-/// BigQuery: `SAFE.SUBSTR(` becomes one name.
+/// BigQuery: `SAFE.SUBSTR(`.
 pub(super) fn name_safe(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -373,7 +365,7 @@ pub(super) fn name_safe(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Redshift: `APPROXIMATE COUNT(` becomes one name.
+/// Redshift: `APPROXIMATE COUNT(`.
 pub(super) fn name_approximate(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -388,7 +380,7 @@ pub(super) fn name_approximate(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Trino: `VALUES 1, 2` becomes the equivalent `VALUES (1), (2)`.
+/// Trino: `VALUES 1, 2`.
 pub(super) fn bracket_values(tokens: &[Token]) -> Edits {
     const ENDS: &[&str] = &[
         "UNION",

@@ -1,11 +1,11 @@
-//! Rewrites of a token list, collected over the unchanged list and applied at once.
+//! Rewrites of a token list, applied at once.
 
 use std::ops::Range;
 
 use sqlparser::tokenizer::Token;
 
-/// Replacements of ranges, in any order. They must not overlap: an overlapping one is dropped, and
-/// the text is refused because its printed form parses differently.
+/// Drops an overlapping replacement; the text is then refused because its printed form parses
+/// differently.
 #[derive(Debug, Default)]
 pub(super) struct Edits {
     edits: Vec<(Range<usize>, Vec<Token>)>,

@@ -1,4 +1,4 @@
-//! `EXCLUDE` at the end of a window frame, texts as its bounds, and `FROM LAST` before it.
+//! Window frames: `EXCLUDE`, texts as bounds, and `FROM LAST`.
 
 use sqlparser::tokenizer::Token;
 
@@ -13,8 +13,7 @@ const EXCLUSIONS: &[&[&str]] = &[
     &["TIES"],
 ];
 
-/// The bound before an `EXCLUDE` carries it under a name: `CURRENT ROW EXCLUDE TIES` as a distance,
-/// and `3 FOLLOWING EXCLUDE TIES` as the collation of the distance.
+/// A distance carries `CURRENT ROW EXCLUDE TIES`, a collation `3 FOLLOWING EXCLUDE TIES`.
 pub(super) fn carry_exclusions(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -55,7 +54,7 @@ pub(super) fn carry_exclusions(tokens: &[Token], carried: &mut CarriedClauses) -
     edits
 }
 
-/// Both bounds of a frame accept `PRECEDING`, so the printed word is always the same.
+/// Both bounds accept `PRECEDING`, so the printed word is always the same.
 fn distance(
     edits: &mut Edits,
     carried: &mut CarriedClauses,
@@ -67,7 +66,7 @@ fn distance(
     edits.replace(index - 2..end, [word(&name), word("PRECEDING")]);
 }
 
-/// Snowflake: the `FROM LAST` after `NTH_VALUE(…)` is carried as an additional argument.
+/// Snowflake: `NTH_VALUE(…) FROM LAST`.
 pub(super) fn carry_directions(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -85,8 +84,7 @@ pub(super) fn carry_directions(tokens: &[Token], carried: &mut CarriedClauses) -
     edits
 }
 
-/// `BETWEEN '1 day' PRECEDING AND …` gets equivalent brackets around the text, because the parser
-/// would make an interval of it, whatever the type of the column is.
+/// Without brackets, the parser makes an interval of `'1 day' PRECEDING`.
 pub(super) fn bracket_bounds(tokens: &[Token]) -> Edits {
     const BEFORE: &[&str] = &["BETWEEN", "AND", "RANGE", "ROWS", "GROUPS"];
     let mut edits = Edits::default();

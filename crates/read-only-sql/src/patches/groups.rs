@@ -7,11 +7,10 @@ use super::edits::Edits;
 use super::{are_words, closing_bracket, depth_change, is_word, text, word};
 use crate::refusal::Refusal;
 
-/// The names that replace sets inside `GROUPING SETS`, and their words.
 pub(crate) const SETS: &[(&str, &str)] = &[("ktx__rollup", "ROLLUP"), ("ktx__cube", "CUBE")];
 
-/// `GROUPING SETS (ROLLUP (a), …)`: the parser prints each set in brackets, where servers read
-/// `ROLLUP` as a function, so the set gets a name by which it is found again.
+/// The parser prints `ROLLUP (a)` inside `GROUPING SETS` in brackets, where servers read a
+/// function.
 pub(super) fn name_inner_sets(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -37,7 +36,6 @@ pub(super) fn name_inner_sets(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Puts the words back, without the brackets around them.
 pub(super) fn undo_inner_sets(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     let mut out = printed.to_owned();
     for (name, set) in SETS {
@@ -64,10 +62,9 @@ pub(super) fn undo_inner_sets(printed: &str, dialect: Dialect) -> Result<String,
     Ok(out)
 }
 
-/// The printed form of PostgreSQL's clause, and the clause itself.
 pub(super) const DISTINCT: (&str, &str) = ("GROUP BY ktx__distinct, ", "GROUP BY DISTINCT ");
 
-/// PostgreSQL, Trino: `GROUP BY DISTINCT` becomes a grouping with an additional first item.
+/// PostgreSQL, Trino.
 pub(super) fn group_distinct(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -78,7 +75,7 @@ pub(super) fn group_distinct(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// BigQuery: `GROUP AND ORDER BY` becomes a grouping with an additional first item.
+/// BigQuery.
 pub(super) fn group_and_order(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {

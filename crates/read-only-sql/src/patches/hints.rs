@@ -1,11 +1,10 @@
-//! Drops words that do not change any row of a result.
+//! Drops words that change no row of a result.
 
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{are_words, is_any_word, is_literal, is_name, is_word};
 
-/// Drops the hint of `AS [NOT] MATERIALIZED (`.
 pub(super) fn drop_materialized(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -20,7 +19,7 @@ pub(super) fn drop_materialized(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// SQLite: drops `INDEXED BY name` and `NOT INDEXED`.
+/// SQLite.
 pub(super) fn drop_indexed_by(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -37,7 +36,7 @@ pub(super) fn drop_indexed_by(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// MySQL: drops modifiers of a select that do not change any row of its result.
+/// MySQL.
 pub(super) fn drop_select_modifiers(tokens: &[Token]) -> Edits {
     const MODIFIERS: &[&str] = &[
         "HIGH_PRIORITY",
@@ -57,7 +56,7 @@ pub(super) fn drop_select_modifiers(tokens: &[Token]) -> Edits {
         let mut at = index + 1;
         loop {
             let is_kept = is_any_word(tokens.get(at), &["DISTINCT", "ALL", "DISTINCTROW"]);
-            // The name of a column is followed by a comma, an operator or the like.
+            // A comma or an operator follows the name of a column.
             let is_modifier = is_any_word(tokens.get(at), MODIFIERS)
                 && match tokens.get(at + 1) {
                     Some(Token::Word(_)) => {
@@ -76,7 +75,7 @@ pub(super) fn drop_select_modifiers(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Snowflake: drops the redundant `FROM FIRST` of `NTH_VALUE(…) FROM FIRST OVER`.
+/// Snowflake: `NTH_VALUE(…) FROM FIRST OVER`.
 pub(super) fn drop_from_first(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

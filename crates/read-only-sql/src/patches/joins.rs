@@ -1,5 +1,4 @@
-//! Join words that the parser does not know. It knows `GLOBAL` before a join, so the patch replaces
-//! the words of every such join by `GLOBAL` and restores them in the order of the text.
+//! Replaces unknown join words by `GLOBAL` and restores them in the order of the text.
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
@@ -12,13 +11,12 @@ use crate::refusal::{Refusal, refuse};
 
 const SIDES: &[&str] = &["LEFT", "RIGHT", "INNER", "FULL", "OUTER"];
 
-/// DuckDB: `ASOF [LEFT] JOIN` and `POSITIONAL JOIN`.
+/// `ASOF [LEFT] JOIN` and `POSITIONAL JOIN`.
 pub(super) fn rewrite_duckdb(tokens: &mut Vec<Token>) -> Vec<String> {
     replace_by_global(tokens, &["ASOF", "POSITIONAL"])
 }
 
-/// ClickHouse: `ANY LEFT JOIN`, `LEFT ANY JOIN`, `GLOBAL ASOF JOIN` and so on; the two words of
-/// `SEMI LEFT JOIN` are swapped.
+/// Swaps the two words of `SEMI LEFT JOIN`.
 pub(super) fn rewrite_clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
     for index in 0..tokens.len() {
         let strict_first = is_any_word(tokens.get(index), &["SEMI", "ANTI"])
@@ -32,7 +30,6 @@ pub(super) fn rewrite_clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
     replace_by_global(tokens, &["GLOBAL", "ASOF", "ANY", "ALL"])
 }
 
-/// Replaces the `known` words before each join by one `GLOBAL`, and returns the words.
 fn replace_by_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
     let mut edits = Edits::default();
     let mut words = Vec::new();
@@ -53,7 +50,7 @@ fn replace_by_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
     words
 }
 
-/// Whether the tokens at `index` are `[LEFT] [OUTER] JOIN`.
+/// Matches `[LEFT] [OUTER] JOIN`.
 fn before_join(tokens: &[Token], index: usize) -> bool {
     let mut at = index;
     while is_any_word(tokens.get(at), SIDES) || is_any_word(tokens.get(at), &["SEMI", "ANTI"]) {
@@ -62,7 +59,6 @@ fn before_join(tokens: &[Token], index: usize) -> bool {
     is_word(tokens.get(at), "JOIN")
 }
 
-/// Replaces each `GLOBAL` before a join by its words.
 pub(super) fn undo(printed: &str, dialect: Dialect, words: &[String]) -> Result<String, Refusal> {
     const JOINS: &[&str] = &[
         "JOIN", "LEFT", "RIGHT", "INNER", "FULL", "OUTER", "SEMI", "ANTI",
@@ -99,7 +95,7 @@ fn refuse_lost_join<T>() -> Result<T, Refusal> {
     refuse(Code::Unprintable, "a join of the query cannot be printed")
 }
 
-/// SQL Server: drops the hint of `INNER HASH JOIN`, which does not change a result.
+/// SQL Server: `INNER HASH JOIN`.
 pub(super) fn drop_hints(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

@@ -1,4 +1,4 @@
-//! The clauses after the arguments of the SQL standard's JSON functions.
+//! Clauses after the arguments of JSON functions.
 
 use sqlparser::tokenizer::Token;
 
@@ -19,7 +19,6 @@ const CALLS: &[&str] = &[
     "JSON_SCALAR",
 ];
 
-/// The words of these clauses, apart from types, literals and brackets.
 const WORDS: &[&str] = &[
     "RETURNING",
     "DEFAULT",
@@ -54,7 +53,6 @@ const WORDS: &[&str] = &[
     "VALUE",
     "KEY",
     "VALUES",
-    // types
     "BIGINT",
     "BOOLEAN",
     "BYTEA",
@@ -87,7 +85,7 @@ const WORDS: &[&str] = &[
     "ZONE",
 ];
 
-/// The words that can start such a clause, each with the words that must follow.
+/// With the words that must follow.
 const OPENINGS: &[(&str, &[&str])] = &[
     ("RETURNING", &[]),
     ("DEFAULT", &[]),
@@ -104,7 +102,6 @@ const OPENINGS: &[(&str, &[&str])] = &[
     ("OMIT", &["QUOTES"]),
 ];
 
-/// The clause becomes an additional argument that carries it.
 pub(super) fn carry_endings(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -145,7 +142,7 @@ fn starts_ending(tokens: &[Token], at: usize) -> bool {
     })
 }
 
-/// Trino: drops the redundant `KEY` of `JSON_OBJECT(KEY 'a' VALUE 1)`.
+/// Trino: `JSON_OBJECT(KEY 'a' VALUE 1)`.
 pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -165,8 +162,7 @@ pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Drops the names in `JSON_TABLE(x, 'path' AS name COLUMNS …)` and its nested paths, which only a
-/// `PLAN` would use.
+/// Only a `PLAN` uses the name in `JSON_TABLE(x, 'path' AS name COLUMNS …)`.
 pub(super) fn drop_path_names(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -182,8 +178,8 @@ pub(super) fn drop_path_names(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Redshift: the words of `OBJECT_TRANSFORM(o KEEP path, … SET path, value, …)` become arguments
-/// that carry them, so that the values are checked like any other.
+/// Redshift: `OBJECT_TRANSFORM(o KEEP path, … SET path, value, …)`. The values stay arguments, so
+/// that they are checked.
 pub(super) fn carry_transformations(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -207,12 +203,10 @@ pub(super) fn carry_transformations(tokens: &[Token], carried: &mut CarriedClaus
     edits
 }
 
-/// The printed forms of the signs of [`name_sub_objects`].
 pub(super) const SUB_OBJECT: &str = ".ktx__caret.";
 pub(super) const SUB_TYPE: &str = ".ktx__typed.";
 
-/// ClickHouse: `j.^a`, the part of a JSON column that is an object, and `j.a.:Int64`, its values of
-/// one type, become longer paths.
+/// ClickHouse: `j.^a` is an object inside a JSON column, `j.a.:Int64` its values of one type.
 pub(super) fn name_sub_objects(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -229,8 +223,7 @@ pub(super) fn name_sub_objects(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Snowflake: `{*}`, `{t.*}` and `{* ILIKE 'a%'}` become the equivalent `OBJECT_CONSTRUCT(*)` and
-/// so on. The parser expects no selection of columns after `t.*`, so it is carried.
+/// Snowflake: `{*}` becomes `OBJECT_CONSTRUCT(*)`.
 pub(super) fn construct_rows(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -270,7 +263,6 @@ pub(super) fn construct_rows(tokens: &[Token], carried: &mut CarriedClauses) -> 
     edits
 }
 
-/// Whether the tokens are names, a pattern and punctuation.
 fn is_choice(tokens: &[Token]) -> bool {
     tokens.iter().all(|token| {
         super::is_name(Some(token))

@@ -8,15 +8,13 @@ use super::{find_at_level, is_any_word, is_word, unquoted, word};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marker {
-    /// `x AS name` or `x AS type` in a call.
+    /// In `f(x AS name)` or `f(x AS type)`.
     As,
-    /// `x USING y` in a call.
     Using,
-    /// `x PASSING y` in a call.
     Passing,
-    /// `[x FOR y IN z]`
+    /// In `[x FOR y IN z]`.
     For,
-    /// `[x FOR y IN z IF condition]`
+    /// In `[x FOR y IN z IF condition]`.
     If,
     Colon,
 }
@@ -62,10 +60,8 @@ impl Marker {
     }
 }
 
-/// Replaces a `*` before an operator.
 pub(crate) const STAR: &str = "ktx__star";
 
-/// Calls whose arguments may be named, or have a type, an encoding or parameters.
 const AS_CALLS: &[&str] = &[
     "XMLATTRIBUTES",
     "PARSE",
@@ -82,10 +78,8 @@ const USING_CALLS: &[&str] = &["PARSE", "TRY_PARSE", "CHAR"];
 
 const JSON_CALLS: &[&str] = &["JSON_VALUE", "JSON_QUERY", "JSON_EXISTS"];
 
-/// Marks `AS`, `USING` and `PASSING` directly inside the brackets of the calls that have them.
 pub(super) fn mark_call_words(tokens: &[Token], dialect: Dialect) -> Edits {
     let mut edits = Edits::default();
-    // The names before the open brackets.
     let mut open: Vec<Option<&str>> = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
         match token {
@@ -120,7 +114,7 @@ pub(super) fn mark_call_words(tokens: &[Token], dialect: Dialect) -> Edits {
     edits
 }
 
-/// DuckDB: marks the words of list comprehensions.
+/// DuckDB.
 pub(super) fn mark_comprehensions(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -141,10 +135,10 @@ pub(super) fn mark_comprehensions(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// DuckDB: marks the colon of `SELECT name: value`.
+/// DuckDB: `SELECT name: value`.
 pub(super) fn mark_colons(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
-    // For each open bracket whether it contains a query.
+    // True for each open bracket with a query.
     let mut open: Vec<bool> = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
         match token {
@@ -171,7 +165,7 @@ pub(super) fn mark_colons(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: marks the `AS` of an alias inside a call or the brackets of a value.
+/// ClickHouse: inside a call or brackets.
 pub(super) fn mark_aliases(tokens: &[Token]) -> Edits {
     const OTHERS: &[&str] = &[
         "FROM",
@@ -227,7 +221,7 @@ pub(super) fn mark_aliases(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// `* APPLY(f)` and `* LIKE 'a%'`: the star becomes a name, which operators may follow.
+/// `* APPLY(f)`, `* LIKE 'a%'`.
 pub(super) fn mark_stars(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

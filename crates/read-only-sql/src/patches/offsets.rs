@@ -1,5 +1,4 @@
-//! Small forms that the parser does not know: positions of array elements, open slices, fields
-//! after a star, values after a quantifier.
+//! Array positions, open slices, fields after a star.
 
 use sqlparser::tokenizer::Token;
 
@@ -7,7 +6,7 @@ use super::carry::CarriedClauses;
 use super::edits::Edits;
 use super::{are_words, is_any_word, is_name, is_word, unquoted, word};
 
-/// BigQuery: `FROM t, t.items AS y WITH OFFSET AS o` carries the clause together with the alias.
+/// BigQuery: `t.items AS y WITH OFFSET AS o`.
 pub(super) fn carry_path_offsets(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -16,7 +15,7 @@ pub(super) fn carry_path_offsets(tokens: &[Token], carried: &mut CarriedClauses)
         }
         let explicit = is_word(tokens.get(index - 2), "AS");
         let aliased = explicit || is_name(tokens.get(index - 2)) && !begins(tokens.get(index - 2));
-        // A bracket ends an `UNNEST(…)`, which the parser knows.
+        // The parser knows `UNNEST(…)`.
         let behind_path = match (explicit, aliased) {
             (true, _) => index >= 3 && is_name(tokens.get(index - 3)),
             (false, true) => true,
@@ -84,10 +83,9 @@ fn position_name(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
     (None, start)
 }
 
-/// The printed form of the `-` in `x[2:-:2]`.
 pub(super) const OPEN_END: &str = "ktx__open";
 
-/// DuckDB: the `-` that leaves the end of a slice open becomes a name.
+/// DuckDB: the `-` in `x[2:-:2]`.
 pub(super) fn name_open_ends(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -101,7 +99,7 @@ pub(super) fn name_open_ends(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Databricks: `* EXCEPT (a, b.c)` carries the path of each field as one name.
+/// Databricks: `* EXCEPT (a, b.c)`.
 pub(super) fn carry_excepted_fields(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -133,10 +131,9 @@ pub(super) fn carry_excepted_fields(tokens: &[Token], carried: &mut CarriedClaus
     edits
 }
 
-/// The printed text before the values of [`wrap_quantified_values`].
 pub(super) const VALUES: &str = "SELECT ktx__values FROM (";
 
-/// `x = ANY (VALUES …)` becomes `x = ANY (SELECT … FROM (VALUES …))`.
+/// `x = ANY (VALUES …)`.
 pub(super) fn wrap_quantified_values(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {

@@ -1,4 +1,4 @@
-//! Orders and their limits in places where the parser expects none.
+//! Orders and limits where the parser expects none.
 
 use sqlparser::tokenizer::Token;
 
@@ -8,7 +8,7 @@ use super::{
     are_words, find_at_level, is_any_word, is_literal, is_word, join_tokens, unquoted, word,
 };
 
-/// MariaDB: `GROUP BY a DESC` carries the order as a collation.
+/// MariaDB: `GROUP BY a DESC`.
 pub(super) fn carry_group_orders(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     const ENDS: &[&str] = &[
         "WITH", "HAVING", "ORDER", "LIMIT", "UNION", "WINDOW", "FOR", "GROUP",
@@ -43,7 +43,7 @@ pub(super) fn carry_group_orders(tokens: &[Token], carried: &mut CarriedClauses)
     edits
 }
 
-/// MariaDB: `SEPARATOR ', ' LIMIT 5` at the end of `GROUP_CONCAT` is carried as the limit.
+/// MariaDB: `SEPARATOR ', ' LIMIT 5` at the end of `GROUP_CONCAT`.
 pub(super) fn carry_separated_limits(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 3..tokens.len() {
@@ -68,7 +68,7 @@ pub(super) fn carry_separated_limits(tokens: &[Token], carried: &mut CarriedClau
     edits
 }
 
-/// ClickHouse: in `DESC COLLATE 'de'` the collation carries the direction before it.
+/// ClickHouse: `DESC COLLATE 'de'`.
 pub(super) fn carry_ordered_collations(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

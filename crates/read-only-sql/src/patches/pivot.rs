@@ -1,5 +1,4 @@
-//! Converts DuckDB's `PIVOT t ON c USING sum(x) GROUP BY g` and `UNPIVOT t ON c INTO NAME n VALUE
-//! v` to selects and back.
+//! Converts DuckDB's `PIVOT` and `UNPIVOT` to selects and back.
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
@@ -9,13 +8,10 @@ use super::edits::Edits;
 use super::{are_words, closing_bracket, find_at_level, is_any_word, is_word, text, word};
 use crate::refusal::{Refusal, refuse};
 
-/// The function whose arguments are the `ON` list.
 pub(crate) const PIVOT: &str = "ktx__pivot";
 
-/// The function whose arguments are the `GROUP BY` list inside the brackets of a pivot.
 pub(crate) const PIVOT_GROUP: &str = "ktx__pivot_group";
 
-/// The columns between which an `UNPIVOT` has its lists.
 const UNPIVOT: &str = "ktx__unpivot";
 const UNPIVOT_INTO: &str = "ktx__into";
 
@@ -23,7 +19,7 @@ const MAX_PIVOTS: usize = 50;
 
 const ENDS: &[&str] = &["GROUP", "ORDER", "LIMIT"];
 
-/// Rewrites every `PIVOT` and `UNPIVOT` at the start of a text or a bracket.
+/// Only at the start of a text or a bracket.
 pub(super) fn rewrite_as_select(tokens: &[Token]) -> Vec<Token> {
     let mut patched: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut index = 0;
@@ -97,7 +93,7 @@ fn unpivot(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     Some((select, end))
 }
 
-/// `PIVOT (sum(x) FOR c IN (…) GROUP BY g)`: the last clause becomes an additional aggregate.
+/// `PIVOT (sum(x) FOR c IN (…) GROUP BY g)`.
 pub(super) fn move_group_to_aggregates(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

@@ -9,14 +9,12 @@ use super::{
     is_word, join_tokens, unquoted, word,
 };
 
-/// The name of the tables that [`rewrite_scalars`] makes.
 pub(crate) const SCALAR_TABLE: &str = "ktx__scalar";
 const ARRAY_COLUMN: &str = "ktx__array";
 
-/// The text that [`rewrite_scalars`] and [`rewrite_array_joins`] put around their contents.
 pub(super) const WRAPPERS: &[&str] = &["ktx__scalar AS (SELECT ", "(SELECT ktx__array, "];
 
-/// `WITH RECURSIVE t AS (…) SEARCH … CYCLE …` carries the two clauses as the name of a table.
+/// `WITH RECURSIVE t AS (…) SEARCH … CYCLE …`.
 pub(super) fn carry_search_and_cycle(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     let mut index = 0;
@@ -73,7 +71,7 @@ fn names_end(tokens: &[Token], start: usize) -> Option<usize> {
     Some(end)
 }
 
-/// DuckDB: `t(a) USING KEY (a) AS (` carries the clause as an additional column.
+/// DuckDB: `t(a) USING KEY (a) AS (`.
 pub(super) fn carry_recursion_keys(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -95,7 +93,7 @@ pub(super) fn carry_recursion_keys(tokens: &[Token], carried: &mut CarriedClause
     edits
 }
 
-/// PostgreSQL: `JOIN u USING (a) AS x` carries the alias as an additional column.
+/// PostgreSQL: `JOIN u USING (a) AS x`.
 pub(super) fn carry_using_aliases(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -116,7 +114,7 @@ pub(super) fn carry_using_aliases(tokens: &[Token], carried: &mut CarriedClauses
     edits
 }
 
-/// `MATCH_RECOGNIZE`: `SUBSET u = (a, b)` is carried as the first definition.
+/// `MATCH_RECOGNIZE`: `SUBSET u = (a, b)`.
 pub(super) fn carry_subsets(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     let mut index = 0;
@@ -152,8 +150,7 @@ pub(super) fn carry_subsets(tokens: &[Token], carried: &mut CarriedClauses) -> E
     edits
 }
 
-/// Databricks: a `LATERAL VIEW` without a name gets a carried one, because the parser would read
-/// the next word as the name.
+/// Databricks: without a name, the parser would read the next word as the name.
 pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     const NEXT: &[&str] = &[
         "AS",
@@ -210,7 +207,7 @@ pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut CarriedClauses)
     edits
 }
 
-/// DuckDB: `FROM t WHERE …` without a `SELECT` gets the equivalent `SELECT *`.
+/// DuckDB: `FROM t WHERE …`.
 pub(super) fn complete_from_first(tokens: &[Token]) -> Edits {
     const CLAUSES: &[&str] = &["WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW"];
     const NEXT_QUERY: &[&str] = &["UNION", "EXCEPT", "INTERSECT"];
@@ -240,8 +237,7 @@ pub(super) fn complete_from_first(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: the list of an `ARRAY JOIN`, which contains values and not tables, becomes a select
-/// list.
+/// ClickHouse: an `ARRAY JOIN` lists values, not tables.
 pub(super) fn rewrite_array_joins(tokens: &[Token]) -> Edits {
     const ENDS: &[&str] = &[
         "WHERE",
@@ -300,7 +296,6 @@ pub(super) fn rewrite_array_joins(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Returns where the brackets around `start` close, or the end.
 fn level_end(tokens: &[Token], start: usize) -> usize {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().skip(start) {
@@ -312,7 +307,7 @@ fn level_end(tokens: &[Token], start: usize) -> usize {
     tokens.len()
 }
 
-/// ClickHouse: `WITH 5 AS x` becomes `WITH ktx__scalar AS (SELECT 5 AS x)`.
+/// `WITH 5 AS x` becomes `WITH ktx__scalar AS (SELECT 5 AS x)`.
 pub(super) fn rewrite_scalars(tokens: &[Token]) -> Vec<Token> {
     let mut patched: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut index = 0;
@@ -338,7 +333,6 @@ fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize
         };
         let item = tokens.get(index..end).unwrap_or_default();
         if is_scalar(item) {
-            // The whole item, `5 AS x`, is also valid in a select list.
             patched.extend([
                 word(SCALAR_TABLE),
                 word("AS"),
@@ -348,7 +342,6 @@ fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize
             patched.extend_from_slice(&rewrite_scalars(item));
             patched.push(Token::RParen);
         } else {
-            // The query inside a common table may have scalars of its own.
             patched.extend_from_slice(&rewrite_scalars(item));
         }
         index = end;

@@ -1,18 +1,16 @@
-//! DuckDB: reports about a table or a query in place of a table.
+//! DuckDB: reports about a table or a query.
 
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{closing_bracket, is_any_word, is_name, is_word, word};
 
-/// The printed forms, and the words that they replace.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("SELECT ktx__summarize FROM ", "SUMMARIZE "),
     ("SELECT ktx__describe FROM ", "DESCRIBE "),
 ];
 
-/// `FROM (SUMMARIZE t)` and `FROM (DESCRIBE SELECT …)` become a select from the same source, so
-/// that the table or the query is checked like any other.
+/// The source of `FROM (SUMMARIZE t)` is checked like any other.
 pub(super) fn rewrite_as_selects(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {

@@ -5,7 +5,6 @@ use sqlparser::tokenizer::Token;
 use super::edits::Edits;
 use super::{are_words, closing_bracket, find_at_level, is_any_word, is_word, join_tokens, word};
 
-/// The words that a `USING SAMPLE` clause may contain.
 pub(super) const SAMPLE_WORDS: &[&str] = &[
     "USING",
     "SAMPLE",
@@ -17,7 +16,6 @@ pub(super) const SAMPLE_WORDS: &[&str] = &[
     "REPEATABLE",
 ];
 
-/// The words that the hints of an `OPTION` clause may contain.
 pub(super) const OPTION_WORDS: &[&str] = &[
     "OPTION",
     "MAXDOP",
@@ -57,8 +55,7 @@ pub(super) const OPTION_WORDS: &[&str] = &[
     "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX",
 ];
 
-/// Cuts off and returns a final clause that consists only of `allowed` words, numbers, placeholders
-/// and plain punctuation.
+/// Cuts only `allowed` words, numbers, placeholders and plain punctuation.
 pub(super) fn cut_tail(
     tokens: &mut Vec<Token>,
     opening: &[&str],
@@ -90,8 +87,7 @@ pub(super) fn cut_tail(
     Some(join_tokens(&tokens.split_off(start)))
 }
 
-/// SQL Server: cuts `OPTION (…)` if nothing follows its brackets, because that would be another
-/// statement.
+/// SQL Server: anything after `OPTION (…)` is another statement.
 pub(super) fn cut_option(tokens: &mut Vec<Token>) -> Option<String> {
     let start = tokens
         .iter()
@@ -101,7 +97,7 @@ pub(super) fn cut_option(tokens: &mut Vec<Token>) -> Option<String> {
     whole.then(|| cut_tail(tokens, &["OPTION"], OPTION_WORDS))?
 }
 
-/// ClickHouse: cuts the limit after a `LIMIT … BY …`, or one with ties.
+/// ClickHouse: the limit after a `LIMIT … BY …`, or one with ties.
 pub(super) fn cut_second_limit(tokens: &mut Vec<Token>) -> Option<String> {
     if is_word(tokens.last(), "TIES") {
         return cut_tail(tokens, &["LIMIT"], &["LIMIT", "OFFSET", "WITH", "TIES"]);
@@ -116,7 +112,7 @@ pub(super) fn cut_second_limit(tokens: &mut Vec<Token>) -> Option<String> {
     cut_tail(tokens, &["LIMIT"], &["LIMIT", "OFFSET"])
 }
 
-/// DuckDB: cuts `LIMIT 10%`.
+/// DuckDB: `LIMIT 10%`.
 pub(super) fn cut_percent_limit(tokens: &mut Vec<Token>) -> Option<String> {
     let percent = tokens
         .last()
@@ -125,7 +121,7 @@ pub(super) fn cut_percent_limit(tokens: &mut Vec<Token>) -> Option<String> {
     cut_tail(tokens, &["LIMIT"], &["LIMIT", "PERCENT"])
 }
 
-/// MariaDB: cuts `LIMIT … ROWS EXAMINED n`.
+/// MariaDB: `LIMIT … ROWS EXAMINED n`.
 pub(super) fn cut_rows_examined(tokens: &mut Vec<Token>) -> Option<String> {
     let start = tokens.len().checked_sub(3)?;
     if !are_words(tokens, start, &["ROWS", "EXAMINED"]) {
@@ -137,7 +133,7 @@ pub(super) fn cut_rows_examined(tokens: &mut Vec<Token>) -> Option<String> {
     cut_tail(tokens, &["ROWS", "EXAMINED"], &["ROWS", "EXAMINED"])
 }
 
-/// SQL Server: cuts `WITH XMLNAMESPACES (…)` before the query and returns its text.
+/// SQL Server: `WITH XMLNAMESPACES (…)` before the query.
 pub(super) fn cut_namespaces(tokens: &mut Vec<Token>) -> Option<String> {
     if !are_words(tokens, 0, &["WITH", "XMLNAMESPACES"]) || tokens.get(2) != Some(&Token::LParen) {
         return None;
@@ -161,7 +157,7 @@ pub(super) fn cut_namespaces(tokens: &mut Vec<Token>) -> Option<String> {
     Some(head)
 }
 
-/// SQL Server: drops the second word of every `ELEMENTS XSINIL` of `FOR XML` if all have it.
+/// SQL Server: `ELEMENTS XSINIL`. Cuts all or none.
 pub(super) fn cut_xsinil(tokens: &mut Vec<Token>) -> bool {
     let mut edits = Edits::default();
     let mut plain = false;

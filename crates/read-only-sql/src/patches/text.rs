@@ -1,11 +1,10 @@
-//! Changes printed text outside of quoted names and literals.
+//! Changes printed text outside of quotes.
 
 use ktx_sql::Dialect;
 
 use crate::lexis::{Piece, pieces};
 use crate::refusal::Refusal;
 
-/// Replaces the first of each pair by the second, outside of quotes.
 pub(super) fn replace_in_code(
     printed: &str,
     dialect: Dialect,
@@ -59,8 +58,7 @@ pub(super) fn blank_quotes(printed: &str, dialect: Dialect) -> Result<String, Re
     Ok(text)
 }
 
-/// The first position from `start` of one of `needles` outside of brackets that open after `start`;
-/// otherwise where the surrounding bracket closes, or the end.
+/// Without a match, returns where the surrounding bracket closes, or the end.
 pub(super) fn find_text_at_level(blanked: &str, start: usize, needles: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (at, letter) in blanked

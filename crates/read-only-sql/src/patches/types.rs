@@ -1,4 +1,4 @@
-//! Types, of which the parser knows only some and respells others.
+//! Types that the parser does not know or respells.
 
 use ktx_sql::Dialect;
 use sqlparser::tokenizer::Token;
@@ -11,8 +11,6 @@ const NOT_IN_TYPES: &[&str] = &[
     "SELECT", "WITH", "FROM", "VALUES", "TABLE", "INTO", "AS", "USING", "FORMAT", "AT",
 ];
 
-/// The type of every `CAST(x AS type)` is carried as a name, except for the plain ones that are the
-/// same in capitals.
 pub(super) fn carry_cast_types(
     tokens: &[Token],
     carried: &mut CarriedClauses,
@@ -40,7 +38,7 @@ pub(super) fn carry_cast_types(
     edits
 }
 
-/// Types with brackets after `::`, and all types of ClickHouse, are carried as names.
+/// Types with brackets, and all types of ClickHouse.
 pub(super) fn carry_colon_types(
     tokens: &[Token],
     carried: &mut CarriedClauses,
@@ -76,8 +74,7 @@ pub(super) fn carry_colon_types(
     edits
 }
 
-/// Types with brackets that may occur inside the brackets of another type. Anything else with
-/// brackets there is a call.
+/// Any other word with brackets is a call.
 const INNER_TYPES: &str = "array bignumeric binary bit char character datetime datetime64 dec decimal \
     decimal128 decimal256 decimal32 decimal64 double enum enum16 enum8 fixedstring float geography \
     geometry list lowcardinality map nchar nested nullable number numeric nvarchar object qdigest row \
@@ -93,7 +90,6 @@ fn is_inner_type(token: &Token) -> bool {
         .any(|name| word.value.eq_ignore_ascii_case(name))
 }
 
-/// Whether the tokens are one type: names, followed by brackets with names, numbers and texts.
 fn is_type(tokens: &[Token]) -> bool {
     let mut depth = 0_isize;
     let mut plain = matches!(tokens.first(), Some(Token::Word(_)));

@@ -1,4 +1,4 @@
-//! Values whose words or signs the parser would lose.
+//! Values that the parser would change.
 
 use sqlparser::tokenizer::Token;
 
@@ -8,7 +8,7 @@ use super::{
     depth_change, find_at_level, is_any_word, is_literal, is_name, is_word, unquoted, word,
 };
 
-/// DuckDB: interval units that the parser reads as an alias become synonyms that it knows.
+/// DuckDB: the parser reads some interval units as an alias.
 pub(super) fn replace_units(tokens: &[Token]) -> Edits {
     const UNITS: &[(&str, &str)] = &[
         ("QUARTERS", "QUARTER"),
@@ -51,11 +51,9 @@ fn opening_bracket(tokens: &[Token], close: usize) -> Option<usize> {
     None
 }
 
-/// `(42,)` carries its comma as a second element, because without it the row would become a plain
-/// value.
+/// Without the comma, the row `(42,)` would become a plain value.
 pub(super) fn carry_single_rows(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
-    // Words that a value may follow. After any other word the brackets contain the arguments of a
-    // call or the names of a list, where the final comma means nothing.
+    // After any other word, the brackets are a call or a list of names.
     const BEFORE_VALUES: &[&str] = &[
         "SELECT", "DISTINCT", "ALL", "WHERE", "HAVING", "ON", "AND", "OR", "NOT", "WHEN", "THEN",
         "ELSE", "CASE", "BY", "BETWEEN", "IS", "QUALIFY",

@@ -7,18 +7,14 @@ use super::edits::Edits;
 use super::{are_words, is_any_word, is_name, is_word, text, word};
 use crate::refusal::Refusal;
 
-/// A form of the clause that the parser knows with another word.
+/// Forms of `FOR SYSTEM_TIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
-    /// `FOR SYSTEM_TIME ALL`
     All,
-    /// `FOR SYSTEM_TIME BETWEEN a AND b`
     Between,
-    /// `FOR SYSTEM_TIME FROM a TO b`
     From,
-    /// `FOR SYSTEM_TIME CONTAINED IN (a, b)`
     ContainedIn,
-    /// `AS x FOR SYSTEM_TIME AS OF a`
+    /// `AS x FOR SYSTEM_TIME AS OF a`.
     Alias,
     Named,
 }
@@ -33,7 +29,6 @@ impl Version {
         Self::Named,
     ];
 
-    /// The word that the parser finds where it expects a point in time.
     pub(crate) const fn marker(self) -> &'static str {
         match self {
             Self::All => "KTX__ALL",
@@ -52,7 +47,7 @@ impl Version {
     }
 }
 
-/// The words that follow `FOR SYSTEM_TIME`, their form for the parser, and their printed form.
+/// Words, their form for the parser, and their printed form.
 const FORMS: &[(&[&str], Version, &str, &str)] = &[
     (&["ALL"], Version::All, "AS OF KTX__ALL", "ALL"),
     (
@@ -72,7 +67,7 @@ const FORMS: &[(&[&str], Version, &str, &str)] = &[
 
 const SYSTEM_TIME: &[&str] = &["FOR", "SYSTEM_TIME"];
 
-/// SQL Server, MySQL, MariaDB: every form becomes `AS OF` with a marker.
+/// SQL Server, MySQL, MariaDB.
 pub(super) fn mark(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -92,7 +87,7 @@ pub(super) fn mark(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// BigQuery: `t AS x FOR SYSTEM_TIME AS OF a`, whose alias precedes the clause.
+/// BigQuery: `t AS x FOR SYSTEM_TIME AS OF a`.
 pub(super) fn move_alias_behind(tokens: &[Token]) -> Edits {
     const CLAUSE: &[&str] = &["FOR", "SYSTEM_TIME", "AS", "OF"];
     let mut edits = Edits::default();
@@ -123,8 +118,7 @@ pub(super) fn move_alias_behind(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Trino: drops the first word of `FOR TIMESTAMP AS OF`, which the grammar does not expect, and
-/// marks a named version.
+/// Trino: `FOR TIMESTAMP AS OF`.
 pub(super) fn drop_for(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -145,7 +139,7 @@ pub(super) fn drop_for(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Databricks: `t@v3` becomes the equivalent `t VERSION AS OF 3`.
+/// Databricks: `t@v3`.
 pub(super) fn replace_at_signs(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

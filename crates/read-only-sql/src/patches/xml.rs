@@ -1,4 +1,4 @@
-//! XML functions of the SQL standard whose arguments are joined by words.
+//! XML functions with words between the arguments.
 
 use sqlparser::tokenizer::Token;
 
@@ -6,7 +6,7 @@ use super::carry::CarriedClauses;
 use super::edits::Edits;
 use super::{closing_bracket, find_at_level, is_any_word, is_word, join_tokens};
 
-/// PostgreSQL: `XMLSERIALIZE(CONTENT x AS text)` carries its words as two additional arguments.
+/// PostgreSQL: `XMLSERIALIZE(CONTENT x AS text)`.
 pub(super) fn carry_serializations(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -32,7 +32,6 @@ pub(super) fn carry_serializations(tokens: &[Token], carried: &mut CarriedClause
     edits
 }
 
-/// Whether the tokens are `AS` with a text type, and optionally `INDENT`.
 fn is_ending(tokens: &[Token]) -> bool {
     const WORDS: &[&str] = &[
         "AS",

@@ -1,4 +1,4 @@
-//! Functions and casts that would read more than the tables that a statement names.
+//! Functions and casts that read tables without naming them.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use sqlparser::ast::{
 
 use crate::refusal::{Refusal, refuse};
 
-/// Functions whose names begin like this look into the catalog, or read a table or dictionary by its name.
+/// These look into the catalog, or read a table by name.
 const LOOKS_INTO: &[&str] = &[
     "pg_",
     "dict",
@@ -54,7 +54,6 @@ const LOOKS_INTO: &[&str] = &[
     "predict",
 ];
 
-/// Functions among them that only look at their arguments.
 const HARMLESS: &[&str] = &[
     "pg_typeof",
     "indexof",
@@ -63,7 +62,6 @@ const HARMLESS: &[&str] = &[
     "object_construct",
 ];
 
-/// Functions that make a table of their arguments.
 const TABLE_FUNCTIONS: &[&str] = &[
     "unnest",
     "generate_series",
@@ -100,7 +98,6 @@ const TABLE_FUNCTIONS: &[&str] = &[
     "posexplode",
 ];
 
-/// Refuses what could reach a table that the statement does not name.
 pub(super) fn check(statement: &Statement, dialect: Dialect) -> Result<(), Refusal> {
     match statement.visit(&mut Calls { dialect }) {
         ControlFlow::Continue(()) => Ok(()),
@@ -192,7 +189,6 @@ fn expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
             }
             Ok(())
         }
-        // `TABLE name` as an argument.
         Expr::Prefixed { .. } => refuse(
             Code::UnknownClause,
             "a word before an expression is too unusual for a client with a policy",
@@ -210,7 +206,7 @@ fn expr(expr: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     }
 }
 
-/// `x IN name` reads a table.
+/// Here a name is a table.
 fn set(set: &Expr) -> Result<(), Refusal> {
     match set {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Nested(_) | Expr::Function(_) => {

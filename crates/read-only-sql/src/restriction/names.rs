@@ -1,4 +1,4 @@
-//! Gives every table of a statement the name under which a client may read it.
+//! Gives every table the name under which a client can read it.
 
 use std::ops::ControlFlow;
 
@@ -12,17 +12,14 @@ use sqlparser::ast::{
 use super::Restriction;
 use crate::refusal::{Refusal, refuse};
 
-/// The common table expressions of one query.
 struct Scope {
-    /// The names in lower case, with the new ones.
+    /// In lower case, with the new names.
     names: Vec<(String, String)>,
-    /// How many of their bodies have been visited.
     visited: usize,
     is_recursive: bool,
 }
 
 impl Scope {
-    /// The new name of the expression that a name means here.
     fn find(&self, name: &str) -> Option<&str> {
         let known = if self.is_recursive {
             self.names.len()
@@ -39,7 +36,6 @@ pub(super) struct TableRenamer<'a> {
     restriction: &'a Restriction,
     dialect: Dialect,
     scopes: Vec<Scope>,
-    /// Whether each query around the current place is a common table expression.
     bodies: Vec<IsBody>,
     steps: usize,
     definitions: Vec<String>,
@@ -65,7 +61,6 @@ impl<'a> TableRenamer<'a> {
         }
     }
 
-    /// Returns the definitions that the statement needs.
     pub(super) fn finish(self) -> Result<Vec<String>, Refusal> {
         match self.refused {
             Some(refusal) => Err(refusal),
@@ -124,7 +119,6 @@ impl<'a> TableRenamer<'a> {
         }
     }
 
-    /// The name under which a table is read.
     fn renamed(&mut self, parts: &[Ident]) -> Result<ObjectName, Refusal> {
         if let [only] = parts {
             let name = only.value.to_lowercase();
@@ -194,7 +188,6 @@ impl<'a> TableRenamer<'a> {
         Ok(())
     }
 
-    /// Drops the schema before the table of a column: the table is known by its own name now.
     fn shorten(&self, parts: &mut Vec<Ident>, kept: usize) {
         let Some(table) = parts.len().checked_sub(kept - 1) else {
             return;

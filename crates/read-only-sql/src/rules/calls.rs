@@ -30,12 +30,11 @@ pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal
             "`last_insert_id` with an argument sets a value",
         );
     }
-    // The last check, because a connection may allow an unknown function.
+    // Last, because a connection can allow an unknown function.
     check_name(&function.name, dialect, CallSite::Expression)
 }
 
-/// ClickHouse: the functions that `WITH (x -> …) AS f` defines for the whole statement. A built-in
-/// name with effects keeps its built-in meaning elsewhere.
+/// ClickHouse: `WITH (x -> …) AS f`. A built-in name with effects keeps its meaning elsewhere.
 pub(super) fn named_lambdas(statement: &Statement, dialect: Dialect) -> BTreeSet<String> {
     let Statement::Query(query) = statement else {
         return BTreeSet::new();
@@ -67,7 +66,7 @@ fn is_lambda(expr: &Expr) -> bool {
     }
 }
 
-/// ClickHouse's own functions that are missing from the lists because of their effects.
+/// ClickHouse only.
 fn has_effects(name: &str) -> bool {
     const EFFECTS: &str = "aigenerate addresstoline addresstolinewithinlines addresstosymbol buildid \
         catboostevaluate demangle file filesystemavailable filesystemcapacity filesystemunreserved \
@@ -80,7 +79,7 @@ fn has_effects(name: &str) -> bool {
         .any(|effect| effect == name)
 }
 
-/// ClickHouse: `arrayMap(f, list)` calls `f`, which looks like a column.
+/// ClickHouse: `arrayMap(f, list)` calls `f`.
 fn check_function_argument(function: &Function) -> Result<(), Refusal> {
     let caller = function.name.to_string().to_lowercase();
     let FunctionArguments::List(list) = &function.args else {
@@ -118,8 +117,7 @@ pub(super) fn is_one_of(function: &Function, lambdas: &BTreeSet<String>) -> bool
     }
 }
 
-/// SQL Server: brackets after the alias of a table contain old-style hints; only tables that the
-/// query creates have columns there.
+/// SQL Server: brackets after the alias of a table are old-style hints.
 pub(super) fn check_alias(alias: Option<&TableAlias>, dialect: Dialect) -> Result<(), Refusal> {
     let columns = alias.map_or(&[][..], |alias| alias.columns.as_slice());
     let harmless = columns.iter().all(|column| {
@@ -142,7 +140,6 @@ fn has_arguments(arguments: &FunctionArguments) -> bool {
     }
 }
 
-/// The refusal names a function that a connection may allow.
 pub(super) fn check_name(
     name: &ObjectName,
     dialect: Dialect,
@@ -172,7 +169,7 @@ pub(super) fn check_name(
                 || is_built_in_schema(qualifier, dialect) && is_allowed(own, dialect, site)
                 || is_method(own, dialect, site)
         }
-        // A table function of the information schema of a named database.
+        // Functions of the information schema of a named database.
         [_, schema, own] if dialect == Dialect::Snowflake => {
             is_allowed(&format!("{schema}.{own}"), dialect, site)
         }
@@ -202,7 +199,6 @@ pub(super) fn check_name(
     })
 }
 
-/// Whether the function is known to do more than read, so that no connection can allow it.
 fn has_known_effects(parts: &[String], dialect: Dialect) -> bool {
     let own = parts.last().map_or("", |own| strip_mark(own));
     is_denied(parts, dialect)
@@ -213,7 +209,6 @@ fn has_known_effects(parts: &[String], dialect: Dialect) -> bool {
         }
 }
 
-/// Returns the name without the marks that patches put into it.
 fn strip_marks(name: &ObjectName) -> ObjectName {
     let parts = name.0.iter().filter_map(|part| part.as_ident());
     ObjectName::from(
@@ -236,7 +231,7 @@ fn function_name(name: &ObjectName) -> FunctionName {
     FunctionName::new(parts.collect())
 }
 
-/// `LIKE ALL (…)` looks like a call, but the words are reserved, so unquoted they never are one.
+/// The words in `LIKE ALL (…)` are reserved, so unquoted they are never a call.
 fn is_quantifier(name: &ObjectName) -> bool {
     let [part] = name.0.as_slice() else {
         return false;
@@ -260,7 +255,6 @@ fn is_own(name: &str, dialect: Dialect) -> bool {
     }
 }
 
-/// Returns the name after the mark that a patch has put before it.
 fn strip_mark(name: &str) -> &str {
     [APPROXIMATE_NAME, SAFE_NAME, PLAIN_NAME]
         .into_iter()
@@ -268,7 +262,6 @@ fn strip_mark(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Whether a schema contains only the server's own functions.
 fn is_built_in_schema(schema: &str, dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb => {
@@ -280,7 +273,7 @@ fn is_built_in_schema(schema: &str, dialect: Dialect) -> bool {
     }
 }
 
-/// SQL Server: methods of XML, hierarchies and spatial values.
+/// XML, hierarchies and spatial values.
 const TSQL_METHODS: &[&str] = &[
     "value",
     "query",
@@ -308,7 +301,6 @@ const TSQL_METHODS: &[&str] = &[
     "hasz",
 ];
 
-/// SQL Server: spatial methods of the standard, `STArea` and so on.
 fn is_spatial(own: &str) -> bool {
     const METHODS: &str = "area asbinary astext boundary buffer centroid contains convexhull \
         crosses curven curvetoline difference dimension disjoint distance endpoint envelope equals \
@@ -322,10 +314,8 @@ fn is_spatial(own: &str) -> bool {
         .is_some_and(|name| METHODS.split_whitespace().any(|method| method == name))
 }
 
-/// Methods of values, which look like functions of a schema.
 fn is_method(own: &str, dialect: Dialect, site: CallSite) -> bool {
     match dialect {
-        // XML and spatial methods.
         Dialect::SqlServer => match site {
             CallSite::Expression => {
                 let own = own
@@ -342,7 +332,7 @@ fn is_method(own: &str, dialect: Dialect, site: CallSite) -> bool {
     }
 }
 
-/// SQL Server: old-style hints, `t (NOLOCK)`, look like the arguments of a table function.
+/// SQL Server: `t (NOLOCK)`.
 pub(super) fn are_hints(args: &TableFunctionArgs, dialect: Dialect) -> bool {
     dialect == Dialect::SqlServer
         && args.settings.is_none()
@@ -369,7 +359,6 @@ pub(super) fn check_hints(hints: &[Expr], dialect: Dialect) -> Result<(), Refusa
 fn is_harmless_hint(hint: &Expr) -> bool {
     let name = match hint {
         Expr::Identifier(name) => name.value.to_ascii_lowercase(),
-        // Index hints name an index in brackets or after an equals sign.
         Expr::Function(function) => function.name.to_string().to_ascii_lowercase(),
         Expr::BinaryOp { left, .. } => left.to_string().to_ascii_lowercase(),
         _ => return false,

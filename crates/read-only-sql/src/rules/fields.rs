@@ -1,4 +1,4 @@
-//! Fields that are calls: `x.name` where the server reads it as `name(x)`.
+//! Fields that are calls: some servers read `x.name` as `name(x)`.
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
@@ -6,12 +6,11 @@ use sqlparser::ast::{AccessExpr, Expr, Ident};
 
 use crate::refusal::{Refusal, refuse};
 
-/// The names before the last one of `a.b.c` are a table or a schema.
+/// The other names are a table or a schema.
 pub(super) fn check_path(parts: &[Ident], dialect: Dialect) -> Result<(), Refusal> {
     parts.last().map_or(Ok(()), |name| check(name, dialect))
 }
 
-/// Every name after a dot in `(x).a[1].b`.
 pub(super) fn check_chain(chain: &[AccessExpr], dialect: Dialect) -> Result<(), Refusal> {
     for access in chain {
         match access {
@@ -41,9 +40,8 @@ fn check(name: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// PostgreSQL: `x.name` and `(x).name` call a function of one argument if `x` has no such column.
-/// The gate does not know the columns, so this lists the functions with effects that take one
-/// argument.
+/// PostgreSQL calls the function if `x` has no such column. The gate does not know the columns, so
+/// it refuses functions with effects.
 pub(super) fn is_call(name: &str) -> bool {
     CALLS.split_ascii_whitespace().any(|call| call == name)
         || FAMILIES.iter().any(|family| name.starts_with(family))

@@ -1,4 +1,4 @@
-//! Tests of the rules for single nodes; the case files test them in whole texts.
+//! Tests the rules for single nodes.
 
 use ktx_sql::Dialect;
 
@@ -150,7 +150,6 @@ fn functions_are_checked_wherever_they_are_called() {
     verdict(Dialect::SqlServer, "SELECT dbo.stop(1)", refused);
 }
 
-/// They contain numbers, names and types, never a call.
 #[test]
 fn the_brackets_of_types_hold_no_calls() {
     for (dialect, sql) in [

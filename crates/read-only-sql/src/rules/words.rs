@@ -1,4 +1,4 @@
-//! Words that start another statement on servers that need no separator between statements.
+//! Words that start another statement without a separator.
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
@@ -6,8 +6,7 @@ use sqlparser::ast::Ident;
 
 use crate::refusal::{Refusal, refuse};
 
-/// Refuses names in text quotes for dialects whose servers do not have them, because the parser
-/// would read the text of a typed literal as an alias.
+/// The parser would read the text of a typed literal as an alias.
 pub(super) fn check_quotes(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     let strict = matches!(
         dialect,
@@ -27,8 +26,7 @@ pub(super) fn check_quotes(ident: &Ident, dialect: Dialect) -> Result<(), Refusa
     Ok(())
 }
 
-/// Refuses unquoted names that SQL Server reads as the start of a statement. A batch needs no
-/// semicolons, so what the parser reads as an alias may be a command.
+/// What the parser reads as an alias can be a command, because a batch needs no semicolons.
 pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     if dialect != Dialect::SqlServer || ident.quote_style.is_some() {
         return Ok(());
@@ -49,7 +47,6 @@ pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reserved words that the parser would read as an alias.
 const CLAUSES: &[&str] = &["holdlock", "option"];
 
 const STATEMENTS: &[&str] = &[

@@ -63,8 +63,7 @@ fn our_cases_are_judged_as_expected() {
     );
 }
 
-/// The texts were written before the gate had seen any of them: no attack may pass, and at most one
-/// in fifty of the harmless texts may be refused.
+/// At most one in fifty of the harmless texts can be refused.
 #[test]
 fn of_fresh_texts_no_attack_passes_and_hardly_an_honest_one_is_refused() {
     let fresh = cases(FRESH);

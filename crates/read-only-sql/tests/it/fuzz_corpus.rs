@@ -1,4 +1,4 @@
-//! Tests the inputs of the fuzz target `gate` against the target's own property.
+//! Tests the inputs of the fuzz target `gate` against its property.
 
 use std::path::Path;
 

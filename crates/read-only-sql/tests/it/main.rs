@@ -1,4 +1,4 @@
-//! Tests of the gate on files of cases and on generated texts.
+//! Tests the gate on files of cases and on generated texts.
 #![expect(clippy::expect_used, reason = "a broken case file fails the test")]
 
 mod corpus;

@@ -1,5 +1,4 @@
-//! Tests that the gate terminates on every text, and that an allowed text is one query without
-//! effects that passes the gate unchanged.
+//! Tests that the gate terminates, and that an allowed text is one query without effects.
 
 use std::ops::ControlFlow;
 
@@ -121,7 +120,6 @@ const PARTS: &[&str] = &[
     "ARRAY<STRUCT<a INT64>>[1]",
 ];
 
-/// The same texts in every run; writes no files.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 512,
@@ -186,7 +184,6 @@ impl Visitor for OnlyQueries {
     }
 }
 
-/// A refused text has no properties to check.
 pub(crate) fn holds(sql: &str, dialect: Dialect) -> Result<(), String> {
     let Ok(allowed) = ktx_read_only_sql::check(sql, dialect) else {
         return Ok(());
@@ -195,7 +192,7 @@ pub(crate) fn holds(sql: &str, dialect: Dialect) -> Result<(), String> {
     if again.as_ref() != Ok(&allowed) {
         return Err(format!("{allowed:?} became {again:?}"));
     }
-    // The plain parser does not know every clause, but a text that it parses must be one query.
+    // The plain parser does not know every clause.
     if let Ok(statements) = Parser::parse_sql(&Grammar::new(dialect), allowed.as_str()) {
         if statements.len() != 1 {
             return Err(format!("{} statements in {allowed:?}", statements.len()));

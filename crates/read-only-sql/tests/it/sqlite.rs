@@ -1,4 +1,4 @@
-//! Tests on SQLite that a text and its printed form return the same rows.
+//! Tests on SQLite that printed texts return the same rows.
 
 use ktx_sql::Dialect;
 use rusqlite::Connection;

@@ -55,7 +55,7 @@ fn a_listed_function_is_called_the_way_the_list_writes_it() {
         &["shop.tax"],
         "function_not_allowed: the function `tax` is not known to only read [tax]",
     );
-    // Quoted, it is the name of another function.
+    // Quoted, this is another function.
     compare(
         r#"SELECT "Tax"(1)"#,
         postgres,
@@ -159,7 +159,6 @@ fn a_refusal_names_the_setting_that_allows_the_functions() {
     assert_eq!(permission("DROP TABLE t"), Err(None));
 }
 
-/// One function from each dialect's list of those that no connection may allow.
 #[test]
 fn functions_with_effects_are_not_allowed_by_a_list() {
     for (dialect, name) in [

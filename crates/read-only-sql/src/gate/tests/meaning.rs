@@ -1,5 +1,4 @@
-//! Tests of texts that the parser reads differently than the server: refused, or printed with the
-//! server's meaning.
+//! Tests texts that the parser reads differently than the server.
 
 use ktx_sql::Dialect;
 

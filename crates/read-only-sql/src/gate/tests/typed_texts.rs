@@ -1,4 +1,4 @@
-//! Tests of typed texts, names with escapes, and texts that the parser would read as an alias.
+//! Tests typed texts and names with escapes.
 
 use ktx_sql::Dialect;
 
@@ -41,7 +41,6 @@ fn a_text_with_a_type_keeps_both() {
         let printed = sql.replace("mood", "MOOD");
         prints(dialect, sql, &printed);
     }
-    // Without the type this was a column with an alias.
     refuses(
         Dialect::Postgres,
         "SELECT pg_catalog.int4 'x'",
@@ -55,7 +54,6 @@ fn a_text_with_a_type_keeps_both() {
     );
 }
 
-/// A text that is not printed, or not as a text, is never sent.
 #[test]
 fn every_text_is_printed() {
     for dialect in [Dialect::Postgres, Dialect::Redshift, Dialect::Snowflake] {
