@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use ktx_diagnostics::{Code, shortened};
 use ktx_sql::Dialect;
-use sqlparser::ast::{Ident, Statement, VisitMut as _};
+use sqlparser::ast::{Ident, Statement};
 
 use crate::literals::RESERVED;
 use crate::refusal::{Refusal, refuse};
@@ -184,7 +184,7 @@ impl Restriction {
         }
         calls::check(statement, dialect)?;
         let mut renamer = TableRenamer::new(self, dialect);
-        let _flow = statement.visit(&mut renamer);
+        let _flow = ktx_sql::visit_mut(statement, &mut renamer);
         renamer.finish()
     }
 

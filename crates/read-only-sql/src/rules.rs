@@ -13,7 +13,7 @@ use ktx_sql::grammar::TABLE;
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, ForClause, FunctionArg, FunctionArgExpr, Ident, ObjectName,
     PipeOperator, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs,
-    Value, ValueWithSpan, Visit as _, Visitor,
+    Value, ValueWithSpan, Visitor,
 };
 
 use crate::functions::CallSite;
@@ -36,7 +36,7 @@ pub(super) fn check(
         lambdas: calls::named_lambdas(statement, dialect),
         unknown: None,
     };
-    let visited = statement.visit(&mut rules);
+    let visited = ktx_sql::visit(statement, &mut rules);
     match (rules.unknown, visited) {
         (None, ControlFlow::Continue(())) => Ok(()),
         (None, ControlFlow::Break(refusal)) => Err(refusal),

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{ObjectName, Query, Statement, TableFactor, Visit as _, Visitor};
+use sqlparser::ast::{ObjectName, Query, Statement, TableFactor, Visitor};
 
 pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
     let mut names = TableNames::default();
-    let flow = statement.visit(&mut names);
+    let flow = ktx_sql::visit(statement, &mut names);
     debug_assert!(flow.is_continue());
     let defined = names.defined;
     names

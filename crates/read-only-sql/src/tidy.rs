@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
 use sqlparser::ast::{
-    Expr, Query, SetExpr, Statement, TableFactor, UnaryOperator, Value, VisitMut as _, VisitorMut,
+    Expr, Query, SetExpr, Statement, TableFactor, UnaryOperator, Value, VisitorMut,
 };
 
 use crate::grammar;
 use crate::refusal::{Refusal, refuse};
 
 pub(super) fn tidy(statement: &mut Statement, dialect: Dialect) -> Result<(), Refusal> {
-    match statement.visit(&mut TreeTidier { dialect }) {
+    match ktx_sql::visit_mut(statement, &mut TreeTidier { dialect }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(refusal) => Err(refusal),
     }

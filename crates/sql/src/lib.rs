@@ -7,5 +7,7 @@ mod dialect;
 pub mod escapes;
 pub mod grammar;
 pub mod pipes;
+mod walk;
 
 pub use dialect::Dialect;
+pub use walk::{Tree, visit, visit_expressions, visit_mut, visit_relations};

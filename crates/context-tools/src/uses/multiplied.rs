@@ -9,7 +9,7 @@ use ktx_sql::grammar::Grammar;
 use serde_json::{Value, json};
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
-    JoinConstraint, JoinOperator, Select, SetExpr, Statement, TableFactor, visit_expressions,
+    JoinConstraint, JoinOperator, Select, SetExpr, Statement, TableFactor,
 };
 use sqlparser::parser::Parser;
 
@@ -233,7 +233,7 @@ fn found(from: &Source, to: &Source, columns: &[(String, String)]) -> Option<Fou
 
 fn aggregates(select: &Select, relations: &Relations<'_>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
-    let flow: ControlFlow<()> = visit_expressions(&select.projection, |part| {
+    let flow: ControlFlow<()> = ktx_sql::visit_expressions(&select.projection, |part| {
         if let Expr::Function(call) = part
             && let Some(one) = adding(call, relations)
             && !found.contains(&one)

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
 use sqlparser::ast::{
-    BinaryOperator, Expr, ObjectName, Query, SetExpr, Statement, TableFactor, Visit as _, Visitor,
+    BinaryOperator, Expr, ObjectName, Query, SetExpr, Statement, TableFactor, Visitor,
 };
 
 use crate::refusal::{Refusal, refuse};
@@ -99,7 +99,7 @@ const TABLE_FUNCTIONS: &[&str] = &[
 ];
 
 pub(super) fn check(statement: &Statement, dialect: Dialect) -> Result<(), Refusal> {
-    match statement.visit(&mut Calls { dialect }) {
+    match ktx_sql::visit(statement, &mut Calls { dialect }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(refusal) => Err(refusal),
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ktx_sql::Dialect;
-use sqlparser::ast::{Expr, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Value, VisitorMut};
 
 use super::{Body, Writer};
 use crate::names::bound::Printer;
@@ -86,7 +86,7 @@ impl Writer<'_, '_> {
             writer: self,
             printer,
         };
-        let flow = VisitMut::visit(&mut tree, &mut spelling);
+        let flow = ktx_sql::visit_mut(&mut tree, &mut spelling);
         debug_assert!(flow.is_continue());
         tree
     }

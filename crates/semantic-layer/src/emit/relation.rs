@@ -7,7 +7,7 @@ use ktx_sql::grammar::Grammar;
 use ktx_sql::{clickhouse_types, escapes};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Statement, TableAlias,
-    TableFactor, Value, ValueWithSpan, Visit as _, VisitMut, Visitor, VisitorMut, visit_relations,
+    TableFactor, Value, ValueWithSpan, Visitor, VisitorMut,
 };
 use sqlparser::parser::Parser;
 
@@ -58,7 +58,7 @@ pub(super) fn words(planned: &Planned<'_>) -> Result<Vec<String>, QueryError> {
             Relation::Sql(sql) => {
                 let query = parse_query(source, sql, planned.names.dialect)?;
                 let mut found = Words(&mut words);
-                let flow = query.visit(&mut found);
+                let flow = ktx_sql::visit(&query, &mut found);
                 debug_assert!(flow.is_continue());
             }
         }
@@ -144,7 +144,7 @@ fn word(text: &str) -> String {
 }
 
 fn names_table(query: &Query, name: &str) -> bool {
-    let flow = visit_relations(query, |relation| match relation.0.as_slice() {
+    let flow = ktx_sql::visit_relations(query, |relation| match relation.0.as_slice() {
         [ObjectNamePart::Identifier(only)] if is_same(&only.value, name) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
@@ -192,7 +192,7 @@ fn name_columns(query: &mut Query, names: &[Ident]) -> bool {
 /// The old names stay as aliases.
 fn rename(query: &mut Query, renames: &[(String, String)], dialect: Dialect) {
     let mut renaming = Rename { renames, dialect };
-    let flow = VisitMut::visit(query, &mut renaming);
+    let flow = ktx_sql::visit_mut(query, &mut renaming);
     debug_assert!(flow.is_continue());
 }
 
@@ -229,7 +229,7 @@ impl VisitorMut for Rename<'_> {
 
 fn spell(query: &mut Query, dialect: Dialect, source: &str) -> Result<(), QueryError> {
     let mut spelling = SpellQuery { dialect };
-    match VisitMut::visit(query, &mut spelling) {
+    match ktx_sql::visit_mut(query, &mut spelling) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(reason) => {
             let message = format!("the `sql` of source `{source}`: {reason}");

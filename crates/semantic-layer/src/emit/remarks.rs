@@ -67,7 +67,7 @@ fn contradict(one: &Expr, other: &Expr) -> bool {
 
 fn unequal_sides(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
     let mut found: Option<(usize, usize)> = None;
-    let flow = sqlparser::ast::visit_expressions(&measure.tree, |part| {
+    let flow = ktx_sql::visit_expressions(&measure.tree, |part| {
         let Expr::BinaryOp {
             left,
             op: BinaryOperator::Divide,

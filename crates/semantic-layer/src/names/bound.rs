@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use ktx_sql::Dialect;
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LambdaFunction,
-    OneOrManyWithParens, Value, VisitMut, VisitorMut, visit_expressions,
+    OneOrManyWithParens, Value, VisitorMut,
 };
 
 use crate::catalog::graph::NodeId;
@@ -75,7 +75,7 @@ pub(crate) fn mark_of(tree: &Expr) -> Option<usize> {
 
 pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    let flow: ControlFlow<()> = visit_expressions(tree, |part| {
+    let flow: ControlFlow<()> = ktx_sql::visit_expressions(tree, |part| {
         found.extend(mark_of(part));
         ControlFlow::Continue(())
     });
@@ -86,7 +86,7 @@ pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
 /// In text order and distinct, as are `nodes` and `atoms`.
 pub(crate) fn columns(tree: &Expr) -> Vec<(NodeId, String)> {
     let mut found: Vec<(NodeId, String)> = Vec::new();
-    let flow: ControlFlow<()> = visit_expressions(tree, |part| {
+    let flow: ControlFlow<()> = ktx_sql::visit_expressions(tree, |part| {
         if let Some((node, column)) = column_of(part) {
             let reference = (node, column.to_owned());
             if !found.contains(&reference) {
@@ -111,7 +111,7 @@ pub(crate) fn nodes(tree: &Expr) -> Vec<NodeId> {
 
 pub(crate) fn atoms(tree: &Expr) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
-    let flow: ControlFlow<()> = visit_expressions(tree, |part| {
+    let flow: ControlFlow<()> = ktx_sql::visit_expressions(tree, |part| {
         found.extend(atom_of(part).filter(|atom| !found.contains(atom)));
         ControlFlow::Continue(())
     });
@@ -136,7 +136,7 @@ pub(crate) fn bind(
         depth: 0,
         parameters: Vec::new(),
     };
-    match VisitMut::visit(&mut tree, &mut binding) {
+    match ktx_sql::visit_mut(&mut tree, &mut binding) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(tree),
     }
@@ -311,7 +311,7 @@ impl Printer<'_> {
     pub(crate) fn print(&self, tree: &Expr) -> String {
         let mut tree = presence::resolved(tree, &BTreeMap::new());
         let mut spelling = Spelling { printer: self };
-        let flow = VisitMut::visit(&mut tree, &mut spelling);
+        let flow = ktx_sql::visit_mut(&mut tree, &mut spelling);
         debug_assert!(flow.is_continue());
         tree.to_string()
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ktx_sql::Dialect;
-use sqlparser::ast::{Expr, Function, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Function, Value, VisitorMut};
 
 use crate::model::authored::ColumnType;
 use crate::model::error::{ErrorKind, QueryError};
@@ -31,7 +31,7 @@ impl Names<'_> {
             names: *self,
             depth: 0,
         };
-        match VisitMut::visit(tree, &mut writing) {
+        match ktx_sql::visit_mut(tree, &mut writing) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
-use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, UnaryOperator, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, UnaryOperator, VisitorMut};
 
 use crate::catalog::graph::NodeId;
 use crate::names::bound;
@@ -37,7 +37,7 @@ fn only_where(key: Expr, tree: Expr) -> Expr {
 /// Nodes without a join key always have a row.
 pub(crate) fn resolved(tree: &Expr, keys: &BTreeMap<NodeId, Expr>) -> Expr {
     let mut tree = tree.clone();
-    let flow = VisitMut::visit(&mut tree, &mut Guards { keys });
+    let flow = ktx_sql::visit_mut(&mut tree, &mut Guards { keys });
     debug_assert!(flow.is_continue());
     tree
 }

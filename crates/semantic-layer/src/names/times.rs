@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ktx_sql::Dialect;
-use sqlparser::ast::{BinaryOperator, Expr, Function, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, Function, Value, VisitorMut};
 
 use crate::model::authored::ColumnType;
 use crate::model::error::{ErrorKind, QueryError};
@@ -36,7 +36,7 @@ pub(crate) fn settled(
     ) {
         return Ok(tree);
     }
-    match VisitMut::visit(&mut tree, &mut Times { dialect, kind }) {
+    match ktx_sql::visit_mut(&mut tree, &mut Times { dialect, kind }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(tree),
     }

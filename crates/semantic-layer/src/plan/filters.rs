@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Function, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Function, VisitorMut};
 
 use super::atoms::Evaluator;
 use super::group_functions::is_marker;
@@ -92,7 +92,7 @@ fn sides(evaluator: &Evaluator<'_>, clause: &Expr) -> Result<(bool, bool), Query
         has_measure: false,
         has_column: false,
     };
-    match VisitMut::visit(&mut clause.clone(), &mut sides) {
+    match ktx_sql::visit_mut(&mut clause.clone(), &mut sides) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok((sides.has_measure, sides.has_column)),
     }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, VisitorMut};
 
 use super::atoms::Atom;
 use crate::model::error::{ErrorKind, QueryError};
@@ -134,7 +134,7 @@ pub(super) fn replace_atoms(
     tree: &mut Expr,
     change: &mut dyn FnMut(usize) -> Result<usize, QueryError>,
 ) -> Result<(), QueryError> {
-    match VisitMut::visit(tree, &mut Replacing { change }) {
+    match ktx_sql::visit_mut(tree, &mut Replacing { change }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName, ObjectNamePart, VisitMut, VisitorMut, visit_expressions,
+    ObjectName, ObjectNamePart, VisitorMut,
 };
 
 use super::atoms::{Atom, Evaluator};
@@ -91,7 +91,7 @@ fn only_argument(call: &Function) -> Option<&Expr> {
 }
 
 pub(crate) fn has_window(tree: &Expr) -> bool {
-    let flow = visit_expressions(tree, |part| match window_of(part) {
+    let flow = ktx_sql::visit_expressions(tree, |part| match window_of(part) {
         Some(_) => ControlFlow::Break(()),
         None => ControlFlow::Continue(()),
     });
@@ -100,7 +100,7 @@ pub(crate) fn has_window(tree: &Expr) -> bool {
 
 /// A source's measures do not know their groups.
 pub(super) fn refuse(tree: &Expr) -> Result<(), QueryError> {
-    let flow = visit_expressions(tree, |part| match part {
+    let flow = ktx_sql::visit_expressions(tree, |part| match part {
         Expr::Function(call) if is_group_function(call) || is_overall(call) => {
             ControlFlow::Break(call.to_string())
         }
@@ -122,7 +122,7 @@ impl Evaluator<'_> {
             evaluator: self,
             depth: 0,
         };
-        match VisitMut::visit(tree, &mut marking) {
+        match ktx_sql::visit_mut(tree, &mut marking) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => Ok(()),
         }
@@ -130,7 +130,7 @@ impl Evaluator<'_> {
 
     pub(super) fn settle_group_functions(&mut self, tree: &mut Expr) -> Result<(), QueryError> {
         let mut settling = Settling { evaluator: self };
-        match VisitMut::visit(tree, &mut settling) {
+        match ktx_sql::visit_mut(tree, &mut settling) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ktx_sql::Dialect;
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, ObjectName, Value, VisitMut, VisitorMut,
+    FunctionArguments, Ident, ObjectName, Value, VisitorMut,
 };
 
 use crate::plan::Planned;
@@ -21,9 +21,9 @@ pub(crate) fn finish(tree: &Expr, planned: &Planned<'_>) -> Expr {
     let mut arithmetic = Arithmetic {
         dialect: planned.names.dialect,
     };
-    let flow = VisitMut::visit(&mut tree, &mut arithmetic);
+    let flow = ktx_sql::visit_mut(&mut tree, &mut arithmetic);
     debug_assert!(flow.is_continue());
-    let flow = VisitMut::visit(&mut tree, &mut SingleParentheses);
+    let flow = ktx_sql::visit_mut(&mut tree, &mut SingleParentheses);
     debug_assert!(flow.is_continue());
     tree
 }

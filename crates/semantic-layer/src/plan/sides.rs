@@ -4,9 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use ktx_sql::Dialect;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
-use sqlparser::ast::{
-    BinaryOperator, CaseWhen, Expr, Function, Value, Visit as _, VisitMut, Visitor, VisitorMut,
-};
+use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Function, Value, Visitor, VisitorMut};
 
 use crate::catalog::graph::NodeId;
 use crate::model::authored::ColumnType;
@@ -28,7 +26,7 @@ pub(crate) fn count_missing(tree: &mut Expr, planned: &Planned<'_>) {
     if sides.homes(tree).len() < 2 {
         return;
     }
-    let flow = VisitMut::visit(tree, &mut sides);
+    let flow = ktx_sql::visit_mut(tree, &mut sides);
     debug_assert!(flow.is_continue());
 }
 
@@ -64,7 +62,7 @@ impl Sides<'_> {
     fn kind(&self, tree: &Expr) -> Option<ColumnType> {
         let mut tree = tree.clone();
         let mut numbers = Numbers(self.atoms);
-        let flow = VisitMut::visit(&mut tree, &mut numbers);
+        let flow = ktx_sql::visit_mut(&mut tree, &mut numbers);
         debug_assert!(flow.is_continue());
         types::of(&tree, self.names)
     }
@@ -186,7 +184,7 @@ fn joins(tree: &Expr, dialect: Dialect) -> bool {
         Expr::Function(function) if is_about_null(function) => false,
         tree => {
             let mut operands = Operands { depth: 0, found: 0 };
-            let flow = tree.visit(&mut operands);
+            let flow = ktx_sql::visit(tree, &mut operands);
             debug_assert!(flow.is_continue());
             operands.found > 1
         }
@@ -250,7 +248,7 @@ fn is_null(tree: &Expr) -> bool {
 }
 
 fn divides(tree: &Expr) -> bool {
-    let flow = sqlparser::ast::visit_expressions(tree, |part| match part {
+    let flow = ktx_sql::visit_expressions(tree, |part| match part {
         Expr::BinaryOp {
             op:
                 BinaryOperator::Divide

@@ -8,7 +8,7 @@ use ktx_sql::grammar::Grammar;
 use ktx_sql::{clickhouse_types, escapes, pipes};
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
-    FunctionArguments, Ident, JsonPathElem, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut,
+    FunctionArguments, Ident, JsonPathElem, ObjectNamePart, Query, Value, ValueWithSpan,
     VisitorMut,
 };
 use sqlparser::parser::{Parser, ParserError};
@@ -71,7 +71,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
         }
     };
     let mut check = Check { dialect };
-    match VisitMut::visit(&mut tree, &mut check) {
+    match ktx_sql::visit_mut(&mut tree, &mut check) {
         ControlFlow::Break(error) => Err(error.about(text.trim())),
         ControlFlow::Continue(()) => Ok(tree),
     }

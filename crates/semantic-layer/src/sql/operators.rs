@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 
 use ktx_sql::Dialect;
-use sqlparser::ast::{BinaryOperator, Expr, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, Value, VisitorMut};
 use sqlparser::parser::ParserError;
 
 use crate::sql::build::call;
 
 /// Refuses operators that a warehouse could read otherwise.
 pub(crate) fn settle(mut tree: Expr, dialect: Dialect) -> Result<Expr, ParserError> {
-    match VisitMut::visit(&mut tree, &mut Equivalents { dialect }) {
+    match ktx_sql::visit_mut(&mut tree, &mut Equivalents { dialect }) {
         ControlFlow::Break(reason) => Err(ParserError::ParserError(reason.to_owned())),
         ControlFlow::Continue(()) => Ok(tree),
     }

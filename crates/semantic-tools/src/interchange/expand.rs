@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, ObjectName, VisitMut, VisitorMut,
+    FunctionArgumentList, FunctionArguments, Ident, ObjectName, VisitorMut,
 };
 
 use ktx_semantic_layer::Catalog;
@@ -154,7 +154,7 @@ impl Expander<'_> {
             depth,
             inside: 0,
         };
-        match VisitMut::visit(&mut tree, &mut rewriting) {
+        match ktx_sql::visit_mut(&mut tree, &mut rewriting) {
             ControlFlow::Continue(()) => Ok(tree),
             ControlFlow::Break(reason) => Err(reason),
         }

@@ -4,7 +4,7 @@ mod switches;
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, VisitorMut};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
@@ -34,7 +34,7 @@ fn reading(dialect: Dialect, text: &str) -> String {
         .and_then(|tree| parser.expect_token(&Token::EOF).map(|_| tree));
     match parsed {
         Ok(mut tree) => {
-            let flow = VisitMut::visit(&mut tree, &mut Parentheses);
+            let flow = crate::visit_mut(&mut tree, &mut Parentheses);
             assert!(flow.is_continue());
             tree.to_string()
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, VisitorMut};
 
 use super::Findings;
 use crate::model::error::ErrorKind;
@@ -75,7 +75,7 @@ fn spelled(names: Names<'_>, source: &Source, text: &str) -> String {
         return squeezed(text);
     };
     let mut plain = Plain { own: source };
-    let flow = VisitMut::visit(&mut tree, &mut plain);
+    let flow = ktx_sql::visit_mut(&mut tree, &mut plain);
     debug_assert!(flow.is_continue());
     squeezed(&tree.to_string())
 }

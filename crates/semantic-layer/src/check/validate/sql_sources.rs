@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Cte, Expr, ObjectName, Query, SelectItem, SetExpr, Visit as _, Visitor};
+use sqlparser::ast::{Cte, Expr, ObjectName, Query, SelectItem, SetExpr, Visitor};
 
 use super::Findings;
 use crate::catalog::{Catalog, lowered_parts};
@@ -103,7 +103,7 @@ pub(super) fn undeclared_joins(
         tables: Vec::new(),
         inner: inner_names(&query),
     };
-    let flow = query.visit(&mut read);
+    let flow = ktx_sql::visit(&query, &mut read);
     debug_assert!(flow.is_continue());
     let targets: BTreeSet<usize> = read
         .tables
@@ -203,7 +203,7 @@ fn inner_names(query: &Query) -> Vec<String> {
         }
     }
     let mut names = Names(Vec::new());
-    let flow = query.visit(&mut names);
+    let flow = ktx_sql::visit(query, &mut names);
     debug_assert!(flow.is_continue());
     names.0
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Visit as _, Visitor};
+use sqlparser::ast::{Expr, Visitor};
 
 use super::super::Fate;
 use super::super::extension::MetricRest;
@@ -117,7 +117,7 @@ impl Building<'_> {
     fn home(&mut self, name: &str, node: &Node<'_>, text: &str) -> Result<String, String> {
         let tree = expression::parse(text, self.into.dialect()).map_err(|error| error.message)?;
         let mut references = References::default();
-        let flow = tree.visit(&mut references);
+        let flow = ktx_sql::visit(&tree, &mut references);
         debug_assert!(flow.is_continue());
         if let Some(bare) = references.bare.first() {
             return Err(format!("`{bare}` does not say its dataset"));

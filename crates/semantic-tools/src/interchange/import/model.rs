@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sqlparser::ast::{Expr, Visit as _, Visitor};
+use sqlparser::ast::{Expr, Visitor};
 use std::ops::ControlFlow;
 
 use super::super::datatype;
@@ -395,7 +395,7 @@ fn names_in(text: &str, into: &Catalog) -> Result<Vec<String>, String> {
 
     let tree = expression::parse(text, into.dialect()).map_err(|error| error.message)?;
     let mut names = Names(Vec::new());
-    let flow = tree.visit(&mut names);
+    let flow = ktx_sql::visit(&tree, &mut names);
     debug_assert!(flow.is_continue());
     Ok(names.0)
 }
