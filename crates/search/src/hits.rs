@@ -52,7 +52,11 @@ pub(crate) fn search(
         for group in Group::ALL {
             let is_asked = |kind: &Kind| Group::of(*kind) == group;
             if query.kinds.is_empty() || query.kinds.iter().any(is_asked) {
-                let ranked = rank(lexicon, &terms, group)?;
+                let least = match semantic {
+                    Semantic::Near(..) => 0.0,
+                    Semantic::Skipped(_) => NOISE,
+                };
+                let ranked = rank(lexicon, &terms, group, least)?;
                 stems.extend(ranked.stems);
                 scored.extend(match semantic {
                     Semantic::Near(matrix, numbers) => {
@@ -63,7 +67,7 @@ pub(crate) fn search(
             }
         }
         scored.retain(|one| query.kinds.is_empty() || query.kinds.contains(&one.row.kind()));
-        scored.retain(|one| one.covered >= NOISE || one.lanes.contains(&Lane::Semantic));
+        scored.retain(|one| one.covered >= NOISE || one.lanes.contains(Lane::Semantic));
         candidates = visible(db, query, BestFirst::of(scored, pool), pool)?;
     }
     let best = candidates.first().map_or(0.0, |one| one.scored.score);
@@ -89,7 +93,7 @@ fn reports(candidates: &[Candidate], pool: usize, semantic: LaneStatus) -> Vec<L
     let count = |lane| {
         let found = candidates
             .iter()
-            .filter(|one| one.scored.lanes.contains(&lane));
+            .filter(|one| one.scored.lanes.contains(lane));
         found.count()
     };
     [Lane::Lexical, Lane::Dictionary, Lane::Token, Lane::Semantic]
@@ -262,7 +266,7 @@ fn hit(
         snippet,
         matched_on,
         section: section_heading,
-        lanes: candidate.scored.lanes,
+        lanes: candidate.scored.lanes.list(),
         payload,
     }))
 }

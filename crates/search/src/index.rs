@@ -10,9 +10,10 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::document::Document;
 use crate::error::SearchError;
+use crate::filing::Filing;
 use crate::hits;
 use crate::kept::{self, Unembedded};
-use crate::postings::Postings;
+use crate::postings::PostingsCache;
 use crate::query::{Query, SearchOutcome};
 use crate::ranking::Lexicon;
 use crate::schema;
@@ -54,7 +55,7 @@ pub struct Index {
 pub struct IndexAddress {
     place: Place,
     matrix: Arc<Mutex<Arc<Matrix>>>,
-    postings: Arc<Postings>,
+    postings: Arc<PostingsCache>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,14 +178,13 @@ impl Index {
             }
             return Ok(report);
         }
-        // The cache is only valid for the words of this transaction.
-        let mut analyzer = Analyzer::default();
+        let mut filing = Filing::default();
         let tx = self
             .db
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known = stamps(&tx)?;
         for unit in known.keys().filter(|unit| !is_wanted(unit)) {
-            let written = write_unit(&tx, unit, Vec::new(), &mut analyzer)?;
+            let written = write_unit(&tx, unit, Vec::new(), &mut filing)?;
             report.deleted += written.deleted;
             note(unit, 0, written.deleted);
             tx.execute("DELETE FROM units WHERE unit = ?1", [unit])?;
@@ -194,7 +194,7 @@ impl Index {
             if known.get(unit).is_some_and(|known| known == stamp) {
                 continue;
             }
-            let written = write_unit(&tx, unit, documents, &mut analyzer)?;
+            let written = write_unit(&tx, unit, documents, &mut filing)?;
             report.updated += written.updated;
             report.deleted += written.deleted;
             note(unit, written.updated, written.deleted);
@@ -204,6 +204,7 @@ impl Index {
                     .execute([unit, stamp])?;
             }
         }
+        filing.write(&tx)?;
         hold(&tx, &wanted, digest)?;
         tx.commit()?;
         Ok(report)
@@ -236,8 +237,19 @@ impl Index {
         self.search_by(query, Meaning::Unconfigured)
     }
 
-    /// Compares meanings, too, if there is a vector.
+    /// Compares meanings, too, if there is a vector. Answers from one snapshot.
     pub fn search_by(
+        &self,
+        query: &Query,
+        meaning: Meaning<'_>,
+    ) -> Result<SearchOutcome, SearchError> {
+        let reading = self.db.unchecked_transaction()?;
+        let outcome = self.search_now(query, meaning)?;
+        reading.finish()?;
+        Ok(outcome)
+    }
+
+    fn search_now(
         &self,
         query: &Query,
         meaning: Meaning<'_>,
@@ -269,7 +281,7 @@ impl Index {
     ) -> Result<Option<Vec<SearchOutcome>>, SearchError> {
         let reading = self.db.unchecked_transaction()?;
         let answers = if self.holds(digest)? {
-            let answers = queries.map(|(query, meaning)| self.search_by(&query, meaning));
+            let answers = queries.map(|(query, meaning)| self.search_now(&query, meaning));
             Some(answers.collect::<Result<_, _>>()?)
         } else {
             None

@@ -7,16 +7,21 @@
 
 mod document;
 mod error;
+mod filing;
 mod fusion;
 mod hits;
 mod index;
 mod kept;
+mod lanes;
+mod lists;
 mod near;
 mod postings;
 mod query;
 mod ranking;
+mod reading;
 mod schema;
 mod snippet;
+mod stems;
 mod terms;
 mod text;
 mod thesaurus;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::lanes::LaneSet;
 use crate::query::Lane;
 use crate::ranking::ScoredDocument;
 use crate::schema::DocumentRow;
@@ -34,7 +35,7 @@ pub(crate) fn blend(
         let near = nearness.remove(&one.row).unwrap_or_default();
         one.score = (1.0 - MEANING) * one.score + MEANING * near * scale;
         if near >= NEAR {
-            one.lanes.push(Lane::Semantic);
+            one.lanes = one.lanes.with(LaneSet::of(Lane::Semantic));
         }
     }
     let found = nearness.into_iter().filter(|(_, near)| *near >= NEAR);
@@ -42,9 +43,8 @@ pub(crate) fn blend(
         row,
         score: MEANING * near * scale,
         covered: 0.0,
-        lanes: vec![Lane::Semantic],
+        lanes: LaneSet::of(Lane::Semantic),
         best: None,
-        best_score: 0.0,
     }));
     blended
 }

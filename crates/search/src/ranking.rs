@@ -4,19 +4,21 @@
 //! sections. That is BM25 over whole documents, but a long document has no disadvantage, and words
 //! in the same section count more.
 
+mod scoring;
 mod substitutes;
 
-use rusqlite::{Connection, params};
+use std::sync::Arc;
 
-use crate::postings::{Columns, Lookup as RowLookup, RowMap, Rows, StatePostings};
+use rusqlite::Connection;
+
+use crate::lanes::LaneSet;
+use crate::postings::{Posting, Postings, StatePostings, Wanted};
 use crate::query::Lane;
+use crate::reading::Reading;
 use crate::schema::{DocumentRow, Group, PassageRow};
 use crate::terms::{Bond, Term, Terms};
 use crate::thesaurus::Thesaurus;
 use substitutes::Lookup;
-
-/// BM25 weights of the full-text columns.
-const WEIGHTS: &str = "6.0, 6.0, 4.0, 3.0, 2.0, 3.0, 4.0, 1.0";
 
 /// Weight of the words in the best section, in addition to the best row of each word.
 const TOGETHER: f64 = 0.5;
@@ -40,8 +42,6 @@ const BELOW_EXACT: f64 = 0.9;
 
 const UNKNOWN: f64 = 0.8;
 
-const MANY_ROWS: usize = 2000;
-
 /// Longer queries are questions: parts of words would match anything.
 const SHORT_QUERY: usize = 3;
 
@@ -50,9 +50,8 @@ pub(crate) struct ScoredDocument {
     pub(crate) row: DocumentRow,
     pub(crate) score: f64,
     pub(crate) covered: f64,
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: LaneSet,
     pub(crate) best: Option<PassageRow>,
-    pub(crate) best_score: f64,
 }
 
 #[derive(Debug, Default)]
@@ -68,183 +67,128 @@ pub(crate) struct Lexicon<'db> {
     pub(crate) postings: &'db StatePostings<'db>,
 }
 
+/// Returns the documents that cover at least this share of the query.
 pub(crate) fn rank(
     lexicon: Lexicon<'_>,
     terms: &Terms,
     group: Group,
+    least_covered: f64,
 ) -> Result<RankedDocuments, rusqlite::Error> {
-    let mut scorer = Scorer::new(lexicon, group)?;
-    scorer.matches_word_parts = terms.all.len() <= SHORT_QUERY;
-    if scorer.total == 0 {
+    let mut gathering = Gathering {
+        reading: Reading::new(lexicon.db, lexicon.postings, group)?,
+        thesaurus: lexicon.thesaurus,
+        matches_word_parts: terms.all.len() <= SHORT_QUERY,
+        stems: Vec::new(),
+    };
+    if gathering.reading.size().passages == 0 {
         return Ok(RankedDocuments::default());
     }
-    for term in &terms.all {
-        scorer.add_term(term)?;
-    }
+    let found = terms.all.iter().map(|term| gathering.term(term, group));
+    let found: Vec<TermLists> = found.collect::<Result<_, _>>()?;
+    let mut phrases = Vec::new();
     for phrase in &terms.phrases {
         let weight = match phrase.bond {
             Bond::Quoted => QUOTED,
             Bond::Adjacent => ADJACENT,
         };
-        let rows = scorer.rows(&phrase.expression(), Columns::Texts)?;
-        let weight = weight * scorer.rarity(rows.len());
-        for (row, earned) in best_of_each(&rows) {
-            if let Some(document) = scorer.document_mut(row) {
-                document.score += weight * earned;
-            }
+        let mut lists = Vec::new();
+        for stems in phrase.stems() {
+            lists.push(gathering.reading.postings(Wanted::Phrase(stems))?);
         }
+        let weight = weight * gathering.rarity(count(&lists, Share::Text));
+        let lists = lists.into_iter().filter(|list| !list.is_empty());
+        phrases.extend(lists.map(|postings| TermList {
+            postings,
+            share: Share::Text,
+            weight,
+            lane: Lane::Lexical,
+            most: f64::MAX,
+            counts_in_passages: false,
+        }));
     }
-    Ok(scorer.ranked())
+    Ok(RankedDocuments {
+        documents: scoring::scored(found, phrases, least_covered),
+        stems: gathering.stems,
+    })
 }
 
-struct Scorer<'db> {
-    db: &'db Connection,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Share {
+    Text,
+    Value,
+}
+
+impl Share {
+    const fn of(self, posting: &Posting) -> f32 {
+        match self {
+            Self::Text => posting.text,
+            Self::Value => posting.value,
+        }
+    }
+
+    fn count(self, postings: &Postings) -> usize {
+        match self {
+            Self::Text => postings.texts,
+            Self::Value => postings.values,
+        }
+    }
+}
+
+struct TermList {
+    postings: Arc<Postings>,
+    share: Share,
+    weight: f64,
+    lane: Lane,
+    /// Maximum score of a document.
+    most: f64,
+    counts_in_passages: bool,
+}
+
+struct TermLists {
+    lists: Vec<TermList>,
+    /// Maximum covered weight.
+    weight: f64,
+}
+
+struct Gathering<'db> {
+    reading: Reading<'db>,
     thesaurus: &'db Thesaurus,
-    postings: &'db StatePostings<'db>,
-    group: Group,
     matches_word_parts: bool,
-    total: usize,
-    documents: Vec<ScoredDocument>,
-    places: RowMap<DocumentRow, usize>,
-    passages: RowMap<PassageRow, f64>,
-    asked: f64,
     stems: Vec<String>,
 }
 
-impl<'db> Scorer<'db> {
-    fn new(lexicon: Lexicon<'db>, group: Group) -> Result<Self, rusqlite::Error> {
-        let Lexicon {
-            db,
-            thesaurus,
-            postings,
-        } = lexicon;
-        let count = format!("SELECT count(*) FROM {}_docsize", group.table());
-        let total: i64 = db.prepare_cached(&count)?.query_row([], |row| row.get(0))?;
-        Ok(Self {
-            db,
-            thesaurus,
-            postings,
-            group,
-            matches_word_parts: false,
-            total: usize::try_from(total).unwrap_or_default(),
-            documents: Vec::new(),
-            places: RowMap::default(),
-            passages: RowMap::default(),
-            asked: 0.0,
-            stems: Vec::new(),
-        })
-    }
-
+impl Gathering<'_> {
     fn rarity(&self, rows: usize) -> f64 {
-        let (total, rows) = (number(self.total), number(rows));
+        let total = f64::from(u32::try_from(self.reading.size().passages).unwrap_or(u32::MAX));
+        let rows = number(rows);
         (1.0 + (total - rows + 0.5).max(0.0) / (rows + 0.5)).ln()
     }
 
-    /// Returns the weight in FTS5; almost 0 if most rows have the term.
-    fn rarity_in_sqlite(&self, rows: usize) -> f64 {
-        let (total, rows) = (number(self.total), number(rows));
-        let weight = ((total - rows + 0.5) / (rows + 0.5)).ln();
-        if weight > 0.0 { weight } else { 1e-6 }
-    }
-
-    fn rows(&self, expression: &str, columns: Columns) -> Result<Rows, rusqlite::Error> {
-        let lookup = RowLookup {
-            group: self.group,
-            columns,
-            expression: expression.to_owned(),
+    fn term(&mut self, term: &Term, group: Group) -> Result<TermLists, rusqlite::Error> {
+        let wanted = term.wanted().into_iter();
+        let own = wanted.map(|wanted| self.reading.postings(wanted));
+        let own: Vec<Arc<Postings>> = own.collect::<Result<_, _>>()?;
+        let values = match group {
+            Group::Pages => 0,
+            Group::Sources | Group::Tables => count(&own, Share::Value),
         };
-        if let Some(known) = self.postings.get(&lookup) {
-            return Ok(Rows::clone(&known));
-        }
-        let rows = self.read_rows(expression, columns)?;
-        self.postings.put(lookup, &rows);
-        Ok(rows)
-    }
-
-    fn read_rows(&self, expression: &str, columns: Columns) -> Result<Rows, rusqlite::Error> {
-        if self.total > MANY_ROWS && columns == Columns::Texts {
-            let found = self.rows_with(expression, columns, "1.0")?;
-            if found.len() > MANY_ROWS {
-                return self.many_rows(expression, found);
-            }
-        }
-        let bm25 = format!("-bm25({}, {WEIGHTS})", self.group.table());
-        let mut rows = self.rows_with(expression, columns, &bm25)?;
-        let weight = self.rarity_in_sqlite(rows.len());
-        for (_, earned) in &mut rows {
-            *earned /= weight;
-        }
-        Ok(rows)
-    }
-
-    /// Restricts a frequent word to rows with it in a title, summary or heading: how often a text
-    /// uses it says little, and scoring all rows is slow.
-    fn many_rows(&self, expression: &str, mut found: Rows) -> Result<Rows, rusqlite::Error> {
-        let bm25 = format!("-bm25({}, {WEIGHTS})", self.group.table());
-        let titles = self.rows_with(expression, Columns::Titles, &bm25)?;
-        let weight = self.rarity_in_sqlite(titles.len());
-        let mut titles = titles.into_iter().peekable();
-        for (row, earned) in &mut found {
-            if let Some((_, scored)) = titles.next_if(|(title, _)| title == row) {
-                *earned = (scored / weight).max(1.0);
-            }
-        }
-        Ok(found)
-    }
-
-    fn rows_with(
-        &self,
-        expression: &str,
-        columns: Columns,
-        computed: &str,
-    ) -> Result<Rows, rusqlite::Error> {
-        let table = self.group.table();
-        let sql = format!("SELECT rowid, {computed} FROM {table} WHERE {table} MATCH ?1");
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let matched = format!("{} : ({expression})", columns.filter());
-        let rows = statement.query_map(params![matched], |row| {
-            Ok((PassageRow(row.get(0)?), row.get(1)?))
-        })?;
-        rows.collect()
-    }
-
-    fn rows_of<'s>(
-        &self,
-        stems: impl Iterator<Item = &'s str>,
-        columns: Columns,
-    ) -> Result<Rows, rusqlite::Error> {
-        let mut all: Rows = Vec::new();
-        let mut lists = 0;
-        for stem in stems {
-            let rows = self.rows(stem, columns)?;
-            if !rows.is_empty() {
-                lists += 1;
-                all.extend(rows);
-            }
-        }
-        if lists > 1 {
-            all.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
-            all.dedup_by_key(|(row, _)| *row);
-        }
-        Ok(all)
-    }
-
-    fn add_term(&mut self, term: &Term) -> Result<(), rusqlite::Error> {
-        let stems = term.expressions();
-        let exact = self.rows_of(stems.iter().map(String::as_str), Columns::Texts)?;
-        let values = match self.group {
-            Group::Pages => Vec::new(),
-            Group::Sources | Group::Tables => {
-                self.rows_of(stems.iter().map(String::as_str), Columns::SampleValues)?
-            }
-        };
-        let mut weight = self.rarity(exact.len().max(values.len()));
-        let is_found = !exact.is_empty() || !values.is_empty();
-        let mut found: Vec<TermMatch> = Vec::new();
-        add(&mut found, &exact, weight, Lane::Lexical);
-        add(&mut found, &values, weight, Lane::Dictionary);
-        for (row, earned) in exact.iter().chain(&values) {
-            *self.passages.entry(*row).or_default() += weight * earned;
+        let texts = count(&own, Share::Text);
+        let mut weight = self.rarity(texts.max(values));
+        let is_found = texts > 0 || values > 0;
+        let mut lists: Vec<TermList> = Vec::new();
+        for (count, share, lane) in [
+            (texts, Share::Text, Lane::Lexical),
+            (values, Share::Value, Lane::Dictionary),
+        ] {
+            let own = own.iter().filter(|_| count > 0);
+            lists.extend(own.map(|postings| TermList {
+                postings: Arc::clone(postings),
+                share,
+                weight,
+                lane,
+                most: f64::MAX,
+                counts_in_passages: true,
+            }));
         }
         let lookup = if is_found {
             Lookup::Found
@@ -252,129 +196,51 @@ impl<'db> Scorer<'db> {
             Lookup::Missed
         };
         let substitutes = self.substitutes(term, lookup)?;
+        let rarity = |list: &Arc<Postings>| self.rarity(list.texts);
         if !is_found {
-            let weights = substitutes.iter().map(|one| self.rarity(one.rows.len()));
+            let weights = substitutes.iter().map(|one| rarity(&one.postings));
             let most = weights.fold(0.0, f64::max);
             weight = if most > 0.0 { most } else { weight * UNKNOWN };
         }
-        self.asked += weight;
-        let least = found.iter().map(|one| one.score).fold(f64::MAX, f64::min);
-        for one in substitutes {
-            let weight = one.share * weight.min(self.rarity(one.rows.len()));
-            let mut more: Vec<TermMatch> = Vec::new();
-            add(&mut more, &one.rows, weight, one.lane);
-            if one.lane == Lane::Token {
-                for one in &mut more {
-                    one.score = one.score.min(least * BELOW_EXACT);
-                }
-            }
-            found.extend(more);
-            if !is_found {
-                for (row, earned) in &one.rows {
-                    *self.passages.entry(*row).or_default() += weight * earned;
-                }
-            }
-        }
-        self.merge(found);
-        Ok(())
-    }
-
-    fn merge(&mut self, mut found: Vec<TermMatch>) {
-        found.sort_by(|left, right| {
-            let by_score = right.score.total_cmp(&left.score);
-            left.row.cmp(&right.row).then(by_score)
-        });
-        let mut last = None;
-        for one in found {
-            let is_best = last != Some(one.row);
-            last = Some(one.row);
-            let place = *self.places.entry(one.row).or_insert_with(|| {
-                self.documents.push(ScoredDocument {
-                    row: one.row,
-                    score: 0.0,
-                    covered: 0.0,
-                    lanes: Vec::new(),
-                    best: None,
-                    best_score: 0.0,
-                });
-                self.documents.len() - 1
-            });
-            if let Some(document) = self.documents.get_mut(place) {
-                if is_best {
-                    document.score += one.score;
-                    document.covered += one.covered;
-                }
-                if !document.lanes.contains(&one.lane) {
-                    document.lanes.push(one.lane);
-                }
-            }
-        }
-    }
-
-    fn document_mut(&mut self, row: DocumentRow) -> Option<&mut ScoredDocument> {
-        let place = *self.places.get(&row)?;
-        self.documents.get_mut(place)
-    }
-
-    fn ranked(mut self) -> RankedDocuments {
-        #[expect(
-            clippy::iter_over_hash_type,
-            reason = "the best passage of a document is the same in any order"
-        )]
-        for (row, score) in std::mem::take(&mut self.passages) {
-            if let Some(document) = self.document_mut(row.document()) {
-                let is_better = document.best.is_none_or(|best| {
-                    let by_score = score.total_cmp(&document.best_score);
-                    by_score.then(best.cmp(&row)).is_gt()
-                });
-                if is_better {
-                    document.best = Some(row);
-                    document.best_score = score;
-                }
-            }
-        }
-        for document in &mut self.documents {
-            document.score += TOGETHER * document.best_score;
-            document.covered = (document.covered / self.asked).min(1.0);
-            document.score *= 1.0 - COVERED + COVERED * document.covered;
-            document.lanes.sort();
-        }
-        RankedDocuments {
-            documents: self.documents,
-            stems: self.stems,
-        }
+        let has_parts = substitutes.iter().any(|one| one.lane == Lane::Token);
+        let least = if has_parts && is_found {
+            BELOW_EXACT * scoring::least(&lists)
+        } else {
+            f64::MAX
+        };
+        lists.extend(substitutes.into_iter().map(|one| TermList {
+            weight: one.share * weight.min(rarity(&one.postings)),
+            postings: one.postings,
+            share: Share::Text,
+            most: if one.lane == Lane::Token {
+                least
+            } else {
+                f64::MAX
+            },
+            lane: one.lane,
+            counts_in_passages: !is_found,
+        }));
+        Ok(TermLists { lists, weight })
     }
 }
 
-struct TermMatch {
-    row: DocumentRow,
-    score: f64,
-    covered: f64,
-    lane: Lane,
-}
-
-fn add(found: &mut Vec<TermMatch>, rows: &Rows, weight: f64, lane: Lane) {
-    found.extend(
-        best_of_each(rows)
-            .into_iter()
-            .map(|(row, earned)| TermMatch {
-                row,
-                score: weight * earned,
-                covered: weight,
-                lane,
-            }),
-    );
-}
-
-fn best_of_each(rows: &Rows) -> Vec<(DocumentRow, f64)> {
-    let mut best: Vec<(DocumentRow, f64)> = Vec::new();
-    for (row, earned) in rows {
-        match best.last_mut() {
-            Some((last, most)) if *last == row.document() => *most = most.max(*earned),
-            _ => best.push((row.document(), *earned)),
+/// Counts the passages that at least one list has.
+fn count(lists: &[Arc<Postings>], share: Share) -> usize {
+    match lists {
+        [] => 0,
+        [only] => share.count(only),
+        several => {
+            let mut passages: Vec<PassageRow> = several
+                .iter()
+                .flat_map(|list| &list.all)
+                .filter(|posting| share.of(posting) > 0.0)
+                .map(|posting| posting.passage)
+                .collect();
+            passages.sort();
+            passages.dedup();
+            passages.len()
         }
     }
-    best
 }
 
 fn number(count: usize) -> f64 {

@@ -1,19 +1,19 @@
 //! The tables of the index file.
 //!
-//! `documents` and `sections` hold the texts for display. Each [`Group`] has a full-text table
-//! without texts, with one row for the head of a document and one for each of its sections; ktx,
-//! not SQLite, splits texts into tokens. `spellings` holds the words of all texts, and `letters`
-//! finds them by groups of three letters.
+//! `documents` and `sections` hold the texts for display. `lists` holds, for each stem in a
+//! [`Segment`] of documents, the passages with it: the head of a document is a passage, and so is
+//! each of its sections. `spellings` holds the words of all texts, and `letters` finds them by
+//! groups of three letters.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::document::Kind;
 
 /// Version of the tables and their content. A cache file with another version is rebuilt.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 const CREATE: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -34,10 +34,14 @@ CREATE TABLE documents (
     expr TEXT NOT NULL,
     sample_value TEXT NOT NULL,
     body TEXT NOT NULL,
-    sections INTEGER NOT NULL,
+    language INTEGER NOT NULL,
     UNIQUE (unit, kind, id, owner)
 );
 CREATE TABLE sections (rowid INTEGER PRIMARY KEY, heading TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE lists (
+    segment INTEGER NOT NULL, stem TEXT NOT NULL, entries BLOB NOT NULL, PRIMARY KEY (segment, stem)
+) WITHOUT ROWID;
+CREATE TABLE segments (segment INTEGER PRIMARY KEY, passages INTEGER NOT NULL, words INTEGER NOT NULL);
 CREATE TABLE passages (rowid INTEGER PRIMARY KEY, hash BLOB NOT NULL);
 CREATE TABLE spellings (
     rowid INTEGER PRIMARY KEY, word TEXT NOT NULL, stem TEXT NOT NULL, UNIQUE (word, stem)
@@ -53,6 +57,8 @@ DROP TABLE IF EXISTS words;
 DROP TABLE IF EXISTS page_words;
 DROP TABLE IF EXISTS source_words;
 DROP TABLE IF EXISTS table_words;
+DROP TABLE IF EXISTS lists;
+DROP TABLE IF EXISTS segments;
 DROP TABLE IF EXISTS letters;
 DROP TABLE IF EXISTS spellings;
 DROP TABLE IF EXISTS sections;
@@ -62,28 +68,27 @@ DROP TABLE IF EXISTS units;
 DROP TABLE IF EXISTS meta;
 ";
 
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 9] = [
     "documents",
     "letters",
+    "lists",
     "meta",
-    "page_words",
     "passages",
     "sections",
-    "source_words",
+    "segments",
     "spellings",
-    "table_words",
     "units",
 ];
 
 /// How long to wait for another writing process; after that, results lack its changes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(crate) const COLUMNS: &str =
-    "name, display, description, comment, expr, sample_value, heading, body";
-
 pub(crate) const SECTION_BITS: u32 = 12;
 
 const NUMBER_BITS: u32 = 40;
+
+/// Adding a document rewrites the lists of its segment; a query reads a list in each segment.
+const SEGMENT_BITS: u32 = 11;
 
 /// Maximum sections per document; the last one contains the remaining text.
 pub(crate) const MAX_SECTIONS: usize = (1 << SECTION_BITS) - 2;
@@ -99,6 +104,14 @@ pub(crate) enum Group {
 impl Group {
     pub(crate) const ALL: [Self; 3] = [Self::Pages, Self::Sources, Self::Tables];
 
+    pub(crate) const fn place(self) -> usize {
+        match self {
+            Self::Pages => 0,
+            Self::Sources => 1,
+            Self::Tables => 2,
+        }
+    }
+
     pub(crate) const fn of(kind: Kind) -> Self {
         match kind {
             Kind::Wiki => Self::Pages,
@@ -106,13 +119,23 @@ impl Group {
             Kind::Table | Kind::Column => Self::Tables,
         }
     }
+}
 
-    pub(crate) const fn table(self) -> &'static str {
-        match self {
-            Self::Pages => "page_words",
-            Self::Sources => "source_words",
-            Self::Tables => "table_words",
-        }
+/// Documents with adjacent rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Segment(pub(crate) i64);
+
+impl Segment {
+    pub(crate) const fn of(row: DocumentRow) -> Self {
+        Self(row.0 >> SEGMENT_BITS)
+    }
+
+    pub(crate) const fn first(self) -> PassageRow {
+        PassageRow(self.0 << (SEGMENT_BITS + SECTION_BITS))
+    }
+
+    pub(crate) fn group(self) -> Group {
+        Group::of(DocumentRow(self.0 << SEGMENT_BITS).kind())
     }
 }
 
@@ -167,15 +190,6 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     if !is_current(&tx)? {
         tx.execute_batch(DROP)?;
         tx.execute_batch(CREATE)?;
-        for group in Group::ALL {
-            // Tokens contain letters of any script and are separated by blanks.
-            tx.execute_batch(&format!(
-                "CREATE VIRTUAL TABLE {} USING fts5(
-                     {COLUMNS}, content = '', contentless_delete = 1, tokenize = 'ascii'
-                 )",
-                group.table()
-            ))?;
-        }
         tx.execute(
             "INSERT INTO meta(key, value) VALUES (?1, hex(randomblob(16)))",
             [BIRTH],
@@ -223,16 +237,9 @@ pub(crate) fn next(tx: &Transaction<'_>, kind: Kind) -> Result<DocumentRow, rusq
     Ok(DocumentRow(last.unwrap_or(floor.0) + 1))
 }
 
+/// Does not change the lists.
 pub(crate) fn remove(tx: &Transaction<'_>, row: DocumentRow) -> Result<(), rusqlite::Error> {
     let (head, end) = (row.passage(0).0, row.passage(MAX_SECTIONS + 1).0);
-    let sections: i64 = tx
-        .prepare_cached("SELECT sections FROM documents WHERE rowid = ?1")?
-        .query_row([row.0], |row| row.get(0))?;
-    let table = Group::of(row.kind()).table();
-    let mut delete = tx.prepare_cached(&format!("DELETE FROM {table} WHERE rowid = ?1"))?;
-    for passage in head..=head + sections {
-        delete.execute([passage])?;
-    }
     tx.prepare_cached("DELETE FROM sections WHERE rowid BETWEEN ?1 AND ?2")?
         .execute([head, end])?;
     tx.prepare_cached("DELETE FROM passages WHERE rowid BETWEEN ?1 AND ?2")?
@@ -240,4 +247,58 @@ pub(crate) fn remove(tx: &Transaction<'_>, row: DocumentRow) -> Result<(), rusql
     tx.prepare_cached("DELETE FROM documents WHERE rowid = ?1")?
         .execute([row.0])?;
     Ok(())
+}
+
+/// The number of passages and of their words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) passages: i64,
+    pub(crate) words: i64,
+}
+
+impl Size {
+    pub(crate) fn add(&mut self, words: usize) {
+        self.passages += 1;
+        self.words += i64::try_from(words).unwrap_or_default();
+    }
+
+    pub(crate) fn subtract(&mut self, words: usize) {
+        self.passages -= 1;
+        self.words -= i64::try_from(words).unwrap_or_default();
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grown {
+    /// The segment has no lists yet.
+    New,
+    Known,
+}
+
+pub(crate) fn grow(
+    tx: &Transaction<'_>,
+    segment: Segment,
+    by: Size,
+) -> Result<Grown, rusqlite::Error> {
+    let mut known = tx.prepare_cached("SELECT passages, words FROM segments WHERE segment = ?1")?;
+    let known = known.query_row([segment.0], |row| Ok((row.get(0)?, row.get(1)?)));
+    let known: Option<(i64, i64)> = known.optional()?;
+    let (passages, words) = known.unwrap_or_default();
+    tx.prepare_cached("REPLACE INTO segments(segment, passages, words) VALUES (?1, ?2, ?3)")?
+        .execute(params![segment.0, passages + by.passages, words + by.words])?;
+    Ok(known.map_or(Grown::New, |_| Grown::Known))
+}
+
+pub(crate) fn segments(db: &Connection) -> Result<Vec<(Segment, Size)>, rusqlite::Error> {
+    let mut statement = db.prepare_cached(
+        "SELECT segment, passages, words FROM segments WHERE passages > 0 ORDER BY segment",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let size = Size {
+            passages: row.get(1)?,
+            words: row.get(2)?,
+        };
+        Ok((Segment(row.get(0)?), size))
+    })?;
+    rows.collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::postings::Wanted;
 use crate::text::{Analyzer, Language, Token, case_parts, folded, run_parts, tokens};
 
 /// Words that are ignored if the query has others.
@@ -105,29 +106,27 @@ impl Term {
         }
     }
 
-    pub(crate) fn expressions(&self) -> Vec<String> {
-        let end = if self.script == Script::Letter {
-            " *"
-        } else {
-            ""
+    pub(crate) fn wanted(&self) -> Vec<Wanted> {
+        let wanted = match self.script {
+            Script::Letter => Wanted::Beginning,
+            Script::Word | Script::Pair => Wanted::Stem,
         };
-        let stems = self.stems.iter();
-        stems.map(|stem| format!("\"{stem}\"{end}")).collect()
+        self.stems.iter().cloned().map(wanted).collect()
     }
 }
 
 impl Phrase {
-    pub(crate) fn expression(&self) -> String {
+    /// In each language.
+    pub(crate) fn stems(&self) -> Vec<Vec<String>> {
         let languages = self.terms.iter().map(|term| term.stems.len()).max();
         let phrase = |language: usize| {
             let stems = self.terms.iter().filter_map(|term| {
                 let stem = term.stems.get(language).or_else(|| term.stems.first());
-                stem.map(String::as_str)
+                stem.cloned()
             });
-            format!("\"{}\"", stems.collect::<Vec<_>>().join(" "))
+            stems.collect()
         };
-        let phrases = (0..languages.unwrap_or_default()).map(phrase);
-        phrases.collect::<Vec<_>>().join(" OR ")
+        (0..languages.unwrap_or_default()).map(phrase).collect()
     }
 }
 
@@ -151,9 +150,7 @@ impl Terms {
         all.truncate(MAX_TERMS);
         terms.all = all;
         let mut seen = BTreeSet::new();
-        terms
-            .phrases
-            .retain(|phrase| seen.insert(phrase.expression()));
+        terms.phrases.retain(|phrase| seen.insert(phrase.stems()));
         terms.phrases.truncate(MAX_TERMS);
         terms
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
@@ -11,7 +12,15 @@ const MAX_LETTERS: usize = 64;
 
 const TELLING_WORDS: usize = 200;
 
-const LONGEST_TELLING: usize = 6;
+const LONGEST_TELLING: usize = 8;
+
+static TELLING: LazyLock<HashMap<u64, Language>> = LazyLock::new(|| {
+    let german = GERMAN.iter().map(|word| (word, Language::German));
+    let english = ENGLISH.iter().map(|word| (word, Language::English));
+    let all = german.chain(english);
+    all.filter_map(|(word, language)| Some((packed(word)?, language)))
+        .collect()
+});
 
 const GERMAN: &[&str] = &[
     "aber", "auf", "auch", "aus", "bei", "das", "dem", "den", "der", "des", "die", "ein", "eine",
@@ -30,16 +39,34 @@ pub(crate) enum Language {
 }
 
 impl Language {
+    pub(crate) const fn number(self) -> i64 {
+        match self {
+            Self::English => 0,
+            Self::German => 1,
+        }
+    }
+
+    pub(crate) const fn numbered(number: i64) -> Self {
+        if number == Self::German.number() {
+            Self::German
+        } else {
+            Self::English
+        }
+    }
+
     pub(crate) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
         let words = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphabetic()));
         let (mut german, mut english) = (0_usize, 0_usize);
         for word in words.take(TELLING_WORDS) {
-            let is = |list: &[&str]| {
-                word.len() <= LONGEST_TELLING
-                    && list.iter().any(|one| one.eq_ignore_ascii_case(word))
-            };
-            german += usize::from(is(GERMAN) || word.contains(['ä', 'ö', 'ü', 'ß']));
-            english += usize::from(is(ENGLISH));
+            if !word.is_ascii() && word.contains(['ä', 'ö', 'ü', 'ß']) {
+                german += 1;
+                continue;
+            }
+            match told_by(word) {
+                Some(Self::German) => german += 1,
+                Some(Self::English) => english += 1,
+                None => {}
+            }
         }
         if german > english {
             Self::German
@@ -47,6 +74,20 @@ impl Language {
             Self::English
         }
     }
+}
+
+fn told_by(word: &str) -> Option<Language> {
+    TELLING.get(&packed(word)?).copied()
+}
+
+/// Returns a short word without its case as a number, which is faster to look up than its letters.
+fn packed(word: &str) -> Option<u64> {
+    (word.len() <= LONGEST_TELLING).then(|| {
+        let bytes = word.bytes();
+        bytes.fold(0, |packed, byte| {
+            packed << 8 | u64::from(byte.to_ascii_lowercase())
+        })
+    })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,25 +99,49 @@ pub(crate) enum Token {
 
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::with_capacity(text.len() / 6);
-    let mut open = false;
+    let mut open: Option<(usize, Script)> = None;
     for (at, letter) in text.char_indices() {
-        let end = at + letter.len_utf8();
-        let token = if is_ideograph(letter) {
-            Token::Run(at..end)
-        } else if is_of_word(letter) {
-            Token::Word(at..end)
-        } else {
-            open = false;
-            continue;
-        };
-        match (found.last_mut(), token) {
-            (Some(Token::Run(last)), Token::Run(next)) if open => last.end = next.end,
-            (Some(Token::Word(last)), Token::Word(next)) if open => last.end = next.end,
-            (_, token) => found.push(token),
+        let script = Script::of(letter);
+        match open {
+            Some((_, last)) if script == Some(last) => {}
+            Some((start, last)) => {
+                found.push(last.token(start..at));
+                open = script.map(|script| (at, script));
+            }
+            None => open = script.map(|script| (at, script)),
         }
-        open = true;
+    }
+    if let Some((start, last)) = open {
+        found.push(last.token(start..text.len()));
     }
     found
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Spaced,
+    /// Without spaces between words.
+    Running,
+}
+
+impl Script {
+    fn of(letter: char) -> Option<Self> {
+        if letter.is_ascii() {
+            return letter.is_ascii_alphanumeric().then_some(Self::Spaced);
+        }
+        if is_ideograph(letter) {
+            Some(Self::Running)
+        } else {
+            is_of_word(letter).then_some(Self::Spaced)
+        }
+    }
+
+    const fn token(self, range: Range<usize>) -> Token {
+        match self {
+            Self::Spaced => Token::Word(range),
+            Self::Running => Token::Run(range),
+        }
+    }
 }
 
 /// Splits a name by case: `customerId`, `HTTPServer`.
@@ -144,7 +209,6 @@ fn joined_umlauts(word: String) -> String {
 pub(crate) struct Analyzer {
     english: Stemmer,
     german: Stemmer,
-    stems: [HashMap<String, String>; 2],
 }
 
 impl std::fmt::Debug for Analyzer {
@@ -158,7 +222,6 @@ impl Default for Analyzer {
         Self {
             english: Stemmer::create(Algorithm::English),
             german: Stemmer::create(Algorithm::German),
-            stems: Default::default(),
         }
     }
 }
@@ -178,67 +241,6 @@ impl Analyzer {
         };
         stemmer.stem(folded).into_owned()
     }
-
-    /// Returns the indexed form of a text, separated by spaces. Calls `seen` with each new folded
-    /// word and its stem.
-    pub(crate) fn analyze(
-        &mut self,
-        language: Language,
-        text: &str,
-        seen: &mut dyn FnMut(&str, &str),
-    ) -> String {
-        let mut line = String::with_capacity(text.len());
-        for token in tokens(text) {
-            match token {
-                Token::Run(range) => {
-                    for pair in run_parts(text.get(range).unwrap_or_default()) {
-                        push(&mut line, &pair);
-                    }
-                    // Separates runs, so that their letters are not adjacent.
-                    push(&mut line, "0");
-                }
-                Token::Word(range) => {
-                    let word = text.get(range).unwrap_or_default();
-                    self.push_word(language, word, &mut line, seen);
-                    let parts = case_parts(word);
-                    if parts.len() > 1 {
-                        for part in parts {
-                            self.push_word(language, part, &mut line, seen);
-                        }
-                    }
-                }
-            }
-        }
-        line
-    }
-
-    fn push_word(
-        &mut self,
-        language: Language,
-        word: &str,
-        line: &mut String,
-        seen: &mut dyn FnMut(&str, &str),
-    ) {
-        let slot = usize::from(language == Language::German);
-        if let Some(stem) = self.stems.get(slot).and_then(|stems| stems.get(word)) {
-            push(line, stem);
-            return;
-        }
-        let folded = folded(word);
-        let stem = self.stem(language, &folded);
-        seen(&folded, &stem);
-        push(line, &stem);
-        if let Some(stems) = self.stems.get_mut(slot) {
-            stems.insert(word.to_owned(), stem);
-        }
-    }
-}
-
-fn push(line: &mut String, word: &str) {
-    if !line.is_empty() {
-        line.push(' ');
-    }
-    line.push_str(word);
 }
 
 /// Returns the pairs of adjacent letters of a run, and its last letter, so that every letter begins

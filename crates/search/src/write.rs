@@ -1,13 +1,15 @@
 //! Writes the documents of units.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Transaction, params};
 
 use crate::document::{Document, Field, Section};
-use crate::schema::{self, COLUMNS, DocumentRow, Group, MAX_SECTIONS};
-use crate::text::{Analyzer, Language};
-use crate::vocabulary;
+use crate::filing::{Filing, Texts};
+use crate::lists::Column;
+use crate::schema::{self, DocumentRow, MAX_SECTIONS, PassageRow};
+use crate::text::Language;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct UnitCounts {
@@ -19,7 +21,7 @@ pub(crate) fn write_unit(
     tx: &Transaction<'_>,
     unit: &str,
     documents: Vec<Document>,
-    analyzer: &mut Analyzer,
+    filing: &mut Filing,
 ) -> Result<UnitCounts, rusqlite::Error> {
     let mut old = old_documents(tx, unit)?;
     let mut new: BTreeSet<DocumentKey> = BTreeSet::new();
@@ -37,15 +39,17 @@ pub(crate) fn write_unit(
         let hash = document.hash();
         match old.remove(&key) {
             Some(known) if known.hash == hash => continue,
-            Some(known) => schema::remove(tx, known.row)?,
+            Some(known) => remove(tx, known.row, filing)?,
             None => {}
         }
-        insert(tx, unit, &document, &hash, analyzer)?;
+        insert(tx, unit, &document, &hash, filing)?;
+        filing.write_many(tx)?;
         written.updated += 1;
     }
     written.deleted = old.len();
     for known in old.into_values() {
-        schema::remove(tx, known.row)?;
+        remove(tx, known.row, filing)?;
+        filing.write_many(tx)?;
     }
     Ok(written)
 }
@@ -83,19 +87,32 @@ fn old_documents(
     rows.collect()
 }
 
+const TEXTS: [(Field, Column); 7] = [
+    (Field::Name, Column::Name),
+    (Field::Display, Column::Display),
+    (Field::Description, Column::Description),
+    (Field::Comment, Column::Comment),
+    (Field::Expr, Column::Expr),
+    (Field::SampleValue, Column::SampleValue),
+    (Field::Body, Column::Body),
+];
+
 fn insert(
     tx: &Transaction<'_>,
     unit: &str,
     document: &Document,
     hash: &str,
-    analyzer: &mut Analyzer,
+    filing: &mut Filing,
 ) -> Result<(), rusqlite::Error> {
     let row = schema::next(tx, document.kind)?;
     let sections = kept_sections(&document.sections);
+    let fields = document.fields.values().map(String::as_str);
+    let bodies = sections.iter().map(|section| section.body.as_str());
+    let language = Language::of(fields.chain(bodies));
     let connection = document.connection.as_ref();
     tx.prepare_cached(
         "INSERT INTO documents(rowid, unit, kind, id, owner, connection, hash, payload,
-             name, display, description, comment, expr, sample_value, body, sections)
+             name, display, description, comment, expr, sample_value, body, language)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?
     .execute(params![
@@ -114,69 +131,95 @@ fn insert(
         document.text(Field::Expr),
         document.text(Field::SampleValue),
         document.text(Field::Body),
-        i64::try_from(sections.len()).unwrap_or_default(),
+        language.number(),
     ])?;
-    index(tx, row, document, &sections, analyzer)
+    let head = TEXTS.map(|(field, column)| (column, document.text(field)));
+    filing.add(
+        row.passage(0),
+        Texts {
+            language,
+            parts: &head,
+        },
+    );
+    let mut keep =
+        tx.prepare_cached("INSERT INTO sections(rowid, heading, body) VALUES (?1, ?2, ?3)")?;
+    for (section, number) in sections.iter().zip(1..) {
+        let passage = row.passage(number);
+        keep.execute(params![passage.0, section.heading, section.body])?;
+        let parts = [
+            (Column::Heading, section.heading.as_str()),
+            (Column::Body, section.body.as_str()),
+        ];
+        filing.add(
+            passage,
+            Texts {
+                language,
+                parts: &parts,
+            },
+        );
+    }
+    Ok(())
 }
 
-fn kept_sections(sections: &[Section]) -> Vec<Section> {
-    let mut kept: Vec<Section> = sections.iter().take(MAX_SECTIONS).cloned().collect();
+fn kept_sections(sections: &[Section]) -> Cow<'_, [Section]> {
+    let Some((kept, rest)) = sections.split_at_checked(MAX_SECTIONS) else {
+        return Cow::Borrowed(sections);
+    };
+    let mut kept = kept.to_vec();
     if let Some(last) = kept.last_mut() {
-        for section in sections.iter().skip(MAX_SECTIONS) {
+        for section in rest {
             last.body.push('\n');
             last.body.push_str(&section.body);
         }
     }
-    kept
+    Cow::Owned(kept)
 }
 
-fn index(
+/// The stored texts tell which lists have the document.
+fn remove(
     tx: &Transaction<'_>,
     row: DocumentRow,
-    document: &Document,
-    sections: &[Section],
-    analyzer: &mut Analyzer,
+    filing: &mut Filing,
 ) -> Result<(), rusqlite::Error> {
-    let fields = document.fields.values().map(String::as_str);
-    let bodies = sections.iter().map(|section| section.body.as_str());
-    let language = Language::of(fields.chain(bodies));
-    let mut words: Vec<(String, String)> = Vec::new();
-    let mut analyze = |text: &str| {
-        analyzer.analyze(language, text, &mut |word, stem| {
-            words.push((word.to_owned(), stem.to_owned()));
-        })
-    };
-    let table = Group::of(document.kind).table();
-    let mut insert = tx.prepare_cached(&format!(
-        "INSERT INTO {table}(rowid, {COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
-    ))?;
-    insert.execute(params![
-        row.passage(0).0,
-        analyze(document.text(Field::Name)),
-        analyze(document.text(Field::Display)),
-        analyze(document.text(Field::Description)),
-        analyze(document.text(Field::Comment)),
-        analyze(document.text(Field::Expr)),
-        analyze(document.text(Field::SampleValue)),
-        "",
-        analyze(document.text(Field::Body)),
-    ])?;
-    let mut keep =
-        tx.prepare_cached("INSERT INTO sections(rowid, heading, body) VALUES (?1, ?2, ?3)")?;
-    for (section, number) in sections.iter().zip(1..) {
-        let passage = row.passage(number).0;
-        keep.execute(params![passage, section.heading, section.body])?;
-        insert.execute(params![
-            passage,
-            "",
-            "",
-            "",
-            "",
-            "",
-            "",
-            analyze(&section.heading),
-            analyze(&section.body),
-        ])?;
+    let (language, texts) = tx
+        .prepare_cached(
+            "SELECT language, name, display, description, comment, expr, sample_value, body
+             FROM documents WHERE rowid = ?1",
+        )?
+        .query_row([row.0], |found| {
+            let mut texts: Vec<String> = Vec::with_capacity(TEXTS.len());
+            for place in 1..=TEXTS.len() {
+                texts.push(found.get(place)?);
+            }
+            Ok((Language::numbered(found.get(0)?), texts))
+        })?;
+    let columns = TEXTS.iter().map(|(_, column)| *column);
+    let head: Vec<(Column, &str)> = columns.zip(texts.iter().map(String::as_str)).collect();
+    filing.remove(
+        row.passage(0),
+        Texts {
+            language,
+            parts: &head,
+        },
+    );
+    let (first, last) = (row.passage(1), row.passage(MAX_SECTIONS + 1));
+    let mut sections = tx.prepare_cached(
+        "SELECT rowid, heading, body FROM sections WHERE rowid BETWEEN ?1 AND ?2",
+    )?;
+    let mut rows = sections.query([first.0, last.0])?;
+    while let Some(found) = rows.next()? {
+        let parts = [
+            (Column::Heading, found.get_ref(1)?.as_str()?),
+            (Column::Body, found.get_ref(2)?.as_str()?),
+        ];
+        filing.remove(
+            PassageRow(found.get(0)?),
+            Texts {
+                language,
+                parts: &parts,
+            },
+        );
     }
-    vocabulary::add(tx, &words)
+    drop(rows);
+    schema::remove(tx, row)
 }

@@ -445,17 +445,23 @@ fn an_unreadable_unit_keeps_its_documents_and_is_read_again() {
 }
 
 fn contents(index: &Index) -> Vec<String> {
-    for table in ["page_words", "source_words", "table_words", "letters"] {
-        let check = format!("INSERT INTO {table}({table}) VALUES ('integrity-check')");
-        index.db.execute(&check, []).unwrap();
-    }
+    let check = "INSERT INTO letters(letters) VALUES ('integrity-check')";
+    index.db.execute(check, []).unwrap();
+    let size = "SELECT 'size ' || sum(passages) || ' ' || sum(words) FROM segments";
+    let size: Option<String> = index.db.query_row(size, [], |row| row.get(0)).unwrap();
+    let stems = "SELECT DISTINCT stem FROM lists ORDER BY stem";
+    let mut stems = index.db.prepare(stems).unwrap();
+    let stems = stems.query_map([], |row| row.get(0)).unwrap();
+    let stems: Result<Vec<String>, _> = stems.collect();
     let hits = index
         .search(&Query::new("page alpha beta gamma delta", 100))
         .unwrap()
         .hits;
-    hits.into_iter()
-        .map(|hit| format!("{} {} {:?}", hit.id, hit.score, hit.snippet))
-        .collect()
+    let hits = hits
+        .into_iter()
+        .map(|hit| format!("{} {} {:?}", hit.id, hit.score, hit.snippet));
+    let size = size.filter(|size| size != "size 0 0");
+    size.into_iter().chain(stems.unwrap()).chain(hits).collect()
 }
 
 #[test]

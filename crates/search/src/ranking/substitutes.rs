@@ -1,7 +1,9 @@
 //! Words that replace a term of the query: synonyms, corrected spellings, compounds.
 
-use super::{JOINED, MISSPELLED, SYNONYM, Scorer};
-use crate::postings::{Columns, Rows};
+use std::sync::Arc;
+
+use super::{Gathering, JOINED, MISSPELLED, SYNONYM};
+use crate::postings::{Postings, Wanted};
 use crate::query::Lane;
 use crate::terms::{Script, Term};
 use crate::vocabulary;
@@ -13,13 +15,13 @@ pub(super) enum Lookup {
 }
 
 pub(super) struct Substitute {
-    pub(super) rows: Rows,
+    pub(super) postings: Arc<Postings>,
     /// Weight relative to the word itself.
     pub(super) share: f64,
     pub(super) lane: Lane,
 }
 
-impl Scorer<'_> {
+impl Gathering<'_> {
     pub(super) fn substitutes(
         &mut self,
         term: &Term,
@@ -31,11 +33,10 @@ impl Scorer<'_> {
         }
         let thesaurus = self.thesaurus;
         for stem in thesaurus.others(&term.stems) {
-            let rows = self.rows(&format!("\"{stem}\""), Columns::Texts)?;
-            if !rows.is_empty() {
+            if let Some(postings) = self.texts(Wanted::Stem(stem.to_owned()))? {
                 self.stems.push(stem.to_owned());
                 all.push(Substitute {
-                    rows,
+                    postings,
                     share: SYNONYM,
                     lane: Lane::Lexical,
                 });
@@ -50,23 +51,27 @@ impl Scorer<'_> {
         Ok(all)
     }
 
+    fn texts(&self, wanted: Wanted) -> Result<Option<Arc<Postings>>, rusqlite::Error> {
+        let found = self.reading.postings(wanted)?;
+        Ok((found.texts > 0).then_some(found))
+    }
+
     fn add_misspelled(
         &mut self,
         term: &Term,
         all: &mut Vec<Substitute>,
     ) -> Result<(), rusqlite::Error> {
         let mut least = None;
-        for near in vocabulary::near(self.db, &term.word)? {
+        for near in vocabulary::near(self.reading.db, &term.word)? {
             if least.is_some_and(|least| near.distance > least) {
                 break;
             }
-            let rows = self.rows(&format!("\"{}\"", near.stem), Columns::Texts)?;
-            if !rows.is_empty() {
+            if let Some(postings) = self.texts(Wanted::Stem(near.stem.clone()))? {
                 least = Some(near.distance);
                 self.stems.push(near.stem);
                 let share = MISSPELLED.get(near.distance).copied();
                 all.push(Substitute {
-                    rows,
+                    postings,
                     share: share.unwrap_or(JOINED),
                     lane: Lane::Token,
                 });
@@ -80,24 +85,22 @@ impl Scorer<'_> {
         term: &Term,
         all: &mut Vec<Substitute>,
     ) -> Result<(), rusqlite::Error> {
-        let mut expressions = Vec::new();
-        let parts = vocabulary::parts(self.db, &term.word)?;
+        let mut wanted = Vec::new();
+        let parts = vocabulary::parts(self.reading.db, &term.word)?;
         if !parts.is_empty() {
-            let both: Vec<String> = parts.iter().map(|part| format!("\"{part}\"")).collect();
-            expressions.push(both.join(" AND "));
+            wanted.push(Wanted::All(parts.clone()));
             self.stems.extend(parts);
         }
-        for whole in vocabulary::wholes(self.db, &term.word)? {
+        for whole in vocabulary::wholes(self.reading.db, &term.word)? {
             if !term.stems.contains(&whole) {
-                expressions.push(format!("\"{whole}\""));
+                wanted.push(Wanted::Stem(whole.clone()));
                 self.stems.push(whole);
             }
         }
-        for expression in expressions {
-            let rows = self.rows(&expression, Columns::Texts)?;
-            if !rows.is_empty() {
+        for wanted in wanted {
+            if let Some(postings) = self.texts(wanted)? {
                 all.push(Substitute {
-                    rows,
+                    postings,
                     share: JOINED,
                     lane: Lane::Token,
                 });

@@ -1,7 +1,15 @@
 //! Tests of query terms.
 
-use super::{Bond, Terms};
+use super::{Bond, Phrase, Terms};
 use crate::text::Analyzer;
+
+fn shown(phrase: &Phrase) -> String {
+    let phrases = phrase.stems();
+    let phrases = phrases
+        .iter()
+        .map(|stems| format!("\"{}\"", stems.join(" ")));
+    phrases.collect::<Vec<_>>().join(" OR ")
+}
 
 fn check(query: &str, words: &str, phrases: &[&str]) {
     let terms = Terms::of(&Analyzer::default(), query);
@@ -11,8 +19,8 @@ fn check(query: &str, words: &str, phrases: &[&str]) {
         .phrases
         .iter()
         .map(|phrase| match phrase.bond {
-            Bond::Quoted => phrase.expression(),
-            Bond::Adjacent => format!("{}?", phrase.expression()),
+            Bond::Quoted => shown(phrase),
+            Bond::Adjacent => format!("{}?", shown(phrase)),
         })
         .collect();
     assert_eq!(found, phrases, "{query}");
