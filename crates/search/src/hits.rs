@@ -2,6 +2,7 @@
 //! hits.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -9,9 +10,10 @@ use crate::document::{Field, Kind};
 use crate::error::SearchError;
 use crate::fusion::normalized;
 use crate::near::blend;
+use crate::postings::Card;
 use crate::query::{Confidence, Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
 use crate::ranking::{Lexicon, ScoredDocument, rank};
-use crate::schema::{Group, PassageRow};
+use crate::schema::{DocumentRow, Group, PassageRow};
 use crate::snippet::{Marks, one_line};
 use crate::terms::Terms;
 use crate::text::Analyzer;
@@ -32,8 +34,7 @@ pub(crate) enum Semantic<'m> {
 
 struct Candidate {
     scored: ScoredDocument,
-    id: String,
-    owner: String,
+    card: Arc<Card>,
 }
 
 pub(crate) fn search(
@@ -68,7 +69,7 @@ pub(crate) fn search(
         }
         scored.retain(|one| query.kinds.is_empty() || query.kinds.contains(&one.row.kind()));
         scored.retain(|one| one.covered >= NOISE || one.lanes.contains(Lane::Semantic));
-        candidates = visible(db, query, BestFirst::of(scored, pool), pool)?;
+        candidates = visible(lexicon, query, BestFirst::of(scored, pool), pool)?;
     }
     let best = candidates.first().map_or(0.0, |one| one.scored.score);
     let semantic = match semantic {
@@ -151,13 +152,15 @@ impl Iterator for BestFirst {
 
 /// Ties are ordered by kind, name and owner.
 fn visible(
-    db: &Connection,
+    lexicon: Lexicon<'_>,
     query: &Query,
     scored: BestFirst,
     pool: usize,
 ) -> Result<Vec<Candidate>, rusqlite::Error> {
-    let mut statement =
-        db.prepare_cached("SELECT id, owner, connection FROM documents WHERE rowid = ?1")?;
+    let asked = query
+        .connection
+        .as_ref()
+        .map(ktx_vocabulary::ConnectionId::as_str);
     let mut seen: Vec<Candidate> = Vec::new();
     for one in scored {
         let is_worse = seen
@@ -166,40 +169,48 @@ fn visible(
         if seen.len() >= pool && is_worse {
             break;
         }
-        let row = statement
-            .query_row([one.row.0], |row| {
-                Ok((
-                    row.get::<_, String>(0)?,
-                    row.get::<_, String>(1)?,
-                    row.get::<_, Option<String>>(2)?,
-                ))
-            })
-            .optional()?;
-        let Some((id, owner, connection)) = row else {
+        let Some(card) = card(lexicon, one.row)? else {
             continue;
         };
-        let is_own = owner.is_empty() || Some(owner.as_str()) == query.user.as_deref();
-        let asked = query
-            .connection
-            .as_ref()
-            .map(ktx_vocabulary::ConnectionId::as_str);
-        let is_there = asked.is_none() || connection.is_none() || connection.as_deref() == asked;
+        let is_own = card.owner.is_empty() || Some(card.owner.as_str()) == query.user.as_deref();
+        let connection = card.connection.as_deref();
+        let is_there = asked.is_none() || connection.is_none() || connection == asked;
         if is_own && is_there {
-            seen.push(Candidate {
-                scored: one,
-                id,
-                owner,
-            });
+            seen.push(Candidate { scored: one, card });
         }
     }
     seen.sort_by(|left, right| {
         let by_score = right.scored.score.total_cmp(&left.scored.score);
         let by_kind = left.scored.row.kind().cmp(&right.scored.row.kind());
+        let (left, right) = (&left.card, &right.card);
         let by_name = (&left.id, &left.owner).cmp(&(&right.id, &right.owner));
         by_score.then(by_kind).then(by_name)
     });
     seen.truncate(pool);
     Ok(seen)
+}
+
+/// Many documents can have the same score.
+fn card(lexicon: Lexicon<'_>, row: DocumentRow) -> Result<Option<Arc<Card>>, rusqlite::Error> {
+    let known = lexicon.postings.card(row);
+    if known.is_some() {
+        return Ok(known);
+    }
+    let mut statement = lexicon
+        .db
+        .prepare_cached("SELECT id, owner, connection FROM documents WHERE rowid = ?1")?;
+    let found = statement.query_row([row.0], |row| {
+        Ok(Card {
+            id: row.get(0)?,
+            owner: row.get(1)?,
+            connection: row.get(2)?,
+        })
+    });
+    let card = found.optional()?.map(Arc::new);
+    if let Some(card) = &card {
+        lexicon.postings.put_card(row, card);
+    }
+    Ok(card)
 }
 
 fn hit(
@@ -208,23 +219,19 @@ fn hit(
     candidate: Candidate,
 ) -> Result<Option<Hit>, rusqlite::Error> {
     let mut statement = db.prepare_cached(
-        "SELECT connection, payload, name, display, description, comment, expr, sample_value, body
+        "SELECT payload, name, display, description, comment, expr, sample_value, body
          FROM documents WHERE rowid = ?1",
     )?;
     let row = statement
         .query_row([candidate.scored.row.0], |row| {
             let mut texts = BTreeMap::new();
             for (index, field) in Field::ALL.into_iter().enumerate() {
-                texts.insert(field, row.get::<_, String>(index + 2)?);
+                texts.insert(field, row.get::<_, String>(index + 1)?);
             }
-            Ok((
-                row.get::<_, Option<String>>(0)?,
-                row.get::<_, String>(1)?,
-                texts,
-            ))
+            Ok((row.get::<_, String>(0)?, texts))
         })
         .optional()?;
-    let Some((connection, payload, mut texts)) = row else {
+    let Some((payload, mut texts)) = row else {
         return Ok(None);
     };
     let section = best_section(db, &candidate.scored)?;
@@ -251,9 +258,9 @@ fn hit(
     };
     Ok(Some(Hit {
         kind,
-        id: candidate.id,
-        connection,
-        owner: Some(candidate.owner).filter(|owner| !owner.is_empty()),
+        id: candidate.card.id.clone(),
+        connection: candidate.card.connection.clone(),
+        owner: Some(candidate.card.owner.clone()).filter(|owner| !owner.is_empty()),
         score: 0.0,
         confidence: if candidate.scored.covered < FITS {
             Confidence::Weak

@@ -1,13 +1,16 @@
-//! Caches the passages with a word while the index stays the same.
+//! Caches the passages with a word, and documents, while the index stays the same.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::schema::{Group, PassageRow, Segment, Size};
+use crate::schema::{DocumentRow, Group, PassageRow, Segment, Size};
 
 /// Maximum cached passages and places of all words, of about 16 bytes each.
 const MOST: usize = 1 << 20;
+
+/// Of about 200 bytes each.
+const MOST_CARDS: usize = 1 << 15;
 
 /// A passage with a word, and the share of the word's weight that it earns.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,6 +95,15 @@ struct Kept {
     count: usize,
     extents: Option<Arc<Extents>>,
     lists: [HashMap<Wanted, Arc<Postings>>; 3],
+    cards: RowMap<DocumentRow, Arc<Card>>,
+}
+
+/// What decides who sees a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Card {
+    pub(crate) id: String,
+    pub(crate) owner: String,
+    pub(crate) connection: Option<String>,
 }
 
 pub(crate) type Extents = [Extent; 3];
@@ -132,6 +144,19 @@ impl StatePostings<'_> {
         }
     }
 
+    pub(crate) fn card(&self, row: DocumentRow) -> Option<Arc<Card>> {
+        self.kept()?.cards.get(&row).map(Arc::clone)
+    }
+
+    pub(crate) fn put_card(&self, row: DocumentRow, card: &Arc<Card>) {
+        if let Some(mut kept) = self.kept() {
+            if kept.cards.len() >= MOST_CARDS {
+                kept.cards.clear();
+            }
+            kept.cards.insert(row, Arc::clone(card));
+        }
+    }
+
     pub(crate) fn get(&self, group: Group, wanted: &Wanted) -> Option<Arc<Postings>> {
         let kept = self.kept()?;
         kept.lists.get(group.place())?.get(wanted).map(Arc::clone)
@@ -154,7 +179,7 @@ impl StatePostings<'_> {
     }
 }
 
-/// Hashes row numbers, which differ in their low bits.
+/// Hashes numbers that differ in their low bits.
 pub(crate) type RowMap<K, V> = HashMap<K, V, BuildHasherDefault<RowHasher>>;
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -169,6 +194,10 @@ impl Hasher for RowHasher {
         for byte in bytes {
             self.write_i64(i64::from(*byte));
         }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.write_i64(number.cast_signed());
     }
 
     fn write_i64(&mut self, number: i64) {

@@ -16,12 +16,12 @@ use crate::postings::{Posting, Postings, StatePostings, Wanted};
 use crate::query::Lane;
 use crate::reading::Reading;
 use crate::schema::{DocumentRow, Group, PassageRow};
-use crate::terms::{Bond, Term, Terms};
+use crate::terms::{Bond, Meaning, Term, Terms};
 use crate::thesaurus::Thesaurus;
 use substitutes::Lookup;
 
 /// Weight of the words in the best section, in addition to the best row of each word.
-const TOGETHER: f64 = 0.5;
+const TOGETHER: f64 = 0.25;
 
 const ADJACENT: f64 = 0.5;
 
@@ -35,12 +35,15 @@ const JOINED: f64 = 0.5;
 /// Share of the score that depends on the coverage of the query.
 const COVERED: f64 = 0.4;
 
-const SYNONYM: f64 = 0.4;
+const SYNONYM: f64 = 0.7;
 
 /// Factor that ranks a part of a name below every document with the word itself.
 const BELOW_EXACT: f64 = 0.9;
 
 const UNKNOWN: f64 = 0.8;
+
+/// Weight of a word of little meaning.
+const LIGHT: f64 = 0.2;
 
 /// Longer queries are questions: parts of words would match anything.
 const SHORT_QUERY: usize = 3;
@@ -173,7 +176,11 @@ impl Gathering<'_> {
             Group::Sources | Group::Tables => count(&own, Share::Value),
         };
         let texts = count(&own, Share::Text);
-        let mut weight = self.rarity(texts.max(values));
+        let meaning = match term.meaning {
+            Meaning::Full => 1.0,
+            Meaning::Light => LIGHT,
+        };
+        let mut weight = meaning * self.rarity(texts.max(values));
         let is_found = texts > 0 || values > 0;
         let mut lists: Vec<TermList> = Vec::new();
         for (count, share, lane) in [
@@ -200,7 +207,11 @@ impl Gathering<'_> {
         if !is_found {
             let weights = substitutes.iter().map(|one| rarity(&one.postings));
             let most = weights.fold(0.0, f64::max);
-            weight = if most > 0.0 { most } else { weight * UNKNOWN };
+            weight = if most > 0.0 {
+                meaning * most
+            } else {
+                weight * UNKNOWN
+            };
         }
         let has_parts = substitutes.iter().any(|one| one.lane == Lane::Token);
         let least = if has_parts && is_found {

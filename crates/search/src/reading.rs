@@ -1,5 +1,5 @@
-//! Reads the passages with a word, and what they earn by it: BM25 as in SQLite, without the weight
-//! of the word.
+//! Reads the passages with a word, and what they earn by it: BM25 without the weight of the
+//! word.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::postings::{Extents, Posting, Postings, StatePostings, Wanted};
 use crate::schema::{self, Group, PassageRow, Segment, Size};
 
 /// How much a repeated word adds.
-const REPEATED: f64 = 1.2;
+const REPEATED: f64 = 0.9;
 
 /// How much a long passage loses.
-const LONG: f64 = 0.75;
+const LONG: f64 = 0.3;
 
 pub(crate) struct Reading<'db> {
     pub(crate) db: &'db Connection,

@@ -1,30 +1,12 @@
 //! Splits a query into terms and phrases.
 
+mod words;
+
 use std::collections::BTreeSet;
 
 use crate::postings::Wanted;
 use crate::text::{Analyzer, Language, Token, case_parts, folded, run_parts, tokens};
-
-/// Words that are ignored if the query has others.
-const STOP_WORDS: &[&str] = &[
-    // English
-    "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by",
-    "can", "could", "did", "do", "does", "for", "from", "get", "give", "had", "has", "have", "he",
-    "her", "his", "how", "i", "if", "in", "into", "is", "it", "its", "know", "many", "may", "me",
-    "much", "must", "my", "no", "of", "on", "or", "our", "per", "please", "shall", "she", "should",
-    "show", "so", "some", "tell", "that", "the", "their", "them", "then", "there", "these", "they",
-    "this", "those", "to", "us", "want", "was", "we", "were", "what", "when", "where", "which",
-    "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "anybody", "anyone",
-    "anything", "being", "cannot", "everyone", "herself", "himself", "itself", "myself",
-    "somebody", "someone", "yourself", // German, folded
-    "aber", "als", "am", "an", "auf", "aus", "bei", "bin", "bitte", "das", "dass", "dem", "den",
-    "der", "des", "die", "durch", "ein", "eine", "einem", "einen", "einer", "eines", "er", "es",
-    "fur", "gibt", "habe", "haben", "hat", "ich", "ihr", "im", "ist", "kann", "konnen", "man",
-    "mein", "meine", "meinen", "mich", "mir", "mit", "muss", "nach", "oder", "sein", "sich", "sie",
-    "sind", "soll", "uber", "um", "und", "uns", "unser", "vom", "von", "vor", "wann", "warum",
-    "was", "welche", "welcher", "welches", "wenn", "wer", "werden", "wie", "wieviel", "wir",
-    "wird", "wo", "zu", "zum", "zur",
-];
+use words::{DEGREES, LIGHT_WORDS, STOP_WORDS};
 
 const MAX_TERMS: usize = 32;
 
@@ -33,6 +15,13 @@ pub(crate) struct Term {
     pub(crate) word: String,
     pub(crate) stems: Vec<String>,
     pub(crate) script: Script,
+    pub(crate) meaning: Meaning,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Full,
+    Light,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,10 +59,16 @@ impl Term {
             .map(|language| analyzer.stem(*language, &folded))
             .collect();
         stems.dedup();
+        let is_light = LIGHT_WORDS.contains(&folded.as_str());
         Self {
             word: folded,
             stems,
             script: Script::Word,
+            meaning: if is_light {
+                Meaning::Light
+            } else {
+                Meaning::Full
+            },
         }
     }
 
@@ -91,6 +86,7 @@ impl Term {
                 stems: vec![part.clone()],
                 word: part,
                 script,
+                meaning: Meaning::Full,
             })
             .collect()
     }
@@ -112,6 +108,16 @@ impl Term {
             Script::Word | Script::Pair => Wanted::Stem,
         };
         self.stems.iter().cloned().map(wanted).collect()
+    }
+}
+
+fn lighten_degrees(row: &mut [Term]) {
+    let mut is_asked = false;
+    for term in row {
+        if is_asked && DEGREES.contains(&term.word.as_str()) {
+            term.meaning = Meaning::Light;
+        }
+        is_asked = matches!(term.word.as_str(), "how" | "wie");
     }
 }
 
@@ -184,6 +190,7 @@ impl Terms {
             row.extend(found);
         }
         self.phrase(name, Bond::Quoted);
+        lighten_degrees(&mut row);
         match bond {
             Bond::Quoted => self.phrase(row.clone(), bond),
             Bond::Adjacent => {

@@ -1,11 +1,12 @@
 //! Normalizes words for comparison: removes case, accents, width and endings.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
+
+use crate::postings::RowMap;
 
 /// Longer tokens are keys or encoded data; only their beginning counts.
 const MAX_LETTERS: usize = 64;
@@ -14,7 +15,7 @@ const TELLING_WORDS: usize = 200;
 
 const LONGEST_TELLING: usize = 8;
 
-static TELLING: LazyLock<HashMap<u64, Language>> = LazyLock::new(|| {
+static TELLING: LazyLock<RowMap<u64, Language>> = LazyLock::new(|| {
     let german = GERMAN.iter().map(|word| (word, Language::German));
     let english = ENGLISH.iter().map(|word| (word, Language::English));
     let all = german.chain(english);
@@ -97,24 +98,24 @@ pub(crate) enum Token {
     Run(Range<usize>),
 }
 
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
-    let mut found: Vec<Token> = Vec::with_capacity(text.len() / 6);
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token> {
+    let mut letters = text.char_indices();
     let mut open: Option<(usize, Script)> = None;
-    for (at, letter) in text.char_indices() {
-        let script = Script::of(letter);
-        match open {
-            Some((_, last)) if script == Some(last) => {}
-            Some((start, last)) => {
-                found.push(last.token(start..at));
-                open = script.map(|script| (at, script));
+    std::iter::from_fn(move || {
+        for (at, letter) in letters.by_ref() {
+            let script = Script::of(letter);
+            match open {
+                Some((_, last)) if script == Some(last) => {}
+                Some((start, last)) => {
+                    open = script.map(|script| (at, script));
+                    return Some(last.token(start..at));
+                }
+                None => open = script.map(|script| (at, script)),
             }
-            None => open = script.map(|script| (at, script)),
         }
-    }
-    if let Some((start, last)) = open {
-        found.push(last.token(start..text.len()));
-    }
-    found
+        let (start, last) = open.take()?;
+        Some(last.token(start..text.len()))
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -28,7 +28,7 @@ const SHOP: Collection = Collection {
     floors: &[
         ("form", 0.92, 1.0),
         ("keyword", 1.0, 1.0),
-        ("question", 0.55, 0.82),
+        ("question", 0.6, 0.82),
         ("typo", 1.0, 1.0),
     ],
     least_confident: 0.85,
@@ -39,8 +39,8 @@ const TRANSIT: Collection = Collection {
     folder: "search-transit",
     floors: &[
         ("keyword", 1.0, 1.0),
-        ("question", 0.43, 0.65),
-        ("typo", 0.9, 1.0),
+        ("question", 0.49, 0.73),
+        ("typo", 1.0, 1.0),
     ],
     least_confident: 0.65,
 };
