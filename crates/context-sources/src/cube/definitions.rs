@@ -146,7 +146,8 @@ impl Translation<'_, '_> {
         if !filters.is_empty() && has_measure(&formula) {
             return Err("a filter on a measure of other measures has no counterpart".to_owned());
         }
-        if map.contains_key("multi_stage") || map.contains_key("time_shift") {
+        let is_multi_stage = text(map, "multi_stage").is_some_and(|word| word != "false");
+        if is_multi_stage || map.contains_key("time_shift") {
             return Err("a measure over other periods or groups is not translated".to_owned());
         }
         let definition = |name: &str, formula, filters, purpose| MeasureDefinition {

@@ -101,7 +101,8 @@ impl<'a> Members<'a> {
         depth: usize,
     ) -> Result<Sql, String> {
         for key in ["case", "sub_query", "latitude", "longitude"] {
-            if dimension.contains_key(key) {
+            let is_off = text(dimension, key).is_some_and(|word| word == "false");
+            if dimension.contains_key(key) && !is_off {
                 return Err(format!("a dimension with `{key}` has no counterpart"));
             }
         }

@@ -20,6 +20,20 @@ pub(super) struct ExploreFacts {
 
 pub(super) fn read_explores(resolver: &Resolver<'_>, elsewhere: &BTreeSet<&str>) -> ExploreFacts {
     let mut explored = ExploreFacts::default();
+    let mut written: BTreeMap<&str, Vec<&[LookmlEntry]>> = BTreeMap::new();
+    for file in resolver.project.files.values() {
+        for (name, entries) in blocks(&file.entries, "explore") {
+            if let Some(name) = name.filter(|_| !elsewhere.contains(file.path)) {
+                let plain = name.trim_start_matches('+');
+                let parts = written.entry(plain).or_default();
+                if plain.len() == name.len() {
+                    parts.insert(0, entries);
+                } else {
+                    parts.push(entries);
+                }
+            }
+        }
+    }
     for file in resolver.project.files.values() {
         let is_ours = !elsewhere.contains(file.path)
             && !resolver
@@ -31,7 +45,9 @@ pub(super) fn read_explores(resolver: &Resolver<'_>, elsewhere: &BTreeSet<&str>)
             if let Value::Block(Some(name), inner) = &entry.value
                 && entry.key == "explore"
             {
-                let explore = Explore::new(name, inner);
+                let plain = name.trim_start_matches('+');
+                let parts = written.get(plain).map_or(&[][..], Vec::as_slice);
+                let explore = Explore::new(plain, inner, parts);
                 explore.joins(resolver, file.path, &mut explored);
                 explore.always(resolver, file.path, entry, &mut explored);
             }
@@ -53,13 +69,17 @@ struct JoinSide<'t> {
 }
 
 impl<'p> Explore<'p> {
-    fn new(name: &'p str, entries: &'p [LookmlEntry]) -> Self {
-        let name = name.trim_start_matches('+');
-        let view_name = text(entries, "view_name");
-        let base_name = view_name.unwrap_or(name);
-        let base = text(entries, "from").unwrap_or(base_name);
+    /// `parts` are the explore and its refinements: each may name a view that another one uses.
+    fn new(name: &'p str, entries: &'p [LookmlEntry], parts: &[&'p [LookmlEntry]]) -> Self {
+        let last = |key: &str| {
+            let others = parts.iter().rev().find_map(|part| text(part, key));
+            text(entries, key).or(others)
+        };
+        let base_name = last("view_name").unwrap_or(name);
+        let base = last("from").unwrap_or(base_name);
         let mut views = BTreeMap::from([(base_name, base), (name, base)]);
-        for (alias, inner) in blocks(entries, "join") {
+        let joins = parts.iter().copied().chain([entries]);
+        for (alias, inner) in joins.flat_map(|part| blocks(part, "join")) {
             if let Some(alias) = alias {
                 views.insert(alias, text(inner, "from").unwrap_or(alias));
             }
@@ -192,6 +212,32 @@ impl<'p> Explore<'p> {
         })
     }
 
+    /// The references of an SQL text, with the view for the name that the explore gives it.
+    fn with_views(&self, sql: &str) -> Result<String, String> {
+        let mut parts = sql.split("${");
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            text.push_str("${");
+            let name = part.split('}').next().unwrap_or_default();
+            match name.split_once('.') {
+                Some((alias, _)) => {
+                    let alias = alias.trim();
+                    let view = self.views.get(alias).copied().unwrap_or(alias);
+                    if view != alias && view != self.base {
+                        return Err(format!("it is about `{alias}`, a role of `{view}`"));
+                    }
+                    text.push_str(view);
+                    text.push_str(
+                        part.get(part.find('.').unwrap_or_default()..)
+                            .unwrap_or_default(),
+                    );
+                }
+                None => text.push_str(part),
+            }
+        }
+        Ok(text)
+    }
+
     fn always(
         &self,
         resolver: &Resolver<'_>,
@@ -204,7 +250,8 @@ impl<'p> Explore<'p> {
         };
         let name = format!("{}_always", self.name);
         let spot = spot(resolver, path, entry);
-        match resolver.sql(self.base, sql, 0) {
+        let sql = self.with_views(sql);
+        match sql.and_then(|sql| resolver.sql(self.base, &sql, 0)) {
             Ok(expr) => {
                 let segments = explored.segments.entry(self.base.to_owned()).or_default();
                 segments.push(SegmentDefinition {

@@ -20,10 +20,15 @@ pub(super) fn predicate(
         return Ok(None);
     }
     let terms = match kind {
-        DimensionType::Text => texts(words),
+        DimensionType::Text => texts(words)?,
         DimensionType::Number => numbers(words)?,
         DimensionType::Boolean => return boolean(column, words).map(Some),
     };
+    // Looker does not say whether a row without a value passes.
+    let is_unclear = |term: &Term| matches!(term, Term::Not(inner) if matches!(**inner, Term::Holds(_) | Term::Not(_)));
+    if terms.iter().any(is_unclear) {
+        return Err(format!("the filter `{words}` has no counterpart"));
+    }
     let alternatives: Vec<Sql> = terms
         .iter()
         .filter_map(|term| term.allowing(column))
@@ -123,8 +128,19 @@ fn joined(mut parts: Vec<Sql>, word: &str) -> Sql {
     all
 }
 
-fn texts(words: &str) -> Vec<Term> {
-    split(words).iter().map(|word| text(word)).collect()
+fn texts(words: &str) -> Result<Vec<Term>, String> {
+    let terms: Vec<Term> = split(words).iter().map(|word| text(word)).collect();
+    let pattern = |term: &Term| match term {
+        Term::Like(pattern) => pattern.contains('_'),
+        Term::Not(inner) => matches!(&**inner, Term::Like(pattern) if pattern.contains('_')),
+        _ => false,
+    };
+    if terms.iter().any(pattern) {
+        return Err(format!(
+            "the filter `{words}` has a `_`, which `like` reads otherwise"
+        ));
+    }
+    Ok(terms)
 }
 
 /// Splits at commas that no caret escapes; carets stay for [`text`].
@@ -194,10 +210,20 @@ fn numbers(words: &str) -> Result<Vec<Term>, String> {
         }
     }
     let parts = parts.iter().map(|part| part.trim());
-    parts
-        .filter(|part| !part.is_empty())
-        .map(|part| number(part).ok_or_else(|| format!("the filter `{words}` has no counterpart")))
-        .collect()
+    let parts = parts.filter(|part| !part.is_empty());
+    let terms = parts
+        .map(|part| number(part).ok_or_else(|| format!("the filter `{words}` has no counterpart")));
+    let mut terms = terms.collect::<Result<Vec<Term>, String>>()?;
+    // `NOT 66, 99` excludes both.
+    if words.trim_start().to_uppercase().starts_with("NOT ") {
+        for term in &mut terms {
+            if matches!(term, Term::Is(_)) {
+                let inner = std::mem::replace(term, Term::Null);
+                *term = Term::Not(Box::new(inner));
+            }
+        }
+    }
+    Ok(terms)
 }
 
 fn number(word: &str) -> Option<Term> {

@@ -180,12 +180,14 @@ impl Aggregation {
             .and_then(|map| {
                 Some(NonAdditive {
                     dimension: text(map, "name")?,
-                    at: match either(map, "window_choice", "window_agg")?
+                    // MetricFlow takes the first moment if nothing is said.
+                    at: match either(map, "window_choice", "window_agg")
+                        .unwrap_or_default()
                         .to_lowercase()
                         .as_str()
                     {
-                        "min" => Moment::First,
-                        _ => Moment::Last,
+                        "max" => Moment::Last,
+                        _ => Moment::First,
                     },
                     per: texts(map, "window_groupings")
                         .or_else(|| texts(map, "group_by"))

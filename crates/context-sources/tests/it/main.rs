@@ -10,6 +10,7 @@ mod artifacts;
 mod artifacts_sources;
 mod cube;
 mod facts;
+mod forms;
 mod looker;
 mod looker_troubles;
 mod lookml;

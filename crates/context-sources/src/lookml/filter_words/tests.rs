@@ -28,7 +28,7 @@ fn table(kind: DimensionType, words: &[&str]) -> String {
 fn texts_match_exclude_and_escape() {
     let words = [
         "EU", "EU,US", "-EU", "-EU,-US", "A%", "%a%,B", "-%a%", "NULL", "-NULL", "EMPTY", "-EMPTY",
-        "a^,b", "^-5", "100^%", "it's", "A,-B",
+        "a^,b", "^-5", "100^%", "it's", "A,-B", "a_b", "a_b%", "--x",
     ];
     insta::assert_snapshot!(table(DimensionType::Text, &words), @r"
     EU → x = 'EU'
@@ -47,6 +47,9 @@ fn texts_match_exclude_and_escape() {
     100^% → x = '100%'
     it's → x = 'it''s'
     A,-B → (x = 'A' and (x <> 'B' or x is null))
+    a_b → x = 'a_b'
+    a_b% → left: the filter `a_b%` has a `_`, which `like` reads otherwise
+    --x → left: the filter `--x` has no counterpart
     ");
 }
 
@@ -67,6 +70,10 @@ fn numbers_compare_and_bound() {
         "NULL",
         "NOT NULL",
         "-2.5",
+        "NOT 66, 99, 4",
+        "5, NOT 6",
+        "NOT 3 to 80",
+        "NOT >5",
         "many",
     ];
     insta::assert_snapshot!(table(DimensionType::Number, &words), @r"
@@ -84,6 +91,10 @@ fn numbers_compare_and_bound() {
     NULL → x is null
     NOT NULL → x is not null
     -2.5 → x = -2.5
+    NOT 66, 99, 4 → ((x <> 66 or x is null) and (x <> 99 or x is null) and (x <> 4 or x is null))
+    5, NOT 6 → (x = 5 and (x <> 6 or x is null))
+    NOT 3 to 80 → left: the filter `NOT 3 to 80` has no counterpart
+    NOT >5 → left: the filter `NOT >5` has no counterpart
     many → left: the filter `many` has no counterpart
     ");
 }
