@@ -13,6 +13,7 @@ pub enum Writer {
     Facts { source: String },
     Unit { source: String, unit: String },
     Curation { source: String },
+    Eviction { source: String },
     Reconciliation { source: String },
     Note { noted_by: String },
     Demo,
@@ -60,6 +61,7 @@ impl Writer {
         let is_marked = field("ktx-wrote:").is_some() || field("ktx-unit:").is_some();
         match work {
             "reconciled" => Self::Reconciliation { source },
+            "without what is gone" => Self::Eviction { source },
             "candidates of documents" => Self::Curation { source },
             unit if is_marked => Self::Unit {
                 source,
@@ -120,6 +122,7 @@ mod tests {
             "ktx ingest: shop-dbt dbt-models-orders\n\npages: revenue\nktx-unit: 00ff\n",
             "ktx ingest: team-notes candidates of documents\n",
             "ktx ingest: shop-dbt reconciled\n",
+            "ktx ingest: shop-dbt without what is gone\n\npages: revenue\nktx-wrote: 00ff\n",
             "ktx ingest: refunds are negative\n\nnoted by: Ada Test\nktx-note: 11\n",
             "ktx demo: a sample project\n",
             "The currency of revenue\n\nktx ingest: shop-dbt dbt-all\n",
@@ -133,6 +136,7 @@ mod tests {
         {"kind":"unit","source":"shop-dbt","unit":"dbt-models-orders"}
         {"kind":"curation","source":"team-notes"}
         {"kind":"reconciliation","source":"shop-dbt"}
+        {"kind":"eviction","source":"shop-dbt"}
         {"kind":"note","noted_by":"Ada Test"}
         {"kind":"demo"}
         {"kind":"person","title":"The currency of revenue"}

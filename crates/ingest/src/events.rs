@@ -21,6 +21,8 @@ pub enum Task {
         pass: usize,
     },
     Reconciliation,
+    /// About what was written from files that are gone.
+    Verdicts,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,8 +13,8 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_context_sources::{
-    DefinitionKind, Definitions, Model, ModelJoin, Purpose, SkippedDefinition, SourcePosition,
-    TableLocation, WhyLeft,
+    DefinitionKind, Definitions, Facts, Model, ModelJoin, Purpose, SkippedDefinition,
+    SourcePosition, TableLocation, WhyLeft,
 };
 use ktx_project_store::{Change, ProjectPath};
 use ktx_semantic_layer::authored::{self, Authored, Measure};
@@ -61,6 +61,16 @@ pub(crate) enum Coverage {
     Whole,
     /// A file of the source could not be read: its earlier imports stay.
     Partial,
+}
+
+impl Coverage {
+    pub(crate) const fn of(facts: &Facts) -> Self {
+        if facts.is_complete {
+            Self::Whole
+        } else {
+            Self::Partial
+        }
+    }
 }
 
 pub(crate) fn import(

@@ -111,11 +111,11 @@ pub(crate) fn folder(source: &ConnectionId) -> Result<ProjectPath, UnsafePath> {
 
 fn path(source: &ConnectionId, unit: &str) -> Result<ProjectPath, UnsafePath> {
     let folder = folder(source)?;
-    ProjectPath::parse(&format!("{folder}/{}.json", name(unit)))
+    ProjectPath::parse(&format!("{folder}/{}.json", file_name(unit)))
 }
 
 /// Keys with special characters get a hash, which keeps them apart.
-fn name(unit: &str) -> String {
+pub(crate) fn file_name(unit: &str) -> String {
     let is_plain = |letter: char| matches!(letter, 'a'..='z' | '0'..='9' | '-' | '_');
     if !unit.is_empty() && unit.len() <= LONGEST_NAME && unit.chars().all(is_plain) {
         return unit.to_owned();

@@ -32,6 +32,7 @@ mod source_run;
 mod stages;
 mod transcripts;
 mod unit;
+mod verdict;
 mod work_item;
 
 pub use authorship::{UnitRecord, Writer, unit_records};
@@ -48,10 +49,12 @@ pub use plan::{ModelNeed, Plan, ROLES};
 pub use policy::{WhyHeld, changes_basis, measures};
 pub use proposals::{ProposalState, WaitingProposal, accept, reject, waiting_proposals};
 pub use report::{
-    CurationReport, FactsReport, Judgement, LoopReport, Reading, SourceReport, UnitReport,
+    CurationReport, EvictionReport, FactsReport, Judgement, LoopReport, Reading, SourceReport,
+    UnitReport,
 };
 pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
 pub use run_store::{Committed, Origin, RunStore};
 pub use source_run::UsableModel;
 pub use stages::facts::{FactsReports, FactsSource, Imports, copy_facts, remove_orphans};
+pub use verdict::{DecidedBy, EvictionVerdict, Thing, ThingKind, ThingVerdict, verdict_records};
 pub use work_item::Truncation;

@@ -5,7 +5,7 @@ mod basis;
 
 use ktx_project_store::{Change, Content};
 use ktx_semantic_layer::SourceFile;
-use ktx_semantic_layer::authored::{self, Authored, Measure};
+use ktx_semantic_layer::authored::{self as written, Authored, Measure};
 
 pub use basis::changes_basis;
 
@@ -100,7 +100,7 @@ fn changes_number(path: &str, before: &[u8], after: &[u8]) -> bool {
 }
 
 pub fn measures(path: &str, bytes: &[u8]) -> (String, Vec<Measure>) {
-    match read(path, bytes) {
+    match authored(path, bytes) {
         Some(Authored::Standalone(source)) => (source.name, source.measures),
         Some(Authored::Overlay(overlay) | Authored::Import(overlay)) => {
             (overlay.name, overlay.measures)
@@ -109,10 +109,10 @@ pub fn measures(path: &str, bytes: &[u8]) -> (String, Vec<Measure>) {
     }
 }
 
-fn read(path: &str, bytes: &[u8]) -> Option<Authored> {
+pub(crate) fn authored(path: &str, bytes: &[u8]) -> Option<Authored> {
     let inner = path.strip_prefix("semantic-layer/").unwrap_or(path);
     let inner = inner.split_once('/').map_or(inner, |(_, file)| file);
-    authored::read(&SourceFile::new(inner, bytes.to_vec())).ok()
+    written::read(&SourceFile::new(inner, bytes.to_vec())).ok()
 }
 
 fn images(text: &str) -> impl Iterator<Item = &str> {

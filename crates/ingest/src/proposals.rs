@@ -38,12 +38,19 @@ pub(crate) struct Author<'a> {
     pub(crate) work: &'a str,
     pub(crate) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
     pub(crate) read: &'a BTreeMap<String, String>,
+    /// Files that lose only what came from files that are gone.
+    pub(crate) cleared: &'a BTreeSet<ProjectPath>,
 }
 
 impl Author<'_> {
-    /// The work must know the whole source, or that files are gone.
-    pub(crate) fn removes_own(&self) -> bool {
-        [EVICTION, RECONCILIATION].contains(&self.work)
+    /// Whether an own file may be removed without a person: the work must know the whole source, or
+    /// that files are gone.
+    pub(crate) fn may_remove(&self, change: &Change) -> bool {
+        match self.work {
+            EVICTION => self.cleared.contains(&change.path),
+            RECONCILIATION => change.content == Content::Delete,
+            _ => false,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::events::Turn;
 use crate::imports::ImportReport;
 use crate::proposals::WaitingProposal;
 use crate::run_store::{Committed, Origin};
+use crate::verdict::{Thing, ThingVerdict};
 use ktx_context_sources::Source;
 
 const MOST_NAMED: usize = 5;
@@ -23,8 +24,8 @@ pub struct SourceReport {
     pub has_facts: bool,
     pub units: Vec<UnitReport>,
     pub curation: Option<CurationReport>,
-    /// What was removed without a model because its files are gone.
-    pub eviction: Option<LoopReport>,
+    /// What was written from files that are gone.
+    pub eviction: Option<EvictionReport>,
     pub reconciliation: Option<LoopReport>,
     /// Why the rest was not tried, unless one of these failed.
     pub stopped: Option<Failed>,
@@ -87,6 +88,30 @@ pub struct CurationReport {
     pub open: usize,
 }
 
+#[derive(Debug, Default)]
+pub struct EvictionReport {
+    /// About what others share with the files that are gone.
+    pub verdicts: Vec<ThingVerdict>,
+    /// What has no verdict yet; the next run asks again.
+    pub open: Vec<Thing>,
+    /// What needed no model.
+    pub decided: Option<LoopReport>,
+    pub asked: Option<LoopReport>,
+}
+
+impl EvictionReport {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.verdicts.is_empty()
+            && self.open.is_empty()
+            && self.decided.is_none()
+            && self.asked.is_none()
+    }
+
+    pub fn loops(&self) -> impl Iterator<Item = &LoopReport> {
+        self.decided.iter().chain(&self.asked)
+    }
+}
+
 impl SourceReport {
     pub(crate) fn new(source: &Source, facts: Result<FactsReport, Failed>) -> Self {
         let mut warnings = source.facts.warnings.clone();
@@ -138,7 +163,7 @@ impl SourceReport {
     pub fn loops(&self) -> impl Iterator<Item = &LoopReport> {
         let units = self.units.iter().filter_map(|unit| unit.result.as_ref());
         let passes = self.curation.iter().flat_map(|curation| &curation.passes);
-        let eviction = self.eviction.iter();
+        let eviction = self.eviction.iter().flat_map(EvictionReport::loops);
         eviction
             .chain(units)
             .chain(passes)
@@ -155,8 +180,12 @@ impl SourceReport {
             || self.units.iter().all(|unit| unit.result.is_some());
         let is_done = self.loops().all(LoopReport::is_finished);
         let is_decided = self.curation.as_ref().is_none_or(|done| done.open == 0);
+        let has_verdicts = self
+            .eviction
+            .as_ref()
+            .is_none_or(|done| done.open.is_empty());
         let is_ended = self.stopped.is_none() && self.facts.is_ok();
-        !(is_tried && is_done && is_decided && is_ended)
+        !(is_tried && is_done && is_decided && has_verdicts && is_ended)
     }
 
     /// Returns whether any part was copied or read, or there was nothing to do.

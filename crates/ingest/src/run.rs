@@ -161,7 +161,7 @@ async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<()
     report.units = units::read(run, judgements).await;
     if report.stop().is_none() {
         // Not earlier: a unit may continue a page from a removed file.
-        report.eviction = eviction::evict(run)?;
+        report.eviction = eviction::evict(run).await?;
     }
     if report.stop().is_none() {
         report.curation = curation::curate_all(run).await?;
@@ -171,7 +171,8 @@ async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<()
             None => Units::Read,
             Some(_) => Units::SomeFailed,
         };
-        report.reconciliation = reconciliation::reconcile_pending(run, units).await?;
+        report.reconciliation =
+            reconciliation::reconcile_pending(run, units, report.eviction.as_ref()).await?;
     }
     Ok(())
 }

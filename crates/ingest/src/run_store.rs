@@ -142,12 +142,17 @@ impl RunStore {
         Ok(read.as_ref().map(CommittedFiles::files).unwrap_or_default())
     }
 
-    fn history(&self) -> Result<&History, IngestError> {
+    pub(crate) fn history(&self) -> Result<&History, IngestError> {
         if let Some(history) = self.history.get() {
             return Ok(history);
         }
         let history = self.store.history()?;
         Ok(self.history.get_or_init(|| history))
+    }
+
+    /// Returns whether the file on the disk or in the index differs from the committed one.
+    pub(crate) fn is_in_the_making(&self, path: &ProjectPath) -> Result<bool, IngestError> {
+        Ok(!self.publisher.in_the_making(&[path])?.is_empty())
     }
 
     pub(crate) fn committed(
@@ -221,7 +226,7 @@ impl RunStore {
         // Entries of units that wrote nothing are committed together at the end of the run.
         if !reviewed.changes.changes.is_empty() {
             let written = written(&reviewed.changes);
-            let result = self.result(item, &written, !reviewed.withheld.is_empty())?;
+            let result = self.result(item, &written, &reviewed.withheld)?;
             let entry = Entry::of(item, &result, truncation);
             reviewed.changes.changes.push(entry.change(&item.owner)?);
         }
@@ -289,8 +294,7 @@ impl RunStore {
         item: &WorkItem,
         committed: &Committed,
     ) -> Result<(), IngestError> {
-        let is_withheld = !committed.withheld.is_empty();
-        let mut result = self.result(item, &committed.written, is_withheld)?;
+        let mut result = self.result(item, &committed.written, &committed.withheld)?;
         result.commit.clone_from(&committed.commit);
         let input = match committed.truncation {
             None => item.input.clone(),
@@ -310,7 +314,7 @@ impl RunStore {
         &self,
         item: &WorkItem,
         written: &Written,
-        is_withheld: bool,
+        withheld: &[String],
     ) -> Result<ItemResult, IngestError> {
         let mut result = self.row(item)?.map(|row| row.record).unwrap_or_default();
         let Written { wiki, sl, xrefs } = written.clone();
@@ -318,7 +322,7 @@ impl RunStore {
         result.sl.extend(sl);
         result.xrefs.extend(xrefs);
         result.files.clone_from(&item.files);
-        result.is_withheld = is_withheld;
+        result.is_withheld = !withheld.is_empty();
         result.failures = 0;
         Ok(result)
     }

@@ -1,18 +1,18 @@
 //! The run of one source: its state, and the shared parts of its loops.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ktx_llm_runtime::{LlmRuntime, ProbeRequest};
-use ktx_memory::{KeptLoop, Quota};
+use ktx_memory::{Changeset, KeptLoop, Quota};
 use ktx_project_store::{Base, ProjectPath};
 use ktx_vocabulary::ModelRole;
 
 use crate::error::IngestError;
 use crate::events::{Progress, Task};
 use crate::journal::Journal;
-use crate::proposals::{Author, files_of};
+use crate::proposals::{Author, EVICTION, files_of};
 use crate::run_store::{ReviewedChanges, RunStore};
 use crate::transcripts::{LoopBegin, TranscriptFile};
 use crate::unit::{LoopContext, LoopResult};
@@ -109,6 +109,26 @@ impl<'a> SourceRun<'a> {
         workspace: &Workspace,
         worked: &LoopResult,
     ) -> Result<ReviewedChanges, IngestError> {
+        self.review_changes(work, workspace, &worked.made, &BTreeSet::new())
+    }
+
+    /// `cleared` are the files that lose only what came from files that are gone.
+    pub(crate) fn review_eviction(
+        &self,
+        workspace: &Workspace,
+        made: &Changeset,
+        cleared: &BTreeSet<ProjectPath>,
+    ) -> Result<ReviewedChanges, IngestError> {
+        self.review_changes(EVICTION, workspace, made, cleared)
+    }
+
+    fn review_changes(
+        &self,
+        work: &str,
+        workspace: &Workspace,
+        made: &Changeset,
+        cleared: &BTreeSet<ProjectPath>,
+    ) -> Result<ReviewedChanges, IngestError> {
         let read = files_of(&self.source.units, work, &self.source.snapshot);
         let author = Author {
             source: &self.source.id,
@@ -116,9 +136,9 @@ impl<'a> SourceRun<'a> {
             work,
             files: &workspace.files,
             read: &read,
+            cleared,
         };
-        self.run_store
-            .review(&author, &workspace.base, &worked.made)
+        self.run_store.review(&author, &workspace.base, made)
     }
 
     pub(crate) fn workspace(&self) -> Result<Workspace, IngestError> {

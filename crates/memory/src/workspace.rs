@@ -41,16 +41,17 @@ pub struct Changeset {
 }
 
 impl Changeset {
-    pub fn removals(
+    /// The changes of files that no draft has made, with the names of what they are about.
+    pub fn of_files(
         pages: Vec<String>,
         sources: Vec<(String, ProjectPath)>,
-        files: Vec<ProjectPath>,
+        changes: Vec<Change>,
     ) -> Self {
         Self {
             wiki: pages,
             sl: sources.iter().map(|(name, _)| name.clone()).collect(),
             xrefs: Vec::new(),
-            changes: files.into_iter().map(Change::delete).collect(),
+            changes,
             files: sources.into_iter().collect(),
         }
     }

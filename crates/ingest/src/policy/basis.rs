@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_semantic_layer::Relationship;
 use ktx_semantic_layer::authored::{Authored, Column, Meta, OverlayJoin, Segment};
 
-use super::read;
+use super::authored;
 
 /// Excludes descriptions.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub fn changes_basis(path: &str, before: &[u8], after: &[u8]) -> bool {
 
 fn basis(path: &str, bytes: &[u8]) -> Option<Basis> {
     let mut basis = Basis::default();
-    match read(path, bytes)? {
+    match authored(path, bytes)? {
         Authored::Standalone(source) => {
             basis.row("table", source.table.as_ref());
             basis.row("sql", source.sql.as_ref());

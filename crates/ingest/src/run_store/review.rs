@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_memory::Changeset;
-use ktx_project_store::{Base, Content, ProjectPath, ProposedCommit};
+use ktx_project_store::{Base, ProjectPath, ProposedCommit};
 use ktx_vocabulary::ConnectionId;
 
 use super::{ReviewedChanges, RunStore};
@@ -38,7 +38,7 @@ impl RunStore {
             let before = author.files.get(&change.path).map(Vec::as_slice);
             let why = if foreign.contains(&change.path) {
                 Some(WhyHeld::Foreign)
-            } else if change.content == Content::Delete && author.removes_own() {
+            } else if author.may_remove(change) {
                 None
             } else {
                 why_held(change, before)

@@ -99,11 +99,7 @@ fn copy(
         dialect: *dialect,
         files: &files,
     };
-    let coverage = if facts.is_complete {
-        Coverage::Whole
-    } else {
-        Coverage::Partial
-    };
+    let coverage = Coverage::of(&facts);
     let (imported, imports) = match imports {
         Imports::AfterScan => (Vec::new(), ImportReport::default()),
         Imports::Now => import(&source.definitions, &source.id, target, coverage),

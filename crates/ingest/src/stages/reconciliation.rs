@@ -11,9 +11,10 @@ use crate::journal::Pending;
 use crate::ownership::marks;
 use crate::proposals::RECONCILIATION;
 use crate::reconcile::{RECONCILE_STEPS, ReconcileRequest, reconcile};
-use crate::report::LoopReport;
+use crate::report::{EvictionReport, LoopReport};
 use crate::run_store::Committed;
 use crate::source_run::{SourceRun, saturated, truncation};
+use crate::stages::eviction::{for_reconciliation, waiting_only};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Units {
@@ -26,6 +27,7 @@ pub(crate) enum Units {
 pub(crate) async fn reconcile_pending(
     run: &SourceRun<'_>,
     units: Units,
+    eviction: Option<&EvictionReport>,
 ) -> Result<Option<LoopReport>, IngestError> {
     let mut pending = run.journal().pending()?;
     if let Some(scope) = &run.source.scope {
@@ -33,6 +35,8 @@ pub(crate) async fn reconcile_pending(
         pending.written.retain(|written| is_own(&written.unit));
         pending.gone.retain(|gone| is_own(&gone.unit));
     }
+    let open = eviction.map_or(&[][..], |evicted| &evicted.open);
+    pending.gone = for_reconciliation(pending.gone, open);
     let is_needed = pending.written.len() > 1 || !pending.gone.is_empty();
     if !is_needed {
         if units == Units::Read {
@@ -47,7 +51,11 @@ pub(crate) async fn reconcile_pending(
         result,
     };
     if report.is_finished() {
+        let waiting = run.journal().pending()?.gone;
         run.journal().close(&pending)?;
+        for unit in waiting_only(waiting, open) {
+            run.journal().keep_gone(&unit)?;
+        }
     }
     Ok(Some(report))
 }

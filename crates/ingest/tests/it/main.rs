@@ -11,4 +11,5 @@ mod journal;
 mod manifests;
 mod notes;
 mod units;
+mod verdicts;
 mod world;

@@ -22,7 +22,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) struct World {
-    folder: tempfile::TempDir,
+    root: PathBuf,
+    /// Removes the folder in the end.
+    _folder: Option<tempfile::TempDir>,
     pub(crate) store: Store,
     pub(crate) concurrency: u32,
 }
@@ -51,10 +53,7 @@ impl World {
             "[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n",
         )
         .expect("a file");
-        let environment = Environment::from_pairs([
-            ("PATH", path(folder.path())),
-            ("HOME", home.display().to_string()),
-        ]);
+        let environment = environment(folder.path(), path(folder.path()));
         let project = folder.path().join("shop");
         let initialized = init(
             &project,
@@ -65,13 +64,26 @@ impl World {
         );
         Self {
             store: initialized.expect("a project").store,
-            folder,
+            root: folder.path().to_owned(),
+            _folder: Some(folder),
+            concurrency: 1,
+        }
+    }
+
+    /// The world of another process, which ends at the failpoint.
+    pub(crate) fn again(root: &std::path::Path, path: String, failpoints: Failpoints) -> Self {
+        let environment = environment(root, path);
+        let store = Store::open(&root.join("shop"), environment, failpoints);
+        Self {
+            store: store.expect("a project"),
+            root: root.to_owned(),
+            _folder: None,
             concurrency: 1,
         }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.root.join(name)
     }
 
     pub(crate) fn run_store(&self) -> RunStore {
@@ -88,6 +100,15 @@ impl World {
         commits
             .filter_map(|commit| Some(commit.message.lines().next()?.to_owned()))
             .collect()
+    }
+
+    /// Commits the work of a person.
+    pub(crate) fn commit_all(&self, title: &str) {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(self.path("shop"))
+            .env("HOME", self.path("home"))
+            .args(["commit", "--quiet", "--all", "-m", title]);
+        assert!(git.status().expect("git").success());
     }
 
     pub(crate) fn has_page(&self, key: &str) -> bool {
@@ -159,6 +180,13 @@ impl World {
             now: std::time::SystemTime::now,
         })
     }
+}
+
+fn environment(root: &std::path::Path, path: String) -> Environment {
+    Environment::from_pairs([
+        ("PATH", path),
+        ("HOME", root.join("home").display().to_string()),
+    ])
 }
 
 struct NoWarehouses;

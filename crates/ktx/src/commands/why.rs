@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use ktx_context_tools::{Reader, find_warehouse};
 use ktx_diagnostics::{Code, Exit, Failure, nearest};
-use ktx_ingest::{UnitRecord, Writer, unit_records};
+use ktx_ingest::{ThingKind, ThingVerdict, UnitRecord, Writer, unit_records, verdict_records};
 use ktx_project_store::{History, Layout};
+use ktx_vocabulary::ConnectionId;
 use serde::Serialize;
 use serde_json::json;
 
@@ -28,6 +29,8 @@ struct Origin {
     parts: Vec<CommitLines>,
     /// Context source units that wrote to it.
     units: Vec<UnitRecord>,
+    /// About what came from files that are gone.
+    verdicts: Vec<ThingVerdict>,
 }
 
 #[derive(Debug, Serialize)]
@@ -37,6 +40,12 @@ struct CommitLines {
     author: Option<String>,
     at: Option<String>,
     writer: Option<Writer>,
+}
+
+/// What the ledgers of the sources record.
+struct Records {
+    units: Vec<UnitRecord>,
+    verdicts: Vec<(ConnectionId, ThingVerdict)>,
 }
 
 pub(crate) fn run(args: &WhyArgs, invocation: &Invocation) -> Outcome {
@@ -66,11 +75,15 @@ pub(crate) fn run(args: &WhyArgs, invocation: &Invocation) -> Outcome {
     }
     let history = project.store.history()?;
     let sources = project.config.context_sources().map(|source| &source.id);
-    let units = unit_records(&project.store, sources)?;
+    let sources: Vec<&ConnectionId> = sources.collect();
+    let records = Records {
+        units: unit_records(&project.store, sources.iter().copied())?,
+        verdicts: verdict_records(&project.store, sources)?,
+    };
     let mut messages = BTreeMap::new();
     let mut origins = Vec::new();
     for place in found {
-        origins.push(origin(subject, &place, &history, &mut messages, &units)?);
+        origins.push(origin(subject, &place, &history, &mut messages, &records)?);
     }
     print(&args.subject, &origins, &printer)?;
     Ok(Exit::Success)
@@ -81,7 +94,7 @@ fn origin(
     place: &FileRange,
     history: &History,
     messages: &mut BTreeMap<String, String>,
-    units: &[UnitRecord],
+    records: &Records,
 ) -> Outcome<Origin> {
     let mut parts = Vec::new();
     for blamed in history.blame(&place.file, place.length)? {
@@ -120,12 +133,21 @@ fn origin(
     };
     // Scans and imports write their own files; units write pages and overlays.
     let is_of_units = !path.contains("/_schema/") && !path.contains("/_imports/");
-    let units = units.iter().filter(|_| is_of_units).filter(wrote);
+    let units = records.units.iter().filter(|_| is_of_units).filter(wrote);
+    let is_about = |verdict: &&ThingVerdict| match verdict.kind {
+        ThingKind::Page => is_page && verdict.name == subject.page(),
+        _ if is_page => false,
+        _ if subject.part().is_some() => verdict.name == subject.name,
+        _ => verdict.name.split_once('.').map(|(source, _)| source) == Some(source),
+    };
+    let verdicts = records.verdicts.iter().map(|(_, verdict)| verdict);
+    let verdicts = verdicts.filter(|_| is_of_units).filter(is_about);
     Ok(Origin {
         file: path.to_owned(),
         lines: [place.lines.start, place.lines.end - 1],
         parts,
         units: units.cloned().collect(),
+        verdicts: verdicts.cloned().collect(),
     })
 }
 
@@ -159,6 +181,15 @@ fn print(subject: &str, origins: &[Origin], printer: &Printer) -> Outcome<()> {
                 unit.unit, unit.source
             ))?;
         }
+        for verdict in &origin.verdicts {
+            printer.line(&format!(
+                "{}: {} when {} was gone: {}",
+                verdict.thing(),
+                verdict.verdict.name(),
+                verdict.gone.join(", "),
+                verdict.reason
+            ))?;
+        }
     }
     Ok(())
 }
@@ -171,6 +202,7 @@ fn writer(part: &CommitLines) -> String {
         Some(Writer::Facts { source }) => format!("facts of {source}"),
         Some(Writer::Unit { source, unit }) => format!("unit {unit} of {source}"),
         Some(Writer::Curation { source }) => format!("curation of {source}"),
+        Some(Writer::Eviction { source }) => format!("files of {source} that are gone"),
         Some(Writer::Reconciliation { source }) => format!("reconciliation of {source}"),
         Some(Writer::Note { noted_by }) => format!("a note of {noted_by}"),
         Some(Writer::Demo) => "the sample project".to_owned(),

@@ -126,6 +126,7 @@ mod traces;
 mod two_people;
 mod unit_ledger;
 mod usage;
+mod verdicts;
 mod waiting;
 mod why;
 mod wiki;

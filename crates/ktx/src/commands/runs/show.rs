@@ -154,6 +154,7 @@ fn source_lines(source: &Value) -> Vec<String> {
     for name in ["eviction", "reconciliation"] {
         if let Some(part) = source.get(name).filter(|part| part.is_object()) {
             lines.push(part_line(&format!("  {name}"), part));
+            lines.extend(verdict_lines(part));
         }
     }
     if let Some(curation) = source.get("curation") {
@@ -169,6 +170,26 @@ fn source_lines(source: &Value) -> Vec<String> {
         ));
     }
     lines.extend(warning_lines(source));
+    lines
+}
+
+/// About what others share with files that are gone.
+fn verdict_lines(part: &Value) -> Vec<String> {
+    let mut lines: Vec<String> = list(part, "verdicts")
+        .iter()
+        .map(|verdict| {
+            format!(
+                "    {} {}: {}: {}",
+                text(verdict, "kind"),
+                text(verdict, "name"),
+                text(verdict, "verdict"),
+                text(verdict, "reason")
+            )
+        })
+        .collect();
+    let open = list(part, "open");
+    let open = open.iter().filter_map(Value::as_str);
+    lines.extend(open.map(|thing| format!("    {thing}: no verdict yet")));
     lines
 }
 

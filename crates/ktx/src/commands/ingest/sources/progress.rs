@@ -51,6 +51,7 @@ fn task_name(source: &ConnectionId, task: &Task) -> String {
         } => format!("[{position}/{count}] {source} · {name}"),
         Task::Curation { pass } => format!("{source} · curation, pass {pass}"),
         Task::Reconciliation => format!("{source} · reconciliation"),
+        Task::Verdicts => format!("{source} · verdicts about files that are gone"),
     }
 }
 
@@ -77,6 +78,9 @@ pub(super) fn turn_json(turn: &Turn) -> Value {
         }),
         Task::Reconciliation => json!({
             "type": "reconciliation_step", "stepIndex": index, "stepBudget": budget,
+        }),
+        Task::Verdicts => json!({
+            "type": "verdicts_step", "stepIndex": index, "stepBudget": budget,
         }),
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ktx_diagnostics::Failure;
 use ktx_ingest::{
-    CurationReport, FactsReport, Failed, ImportReport, Lane, LoopReport, Origin, Reading,
-    SourceReport, UnitReport,
+    CurationReport, EvictionReport, FactsReport, Failed, ImportReport, Lane, LoopReport, Origin,
+    Reading, SourceReport, UnitReport,
 };
 use ktx_memory::one_line;
 use ktx_vocabulary::ConnectionId;
@@ -61,7 +61,7 @@ pub(in crate::commands::ingest) fn items(results: &Results, project: &OpenProjec
             if let Some(curated) = &done.curation {
                 item.insert("curation".to_owned(), curation(curated, dir));
             }
-            let evicted = done.eviction.as_ref().map(|done| looped(done, dir));
+            let evicted = done.eviction.as_ref().map(|done| eviction(done, dir));
             item.insert("eviction".to_owned(), json!(evicted));
             let reconciled = done.reconciliation.as_ref().map(|done| looped(done, dir));
             item.insert("reconciliation".to_owned(), json!(reconciled));
@@ -160,6 +160,26 @@ fn curation(curated: &CurationReport, dir: &Path) -> Value {
     })
 }
 
+/// What needed no model, with the verdicts; `asked` is what a model decided.
+fn eviction(evicted: &EvictionReport, dir: &Path) -> Value {
+    let first = evicted.loops().next();
+    let mut value = first.map_or_else(
+        || json!({ "status": "unchanged" }),
+        |done| looped(done, dir),
+    );
+    if let Some(value) = value.as_object_mut() {
+        let asked = evicted.asked.as_ref().map(|done| looped(done, dir));
+        value.insert("asked".to_owned(), json!(asked));
+        value.insert("verdicts".to_owned(), json!(evicted.verdicts));
+        let open: Vec<String> = evicted.open.iter().map(ToString::to_string).collect();
+        value.insert("open".to_owned(), json!(open));
+        if !evicted.open.is_empty() {
+            value.insert("status".to_owned(), json!("partial"));
+        }
+    }
+    value
+}
+
 fn looped(done: &LoopReport, dir: &Path) -> Value {
     let committed = done.result.as_ref().ok();
     let failed = done.result.as_ref().err();
@@ -256,8 +276,13 @@ fn rows(id: &ConnectionId, done: &SourceReport, table: &mut Report) {
     for (index, pass) in passes.enumerate() {
         row(id, &format!("curation, pass {}", index + 1), pass, table);
     }
-    if let Some(result) = &done.eviction {
-        row(id, "files that are gone", result, table);
+    if let Some(evicted) = &done.eviction {
+        if let Some(result) = &evicted.decided {
+            row(id, "files that are gone", result, table);
+        }
+        if let Some(result) = &evicted.asked {
+            row(id, "shared with files that are gone", result, table);
+        }
     }
     if let Some(result) = &done.reconciliation {
         row(id, "reconciliation", result, table);
@@ -317,6 +342,20 @@ fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) 
     if done.reading == Reading::FactsOnly && !done.units.is_empty() {
         printer.note(&format!(
             "{id}: its units were not read, which needs a model (`llm.provider.backend` is `none`)"
+        ));
+    }
+    for verdict in done.eviction.iter().flat_map(|done| &done.verdicts) {
+        printer.note(&format!(
+            "{id}: {}: {}: {}",
+            one_line(&verdict.thing().to_string()),
+            verdict.verdict.name(),
+            one_line(&verdict.reason)
+        ));
+    }
+    for thing in done.eviction.iter().flat_map(|done| &done.open) {
+        printer.note(&format!(
+            "{id}: {} has no verdict yet, and stays until it has one",
+            one_line(&thing.to_string())
         ));
     }
     for proposal in &done.proposals {
