@@ -8,6 +8,7 @@
 mod documents;
 mod git_processes;
 mod journal;
+mod kills;
 mod manifests;
 mod notes;
 mod units;
