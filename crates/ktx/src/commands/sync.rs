@@ -86,32 +86,70 @@ fn repeat(args: &SyncArgs, every: Duration, round: Round, shared: SyncSettings<'
             );
         }
         let now = Timestamp::now();
-        let next = following(started, every, now);
-        let pause = paused_until(&outcome, args, &invocation, shared.project);
-        let next = pause.map_or(next, |pause| pause.max(now));
+        let pause = paused_until(&outcome, args, now, &invocation, shared.project);
+        let next = NextRound::after(RoundTimes { started, now }, every, pause);
         let ended = ended_round(started, &outcome, &invocation);
         let exit = ended.exit;
-        if let Err(failure) = note(shared.project, ended, Some(next)) {
+        if let Err(failure) = note(shared.project, ended, Some(next.at)) {
             print_failure(&failure, Mode::Plain);
         }
-        let why = match pause {
-            Some(_) => ", when the limit of the model ends",
-            None => "",
-        };
         printer.note(&format!(
-            "sync ended with exit code {exit}; the next one begins {}{why}; Ctrl-C ends",
-            when(next, now)
+            "sync ended with exit code {exit}; the next one begins {}{}; Ctrl-C ends",
+            when(next.at, now),
+            next.reason.text()
         ));
-        if !wait_until(next)? {
+        if !wait_until(next.at)? {
             return Ok(Exit::Interrupted);
         }
     }
 }
 
-/// The next round after one at `started`; immediate if overdue. Missed rounds count once.
-fn following(started: Timestamp, every: Duration, now: Timestamp) -> Timestamp {
-    let next = started.checked_add(every).unwrap_or(Timestamp::MAX);
-    next.max(now)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RoundTimes {
+    started: Timestamp,
+    now: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NextRound {
+    at: Timestamp,
+    reason: NextReason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NextReason {
+    Period,
+    LimitEnds,
+    /// The limit lasts longer than the period.
+    PeriodWithinLimit,
+}
+
+impl NextReason {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Period => "",
+            Self::LimitEnds => ", when the limit of the model ends",
+            Self::PeriodWithinLimit => ", though the limit of the model lasts longer",
+        }
+    }
+}
+
+impl NextRound {
+    /// A round whose time has passed begins at once, and once only. A limit that ends before the
+    /// period shortens the wait; none makes it longer.
+    fn after(times: RoundTimes, every: Duration, limit_ends: Option<Timestamp>) -> Self {
+        let RoundTimes { started, now } = times;
+        let period = started
+            .checked_add(every)
+            .unwrap_or(Timestamp::MAX)
+            .max(now);
+        let (at, reason) = match limit_ends.map(|end| end.max(now)) {
+            Some(end) if end <= period => (end, NextReason::LimitEnds),
+            Some(_) => (period, NextReason::PeriodWithinLimit),
+            None => (period, NextReason::Period),
+        };
+        Self { at, reason }
+    }
 }
 
 fn when(next: Timestamp, now: Timestamp) -> String {
@@ -151,13 +189,13 @@ fn wait_until(next: Timestamp) -> Outcome<bool> {
 fn paused_until(
     outcome: &Outcome,
     args: &SyncArgs,
+    now: Timestamp,
     invocation: &Invocation,
     project: &OpenProject,
 ) -> Option<Timestamp> {
     if matches!(outcome, Ok(Exit::Success)) {
         return None;
     }
-    let now = Timestamp::now();
     if let Some(limit) = compose::known_limit(invocation, project)
         && limit.refused_for(now).is_some()
     {
@@ -219,11 +257,32 @@ mod tests {
     #[test]
     fn a_missed_round_is_made_up_for_once() {
         let at = |second| Timestamp::from_second(second).expect("a time");
-        let every = Duration::from_secs(100);
-        assert_eq!(following(at(0), every, at(10)), at(100));
-        assert_eq!(following(at(0), every, at(100)), at(100));
-        // Late rounds start immediately and restart the interval.
-        assert_eq!(following(at(0), every, at(750)), at(750));
-        assert_eq!(following(at(750), every, at(760)), at(850));
+        let next = |started, now| {
+            let (started, now) = (at(started), at(now));
+            NextRound::after(RoundTimes { started, now }, EVERY, None).at
+        };
+        assert_eq!(next(0, 10), at(100));
+        assert_eq!(next(0, 100), at(100));
+        // The machine slept, or the round took long: at once, and the count begins there.
+        assert_eq!(next(0, 750), at(750));
+        assert_eq!(next(750, 760), at(850));
     }
+
+    #[test]
+    fn a_known_limit_ends_the_wait_within_the_period() {
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        let next = |now, end| {
+            let (started, now) = (at(0), at(now));
+            let next = NextRound::after(RoundTimes { started, now }, EVERY, Some(at(end)));
+            (next.at, next.reason)
+        };
+        assert_eq!(next(10, 40), (at(40), NextReason::LimitEnds));
+        assert_eq!(next(10, 100), (at(100), NextReason::LimitEnds));
+        assert_eq!(next(10, 5000), (at(100), NextReason::PeriodWithinLimit));
+        // It has ended while the round did the rest.
+        assert_eq!(next(60, 40), (at(60), NextReason::LimitEnds));
+        assert_eq!(next(200, 5000), (at(200), NextReason::PeriodWithinLimit));
+    }
+
+    const EVERY: Duration = Duration::from_secs(100);
 }
