@@ -57,7 +57,7 @@ pub(crate) fn describe_all(
             history: QueryHistoryArgs::default(),
             plan: &plan,
         };
-        described(scans, (held, model), context)
+        described(scans, HeldModel { held, model }, context)
     });
     results.map_err(going_on)
 }
@@ -125,6 +125,14 @@ pub(crate) fn with_model<T>(
     result
 }
 
+/// The project's lock, and the model that works under it.
+#[derive(Clone, Copy)]
+pub(crate) struct HeldModel<'a> {
+    pub(crate) held: &'a ProjectLock,
+    pub(crate) model: &'a Model,
+}
+
+/// The warehouses whose tables are described.
 pub(crate) struct Descriptions<'a> {
     pub(crate) connections: &'a [&'a Connection],
     pub(crate) history: QueryHistoryArgs,
@@ -137,7 +145,7 @@ pub(crate) fn described(
         history,
         plan,
     }: Descriptions<'_>,
-    (held, model): (&ProjectLock, &Model),
+    HeldModel { held, model }: HeldModel<'_>,
     CommandContext {
         invocation,
         project,

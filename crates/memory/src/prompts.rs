@@ -52,8 +52,11 @@ pub(crate) fn list_names(known: &KnownNames<'_>) -> String {
     list(
         &mut text,
         pages,
-        (known.pages.len(), known.most),
-        "`wiki_search`",
+        Listing {
+            count: known.pages.len(),
+            most: known.most,
+            finder: "`wiki_search`",
+        },
     );
     if let Some((connection, sources)) = known.sources {
         let _ = write!(
@@ -71,8 +74,11 @@ pub(crate) fn list_names(known: &KnownNames<'_>) -> String {
         list(
             &mut text,
             lines,
-            (sources.len(), known.most),
-            "`discover_data`",
+            Listing {
+                count: sources.len(),
+                most: known.most,
+                finder: "`discover_data`",
+            },
         );
     } else {
         text.push_str("\nThere is no connection to write sources for: write wiki pages only.\n");
@@ -96,11 +102,21 @@ pub fn fenced(what: &str, text: &str) -> String {
     format!("{what}, stands between the two lines {fence}\n{fence}\n{text}\n{fence}\n")
 }
 
+/// How much of a list is shown, and the tool that finds the rest.
+struct Listing {
+    count: usize,
+    most: usize,
+    finder: &'static str,
+}
+
 fn list(
     text: &mut String,
     lines: impl Iterator<Item = String>,
-    (count, most): (usize, usize),
-    finder: &str,
+    Listing {
+        count,
+        most,
+        finder,
+    }: Listing,
 ) {
     if count == 0 {
         text.push_str("- none\n");

@@ -312,13 +312,17 @@ impl Clauses<'_> {
         }
         let own = self.value(own, depth + 1)?;
         let is_exact = clause.option("case-sensitive").and_then(Value::as_bool) != Some(false);
-        let compared = if is_exact {
-            own.clone()
+        let case = if is_exact {
+            LetterCase::Kept
         } else {
-            own.clone().between("lower(", ")")
+            LetterCase::Ignored
+        };
+        let compared = match case {
+            LetterCase::Kept => own.clone(),
+            LetterCase::Ignored => own.clone().between("lower(", ")"),
         };
         let each = values.iter().map(|value| {
-            let pattern = pattern(clause.operator, value, is_exact)?;
+            let pattern = pattern(clause.operator, value, case)?;
             Ok(match sense {
                 Sense::Is => compared.clone().between("", &format!(" like {pattern}")),
                 Sense::IsNot => join([
@@ -394,17 +398,22 @@ fn opened(value: &Value, depth: usize) -> Result<Clause<'_>, String> {
     Clause::parse(value).ok_or_else(|| "a part of it has an unknown form".to_owned())
 }
 
-fn pattern(operator: &str, value: &Value, is_exact: bool) -> Result<String, String> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LetterCase {
+    Kept,
+    Ignored,
+}
+
+fn pattern(operator: &str, value: &Value, case: LetterCase) -> Result<String, String> {
     let text = value.as_str().ok_or("a text is missing")?;
     if text.contains(['%', '_']) {
         return Err(format!(
             "the text `{text}` has a sign that `like` reads otherwise"
         ));
     }
-    let text = if is_exact {
-        text.to_owned()
-    } else {
-        text.to_lowercase()
+    let text = match case {
+        LetterCase::Kept => text.to_owned(),
+        LetterCase::Ignored => text.to_lowercase(),
     };
     literal(&match operator {
         "starts-with" => format!("{text}%"),

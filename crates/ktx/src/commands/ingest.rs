@@ -11,13 +11,13 @@ use ktx_config::Connection;
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{Imports, ModelNeed, Plan, SourceReport, Stop};
 use ktx_llm_runtime::LlmErrorKind;
-use ktx_project_store::ProjectLock;
 use ktx_vocabulary::{Backend, ConnectionId};
 
 use crate::cli::IngestArgs;
 use crate::compose;
 use crate::ingesting::{
-    Descriptions, Model, ModelUse, Results, described, failures, going_on, undescribed, with_model,
+    Descriptions, HeldModel, Model, ModelUse, Results, described, failures, going_on, undescribed,
+    with_model,
 };
 use crate::invocation::{CommandContext, Invocation};
 use crate::opening::open_project;
@@ -73,8 +73,7 @@ fn ingest(args: &IngestArgs, orders: Orders<'_>, invocation: &Invocation) -> Out
     if args.facts {
         plan = plan.facts_only()?;
     }
-    let is_one_source = plan.sources.len() == 1 && plan.warehouses.is_empty();
-    notes::check_absent(args, is_one_source)?;
+    notes::check_absent(args, &plan)?;
     if args.plan {
         return planned::run(&plan, args.note_connection.as_deref(), context);
     }
@@ -95,7 +94,7 @@ fn ingest(args: &IngestArgs, orders: Orders<'_>, invocation: &Invocation) -> Out
         retry,
     };
     let done = with_model(model_use, context, |held, model| {
-        everything(work, (held, model), context)
+        everything(work, HeldModel { held, model }, context)
     });
     report::finish(&done.map_err(going_on)?, work, context)
 }
@@ -137,7 +136,7 @@ struct IngestResults {
 /// warehouse tables.
 fn everything(
     work: Work<'_>,
-    (held, model): (&ProjectLock, &Model),
+    held_model: HeldModel<'_>,
     context: CommandContext<'_>,
 ) -> Outcome<IngestResults> {
     let Work { args, plan, retry } = work;
@@ -163,7 +162,7 @@ fn everything(
             history: args.history,
             plan: &plan_of_run,
         };
-        let described = described(scans, (held, model), context);
+        let described = described(scans, held_model, context);
         warehouses = match described {
             Err(failure) if !read.is_empty() => {
                 let ids = plan.warehouses.iter().map(|warehouse| &warehouse.id);
@@ -186,7 +185,7 @@ fn everything(
     let sources = if read.is_empty() {
         Vec::new()
     } else {
-        read.ingest(facts, model, opening, &plan_of_run, context)?
+        read.ingest(facts, held_model.model, opening, &plan_of_run, context)?
     };
     let left = plan.warehouses.iter().skip(warehouses.len());
     Ok(IngestResults {
@@ -194,7 +193,7 @@ fn everything(
         warehouses,
         sources,
         needs_history: args.history.query_history,
-        has_model: !matches!(model, Model::Absent),
+        has_model: !matches!(held_model.model, Model::Absent),
     })
 }
 

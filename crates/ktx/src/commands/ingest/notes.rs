@@ -4,7 +4,7 @@ mod input;
 mod report;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_ingest::{AfterFailure, Note};
+use ktx_ingest::{AfterFailure, Note, Plan};
 use ktx_usage_ledger::Limits;
 use ktx_wiki::UserId;
 
@@ -19,8 +19,9 @@ pub(super) fn are_given(args: &IngestArgs) -> bool {
     !args.text.is_empty() || !args.file.is_empty() || !args.transcript.is_empty()
 }
 
-/// Refuses note options without notes.
-pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()> {
+/// Refuses options that only apply to notes, and partial runs of a single context source.
+pub(super) fn check_absent(args: &IngestArgs, plan: &Plan<'_>) -> Outcome<()> {
+    let is_one_source = plan.sources.len() == 1 && plan.warehouses.is_empty();
     let (flag, owners) = if args.fail_fast {
         ("--fail-fast", "`--text`, `--file` and `--transcript`")
     } else if args.user.is_some() {
