@@ -21,7 +21,7 @@ pub enum Task {
         pass: usize,
     },
     Reconciliation,
-    /// About what was written from files that are gone.
+    /// About pages and sources whose files are gone.
     Verdicts,
 }
 

@@ -24,7 +24,7 @@ pub struct SourceReport {
     pub has_facts: bool,
     pub units: Vec<UnitReport>,
     pub curation: Option<CurationReport>,
-    /// What was written from files that are gone.
+    /// The verdicts about pages and sources whose files are gone.
     pub eviction: Option<EvictionReport>,
     pub reconciliation: Option<LoopReport>,
     /// Why the rest was not tried, unless one of these failed.

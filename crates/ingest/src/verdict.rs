@@ -1,4 +1,4 @@
-//! Verdicts about what was written from files that are gone, with their committed records.
+//! Verdicts about pages and parts of sources whose files are gone, with their committed records.
 
 use std::fmt;
 

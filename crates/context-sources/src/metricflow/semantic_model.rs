@@ -180,7 +180,7 @@ impl Aggregation {
             .and_then(|map| {
                 Some(NonAdditive {
                     dimension: text(map, "name")?,
-                    // MetricFlow takes the first moment if nothing is said.
+                    // MetricFlow takes the first moment by default.
                     at: match either(map, "window_choice", "window_agg")
                         .unwrap_or_default()
                         .to_lowercase()

@@ -42,7 +42,7 @@ fn formula(formula: &MeasureFormula) -> String {
     }
 }
 
-/// One line for each measure, computed column, join and segment, and for what is left.
+/// One line for each measure, computed column, join, segment and skipped definition.
 fn told(definitions: &Definitions) -> Vec<String> {
     let mut lines = Vec::new();
     for model in &definitions.models {

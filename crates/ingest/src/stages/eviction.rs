@@ -1,4 +1,4 @@
-//! Eviction: what was written from files that are gone. What only they have said goes without a
+//! Eviction of pages and sources whose files are gone. What only these files have said goes without a
 //! model; everything that others share gets a verdict.
 
 mod ask;
@@ -103,7 +103,7 @@ fn known(
 /// ThingNames of pages and sources.
 type ThingNames = BTreeSet<(ThingKind, String)>;
 
-/// Returns what can be done without a model, and what is left to the reconciliation because others
+/// Returns the work that needs no model, and the names that the reconciliation takes because others
 /// refer to it.
 fn certain(scene: &Scene<'_>, decisions: &Decisions) -> (EvictionWork, ThingNames) {
     let all = without_model(scene, decisions, Whole::Included);

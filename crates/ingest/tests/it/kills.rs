@@ -1,4 +1,4 @@
-//! Random kills of a run with a scripted model, each followed by a resume: nothing is half-written, no
+//! Random kills of a run with a scripted model, each followed by a resume: no file is half-written, no
 //! finished unit or verdict is paid twice, and the files of a person stay as they are.
 //!
 //! A process of its own runs the engine. It ends as if killed before or after one of its git processes,
@@ -146,7 +146,7 @@ fn prepared() -> World {
     world
 }
 
-/// A git that kills its parent when it is told to.
+/// Writes a git that kills its parent at the planned call.
 fn counting(folder: &Path) -> String {
     let path = Environment::from_process();
     let path = path.get("PATH").expect("a path").to_owned();

@@ -26,7 +26,7 @@ fn verdicts(verdicts: Value) -> Reply {
     Reply::Object(json!({ "verdicts": verdicts }))
 }
 
-/// `one` begins a page, `two` goes on with it.
+/// `one` begins a page, `two` continues it.
 fn shared_page(prompt: &str) -> Option<Reply> {
     match unit_of(prompt).as_deref() {
         Some("one") => Some(write("shared", "Orders are counted once a day.")),
@@ -208,7 +208,7 @@ async fn a_shared_page_that_a_person_has_edited_becomes_a_proposal() {
     assert_eq!(again.prompts, Vec::<String>::new());
 }
 
-/// Changes that are not committed belong to the person: nothing is decided before they are.
+/// Changes that are not committed belong to the person: ktx decides after the commit.
 #[tokio::test]
 async fn a_shared_page_that_a_person_is_editing_waits_without_a_verdict() {
     let world = shared().await;
@@ -259,7 +259,7 @@ async fn what_has_no_verdict_stays_and_is_asked_again() {
         assert!(world.has_page("three"), "{shown}");
     }
     let ran = world.run(source(&["two", "three"]), |prompt| {
-        let remove = json!([{ "thing": 1, "verdict": "remove", "reason": "Nothing of it holds." }]);
+        let remove = json!([{ "thing": 1, "verdict": "remove", "reason": "No part of it holds." }]);
         is_verdicts(prompt).then(|| verdicts(remove))
     });
     let ran = ran.await;

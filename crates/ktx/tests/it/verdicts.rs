@@ -162,7 +162,7 @@ fn measure(expr: &str) -> Script {
     )]
 }
 
-/// The measure of a missing file that a file still defines goes on as its import.
+/// A measure of a missing file continues as the import of another file that defines it.
 #[test]
 fn a_measure_that_an_import_shares_stays() {
     let sandbox = locally(two_units(ORDERS, &[]), &measure("sum(amount)"));

@@ -123,7 +123,7 @@ pub(super) fn answered(
     if let Some(work) = together.filter(|work| work.is_sound(scene)) {
         return (work, open().collect());
     }
-    // One answer must not stand in the way of the others.
+    // One wrong answer must not drop the others.
     let mut left: Vec<Undecided> = open().collect();
     let mut valid: Vec<(Undecided, Option<ThingAnswer>)> = Vec::new();
     for one in asked.iter().filter(|one| !is_open(one)) {

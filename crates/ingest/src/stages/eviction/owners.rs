@@ -1,4 +1,4 @@
-//! Who owns what was written from units that are gone, and who wrote each line of it.
+//! The owners of the things that missing units have written, and the writer of each line.
 
 use std::collections::{BTreeMap, BTreeSet};
 

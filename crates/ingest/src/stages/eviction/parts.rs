@@ -77,7 +77,7 @@ fn lines(text: &str, range: &Range<usize>) -> Range<usize> {
     first..first + written.matches('\n').count() + 1
 }
 
-/// Returns the file without these parts; `Some(None)` if nothing is left of it, `None` if it cannot
+/// Returns the file without these parts; `Some(None)` if no part remains, `None` if it cannot
 /// be edited.
 pub(super) fn without(text: &str, dropped: &BTreeSet<PartPlace>) -> Option<Option<String>> {
     let old: Mapping = serde_yaml::from_str(text).ok()?;
