@@ -282,6 +282,12 @@ impl ProgressSink for Telling {
     }
 }
 
+/// Returns the number of rows of a table.
+fn rows_of(output: &ToolOutput) -> Option<u64> {
+    let rows = output.structured.as_ref()?.get("rows")?.as_array()?;
+    u64::try_from(rows.len()).ok()
+}
+
 /// Bounds a result and escapes anything like a note of ktx.
 fn harmless(result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
     match result {
@@ -373,6 +379,7 @@ impl<'a> OpenCall<'a> {
         let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Some(call) = self.call.as_mut() {
             call.duration_ms = Some(took);
+            call.rows = result.as_ref().ok().and_then(rows_of);
         }
         match result {
             Ok(output) => self.close(CallState::Completed, &output.markdown),

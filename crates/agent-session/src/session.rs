@@ -196,6 +196,7 @@ impl Session {
                 input,
                 result: None,
                 duration_ms: None,
+                rows: None,
                 preview: None,
                 expires: None,
             };

@@ -64,6 +64,9 @@ pub struct Call {
     pub result: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// Of a result that is a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
     /// Set if a decision is needed and the tool has a preview.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
@@ -87,6 +90,7 @@ impl Call {
             input_preview: beginning(&self.input.to_string()),
             is_error: is_error.then_some(true),
             duration_ms: self.duration_ms,
+            rows: self.rows,
             result_preview: self.result.as_deref().map(beginning),
             preview: self
                 .preview
@@ -107,6 +111,9 @@ pub struct CallView {
     pub is_error: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// Of a result that is a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_preview: Option<String>,
     /// Only while the call waits for a decision.

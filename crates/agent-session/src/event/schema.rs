@@ -73,7 +73,18 @@ fn schema(form: Form) -> Value {
                 "input_preview": { "type": "string" },
                 "is_error": { "type": "boolean" },
                 "duration_ms": { "type": "integer", "minimum": 0 },
+                "rows": { "type": "integer", "minimum": 0, "description": "Of a result that is a table." },
                 "result_preview": { "type": "string" },
+                "preview": {
+                    "type": "object",
+                    "description": "What a waiting call would change.",
+                    "properties": {
+                        "diff": { "type": "string" },
+                        "numbers": { "type": "array", "items": { "type": "string" } },
+                    },
+                    "required": ["diff"],
+                    "additionalProperties": false,
+                },
             },
             "required": ["id", "name", "state", "input_preview"],
             "additionalProperties": false,

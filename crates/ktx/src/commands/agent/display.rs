@@ -11,7 +11,8 @@ use crate::report::Outcome;
 
 /// Characters of a tool call's arguments.
 const SHOWN: usize = 100;
-const FRAME: usize = 14;
+/// Columns around them: the margin, a space, an ellipsis and the terminal's last column.
+const FRAME: usize = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Telling {
@@ -125,17 +126,28 @@ impl<'a> Display<'a> {
         } else {
             "✓"
         };
-        let seconds = call.duration_ms.map_or_else(String::new, |duration| {
+        let mut end = format!(" {mark}");
+        if let Some(duration) = call.duration_ms {
             let tenths = duration.div_ceil(100);
-            format!(" {}.{} s", tenths / 10, tenths % 10)
-        });
-        format!("  {} {mark}{seconds}", self.started(call))
+            end += &format!(" {}.{} s", tenths / 10, tenths % 10);
+        }
+        match call.rows {
+            Some(1) => end += " · 1 row",
+            Some(rows) => end += &format!(" · {rows} rows"),
+            None => {}
+        }
+        format!("  {}{end}", self.call_line(call, end.chars().count()))
     }
 
     fn started(&self, call: &CallView) -> String {
+        self.call_line(call, 0)
+    }
+
+    /// Leaves `end` columns of the line free.
+    fn call_line(&self, call: &CallView, end: usize) -> String {
         let arguments = &call.input_preview;
         let room = self.width.map_or(SHOWN, |width| {
-            let rest = usize::from(width).saturating_sub(call.name.len() + FRAME);
+            let rest = usize::from(width).saturating_sub(call.name.len() + FRAME + end);
             rest.min(SHOWN)
         });
         let shown: String = arguments.chars().take(room).collect();
