@@ -4,6 +4,7 @@ mod between;
 mod elsewhere;
 mod error;
 mod order;
+mod recording;
 mod subscription;
 mod turns;
 
@@ -13,8 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use ktx_llm_runtime::{Message, MessageRole};
 use ktx_project_store::Failpoints;
-use ktx_session_log::{Durability, Entry, Inbox, LogError, Record, SessionId, SessionLog};
-use serde::ser::Error as _;
+use ktx_session_log::{Inbox, Record, SessionId, SessionLog};
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 
@@ -339,58 +339,6 @@ impl Session {
         })
     }
 
-    pub(crate) fn record(&self, event: &Event) -> Result<(), SessionError> {
-        self.record_at(event).map(|_| ())
-    }
-
-    fn record_at(&self, event: &Event) -> Result<(u64, Timestamp), SessionError> {
-        let durability = durability(event);
-        let value = serde_json::to_value(event).map_err(|source| self.not_an_event(source))?;
-        let value = match &self.surroundings.redact {
-            Some(redact) => redacted(value, redact),
-            None => value,
-        };
-        let Value::Object(fields) = value else {
-            let source = serde_json::Error::custom("an event is an object");
-            return Err(self.not_an_event(source));
-        };
-        let mut history = self.lock();
-        let turn = history.turn() + u32::from(begins_turn(event));
-        let step = history.step();
-        drop(history);
-        let at = self.now();
-        let entry = Entry {
-            at,
-            channel: event.channel(),
-            turn: (turn > 0).then_some(turn),
-            step: (step > 0).then_some(step),
-            event: fields,
-        };
-        let appended = self.log.append_record(entry, durability);
-        let seq = match &appended {
-            Ok(record) => record.seq,
-            // The record has its number and waits for disk space (KODE-46).
-            Err(LogError::Write { .. }) => self.log.last(),
-            Err(_) => return Ok((appended?.seq, at)),
-        };
-        history = self.lock();
-        history.take(seq, event);
-        drop(history);
-        let kept = appended.map(|record| self.tell_subscribers(record));
-        // Concurrent records can arrive in either order.
-        self.written.send_modify(|last| *last = seq.max(*last));
-        kept?;
-        Ok((seq, at))
-    }
-
-    fn not_an_event(&self, source: serde_json::Error) -> SessionError {
-        SessionError::Event {
-            session: self.id.clone(),
-            seq: self.log.last() + 1,
-            source,
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, History> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -404,54 +352,5 @@ pub(crate) fn denied(reason: Option<&str>) -> String {
     match reason {
         Some(reason) => format!("denied: {reason}"),
         None => "denied".to_owned(),
-    }
-}
-
-const fn begins_turn(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Message {
-            origin: Origin::User,
-            ..
-        }
-    )
-}
-
-/// Questions, answers, decisions and starts of writing calls must be on disk before anything
-/// depends on them. Other events survive the process, but not the machine.
-fn durability(event: &Event) -> Durability {
-    match event {
-        Event::SessionOpened { .. }
-        | Event::Message {
-            origin: Origin::User | Origin::Queued | Origin::Model,
-            ..
-        }
-        | Event::PermissionDecided(_)
-        | Event::Queued { .. }
-        | Event::StructuredOutput { .. }
-        | Event::Done { .. } => Durability::Synced,
-        Event::Call(call) => match (call.effect, call.state) {
-            (_, CallState::ApprovalRequired | CallState::Approved | CallState::Denied) => {
-                Durability::Synced
-            }
-            (Effect::Writes, state) if state != CallState::Pending => Durability::Synced,
-            _ => Durability::Written,
-        },
-        _ => Durability::Written,
-    }
-}
-
-fn redacted(value: Value, redact: &Redact) -> Value {
-    match value {
-        Value::String(text) => Value::String(redact(&text)),
-        Value::Array(items) => items
-            .into_iter()
-            .map(|item| redacted(item, redact))
-            .collect(),
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(name, value)| (name, redacted(value, redact)))
-            .collect(),
-        other => other,
     }
 }

@@ -21,7 +21,8 @@ pub(crate) fn path_in(folder: &Path) -> PathBuf {
     folder.join(LOG)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// From weak to strong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
     /// Survives the end of the process.
     Written,
@@ -111,21 +112,49 @@ impl SessionLog {
     /// next one or by [`Self::flush`]. [`LogError::Full`]: too many wait, and this one was not
     /// taken.
     pub fn append(&self, entry: Entry, durability: Durability) -> Result<u64, LogError> {
-        self.append_record(entry, durability)
-            .map(|record| record.seq)
+        let (state, record) = self.take(self.lock(), entry)?;
+        self.settle(state, record.seq, durability)?;
+        Ok(record.seq)
     }
 
-    /// Appends a record and returns it as readers get it.
-    pub fn append_record(&self, entry: Entry, durability: Durability) -> Result<Record, LogError> {
+    /// Appends records with one write and at most one sync. `taken` gets each record that has its
+    /// number, as readers get it, also those that wait in memory after an error.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub fn append_all(
+        &self,
+        entries: impl IntoIterator<Item = Entry>,
+        durability: Durability,
+        taken: &mut Vec<Record>,
+    ) -> Result<(), LogError> {
         let mut state = self.lock();
-        if state.waiting_records >= MOST_WAITING && !state.is_writing {
-            state = self.write(state)?;
+        for entry in entries {
+            let (locked, record) = self.take(state, entry)?;
+            state = locked;
+            taken.push(record);
         }
-        if state.waiting_records >= MOST_WAITING {
-            return Err(LogError::Full {
-                path: self.path.clone(),
-                waiting: state.waiting_records,
-            });
+        match taken.last() {
+            Some(last) => self.settle(state, last.seq, durability),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a record its number and adds it to those that wait.
+    fn take<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        entry: Entry,
+    ) -> Result<(MutexGuard<'a, State>, Record), LogError> {
+        while state.waiting_records >= MOST_WAITING {
+            state = if state.is_writing {
+                self.wait(state)
+            } else {
+                self.write(state).map_err(|_| LogError::Full {
+                    path: self.path.clone(),
+                    waiting: MOST_WAITING,
+                })?
+            };
         }
         let seq = state.last + 1;
         let start = state.waiting.len();
@@ -136,8 +165,7 @@ impl SessionLog {
         }
         state.last = seq;
         state.waiting_records += 1;
-        self.settle(state, seq, durability)?;
-        Ok(record)
+        Ok((state, record))
     }
 
     /// Writes and syncs every record.
@@ -188,12 +216,17 @@ impl SessionLog {
                 return Ok(());
             }
             state = if state.is_writing {
-                let woken = self.idle.wait(state);
-                woken.unwrap_or_else(PoisonError::into_inner)
+                self.wait(state)
             } else {
                 self.write(state)?
             };
         }
+    }
+
+    /// Waits until another thread has written.
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let woken = self.idle.wait(state);
+        woken.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write<'a>(

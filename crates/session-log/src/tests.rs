@@ -233,6 +233,23 @@ fn threads_share_writes_and_each_gets_its_own_number() {
 }
 
 #[test]
+fn records_are_appended_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SessionStore::new(folder.path());
+    let log = begin(&store, "one");
+    let mut tail = log.tail().unwrap();
+    let mut taken = Vec::new();
+    let notes = ["a", "b", "c"].map(note);
+    log.append_all(notes, Durability::Written, &mut taken)
+        .unwrap();
+    assert_eq!(tail.read_all().unwrap(), taken);
+    let seqs: Vec<u64> = taken.iter().map(|record| record.seq).collect();
+    assert_eq!(seqs, [2, 3, 4]);
+    log.append_all([], Durability::Synced, &mut taken).unwrap();
+    assert_eq!(log.last(), 4);
+}
+
+#[test]
 fn sessions_are_found_by_the_beginning_of_their_id() {
     let folder = tempfile::tempdir().unwrap();
     let store = SessionStore::new(folder.path());

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use ktx_llm_runtime::{Message, MessageRole};
 use ktx_tool_descriptors::ToolSet;
 
+use super::recording::Bookmark;
 use super::{Session, SessionError};
 use crate::event::{Event, Origin};
 use crate::pool::{Accepted, PoolError};
@@ -52,7 +53,7 @@ impl Session {
             // Each waiting message begins a turn or joins the previous one.
             history.turn() + 1
         };
-        let (seq, at) = self.queue_as(text, key, Some(turn))?;
+        let Bookmark { seq, at } = self.queue_as(text, key, Some(turn))?;
         Ok((Accepted { turn, seq, at }, Sending::New))
     }
 
@@ -71,18 +72,18 @@ impl Session {
         text: &str,
         key: Option<&str>,
         turn: Option<u32>,
-    ) -> Result<(u64, Timestamp), SessionError> {
+    ) -> Result<Bookmark, SessionError> {
         if self.lock().queued().len() >= MOST_QUEUED {
             return Err(SessionError::Queue {
                 session: self.id.clone(),
                 most: MOST_QUEUED,
             });
         }
-        self.record_at(&Event::Queued {
+        self.record_at(&[Event::Queued {
             message: reminders::escaped(text),
             key: key.map(str::to_owned),
             turn,
-        })
+        }])
     }
 
     /// Adds waiting messages up to the session's limit of questions.

@@ -135,11 +135,13 @@ impl Session {
         sender.subscribe()
     }
 
-    pub(super) fn tell_subscribers(&self, record: Record) {
+    pub(super) fn tell_subscribers(&self, records: Vec<Record>) {
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = heard.as_ref().filter(|it| it.receiver_count() > 0) {
-            // The last subscriber may have left.
-            drop(sender.send(Arc::new(record)));
+            for record in records {
+                // The last subscriber may have left.
+                drop(sender.send(Arc::new(record)));
+            }
         }
     }
 

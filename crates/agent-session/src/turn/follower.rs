@@ -69,32 +69,35 @@ impl Follower {
     pub(super) fn flush(&self) {
         let mut state = self.lock();
         let event = state.chunks.flush(Instant::now());
-        self.tell(&mut state, event);
+        self.tell(&mut state, event.as_slice());
     }
 
-    pub(super) fn hear(&self, event: RunEvent) {
+    /// Records what came at the same time together.
+    pub(super) fn hear(&self, events: Vec<RunEvent>) {
         let mut state = self.lock();
         let now = Instant::now();
-        match event {
-            RunEvent::TextDelta(text) => {
-                let events = state.chunks.piece(Stream::Text, &text, now);
-                self.tell(&mut state, events);
+        let mut heard = Vec::with_capacity(events.len());
+        for event in events {
+            match event {
+                RunEvent::TextDelta(text) => {
+                    heard.extend(state.chunks.piece(Stream::Text, &text, now));
+                }
+                RunEvent::ReasoningDelta(text) => {
+                    heard.extend(state.chunks.piece(Stream::Thought, &text, now));
+                }
+                RunEvent::UsageReport(fact) if fact.kind != UsageKind::Unattributed => {
+                    heard.push(Event::TokenUsage(tokens(fact)));
+                }
+                RunEvent::Status(text) => heard.push(Event::Status { text }),
+                RunEvent::UsageReport(_)
+                | RunEvent::ToolCallStart { .. }
+                | RunEvent::ToolCallResult { .. }
+                | RunEvent::Error(_)
+                | RunEvent::AssistantFinal(_)
+                | RunEvent::Done => {}
             }
-            RunEvent::ReasoningDelta(text) => {
-                let events = state.chunks.piece(Stream::Thought, &text, now);
-                self.tell(&mut state, events);
-            }
-            RunEvent::UsageReport(fact) if fact.kind != UsageKind::Unattributed => {
-                self.tell(&mut state, [Event::TokenUsage(tokens(fact))]);
-            }
-            RunEvent::Status(text) => self.tell(&mut state, [Event::Status { text }]),
-            RunEvent::UsageReport(_)
-            | RunEvent::ToolCallStart { .. }
-            | RunEvent::ToolCallResult { .. }
-            | RunEvent::Error(_)
-            | RunEvent::AssistantFinal(_)
-            | RunEvent::Done => {}
         }
+        self.tell(&mut state, &heard);
     }
 
     /// `answer` is `None` if the run failed. Returns the log's first failure.
@@ -102,7 +105,7 @@ impl Follower {
         let mut state = self.lock();
         let unfinished = state.chunks.unfinished_text().map(str::to_owned);
         let events = state.chunks.end();
-        self.tell(&mut state, events);
+        self.tell(&mut state, &events);
         let kept = match (answer, unfinished) {
             // The backend has already sent it.
             (Some(_), _) if state.has_answer => Ok(()),
@@ -124,13 +127,13 @@ impl Follower {
         let step = self.session.look(History::step);
         if step > state.told_step {
             state.told_step = step;
-            self.tell(state, [Event::StepComplete { step }]);
+            self.tell(state, &[Event::StepComplete { step }]);
         }
     }
 
-    fn tell(&self, state: &mut State, events: impl IntoIterator<Item = Event>) {
-        for event in events {
-            note(state, self.session.record(&event));
+    fn tell(&self, state: &mut State, events: &[Event]) {
+        if !events.is_empty() {
+            note(state, self.session.record_all(events));
         }
     }
 
@@ -139,12 +142,12 @@ impl Follower {
         let thought = thought_of(message);
         if !thought.is_empty() {
             let events = state.chunks.whole(Stream::Thought, &thought, now);
-            self.tell(state, events);
+            self.tell(state, &events);
         }
         let text = text_of(message);
         state.has_answer |= !text.is_empty();
         let events = state.chunks.whole(Stream::Text, &text, now);
-        self.tell(state, events);
+        self.tell(state, &events);
         self.session.say(message.clone(), Origin::Model)?;
         if uses_tools(message) {
             self.session.reach(Breakpoint::ToolPending)?;

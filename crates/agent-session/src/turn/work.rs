@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ktx_llm_runtime::{
-    Ability, CallLabel, LlmError, LlmErrorKind, LlmRuntime, RunFinal, RunHandle, RunRequest,
-    TokenUsage,
+    Ability, CallLabel, LlmError, LlmErrorKind, LlmRuntime, RunEvent, RunFinal, RunHandle,
+    RunRequest, TokenUsage,
 };
 use ktx_tool_descriptors::{ToolDescriptor, ToolSet, ToolSetError};
 use ktx_vocabulary::ModelRole;
@@ -25,6 +25,9 @@ use crate::manuals;
 use crate::reminders::Reminders;
 use crate::session::{Session, SessionError};
 use crate::todo;
+
+/// Maximum events of a run recorded with one write.
+const MOST_AT_ONCE: usize = 64;
 
 pub(super) struct Work<'a> {
     pub(super) session: &'a Arc<Session>,
@@ -326,13 +329,31 @@ async fn follow(mut run: RunHandle, follower: &Follower, seen: &mut Seen) -> Run
         };
         match next {
             Ok(Some(event)) => {
-                seen.take(&event);
-                follower.hear(event);
+                let events = with_ready(event, &mut run).await;
+                for event in &events {
+                    seen.take(event);
+                }
+                follower.hear(events);
             }
             Ok(None) => return run.finish().await,
             Err(_) => follower.flush(),
         }
     }
+}
+
+/// Adds the events that came meanwhile, so that a busy run costs fewer writes.
+async fn with_ready(first: RunEvent, run: &mut RunHandle) -> Vec<RunEvent> {
+    let mut events = vec![first];
+    while events.len() < MOST_AT_ONCE {
+        let next = tokio::select! {
+            biased;
+            next = run.next_event() => next,
+            () = std::future::ready(()) => None,
+        };
+        let Some(next) = next else { break };
+        events.push(next);
+    }
+    events
 }
 
 const fn cause_of(kind: LlmErrorKind) -> Cause {

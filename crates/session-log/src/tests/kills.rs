@@ -99,14 +99,22 @@ fn fill_the_disk(store: &SessionStore) {
     let mut reader = store.read(&id("one")).unwrap();
     assert_eq!(reader.read_all().unwrap().len() as u64, first - 1);
     assert_eq!(reader.torn(), None);
-    while log.waiting() < crate::MOST_WAITING {
+    while log.waiting() < crate::MOST_WAITING - 1 {
         log.append(note("waits"), Durability::Synced).unwrap_err();
     }
-    let refused = log.append(note("refused"), Durability::Synced).unwrap_err();
+    let mut taken = Vec::new();
+    let pair = [note("waits"), note("refused")];
+    let refused = log.append_all(pair, Durability::Synced, &mut taken);
     assert!(matches!(
         refused,
-        LogError::Write { .. } | LogError::Full { .. }
+        Err(LogError::Full {
+            waiting: crate::MOST_WAITING,
+            ..
+        })
     ));
+    assert_eq!(taken.len(), 1);
+    let refused = log.append(note("refused"), Durability::Synced).unwrap_err();
+    assert!(matches!(refused, LogError::Full { .. }));
     let unlimited = Rlimit {
         current: None,
         maximum: None,
