@@ -206,7 +206,7 @@ const KILLS_A_SESSION: u64 = 4;
 
 const LANES: u64 = 3;
 
-fn number(variable: &str) -> Option<u64> {
+pub(crate) fn number(variable: &str) -> Option<u64> {
     let text = std::env::var_os(variable)?;
     text.into_string().ok()?.parse().ok()
 }
@@ -248,71 +248,4 @@ fn a_kill_at_any_moment_loses_nothing() {
             });
         }
     });
-}
-
-/// KODE-55: one writer at a time, one answer per accepted message, no partial reads.
-#[test]
-fn eight_processes_use_one_session() {
-    let provider = Loopback::start(|request: &Request, number| {
-        let asked = request.json();
-        check_history(&asked);
-        let block = json!({ "type": "text", "text": format!("Answer {number}.") });
-        Answer::stream(streamed(number, &block))
-    })
-    .expect("a provider");
-    let sandbox = configured(shop(CONFIG), &provider, "");
-    run(&sandbox, "agent run --session one --create -m 'Message 0.'");
-    let taken: Vec<String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..=8)
-            .map(|worker| {
-                let sandbox = &sandbox;
-                scope.spawn(move || {
-                    let mut taken = Vec::new();
-                    for round in 0..4 {
-                        let text = format!("Message {worker}-{round}.");
-                        let told = run(sandbox, &format!("agent run --session one -m '{text}'"));
-                        match told.code {
-                            Some(0) => taken.push(text),
-                            Some(1) => assert!(told.stderr.contains("session `one`"), "{told}"),
-                            _ => panic!("{told}"),
-                        }
-                        let events = run(
-                            sandbox,
-                            "agent sessions events one --channels progress,control,monitor",
-                        );
-                        assert_eq!(events.code, Some(0), "{events}");
-                        for line in events.stdout.lines() {
-                            let event: Value = serde_json::from_str(line).expect("a whole record");
-                            assert!(event["cursor"].is_u64());
-                        }
-                        let copied = run(sandbox, "agent sessions fork one --json");
-                        assert_eq!(copied.code, Some(0), "{copied}");
-                    }
-                    taken
-                })
-            })
-            .collect();
-        workers
-            .into_iter()
-            .flat_map(|worker| worker.join().expect("no panic"))
-            .collect()
-    });
-    assert!(!taken.is_empty());
-    let shown = json_of(&sandbox, "agent sessions show one --json");
-    let messages = shown["messages"].as_array().expect("messages");
-    let asked: Vec<&str> = messages
-        .iter()
-        .filter(|message| message["origin"] == "user")
-        .filter_map(|message| message["message"]["content"][0]["text"].as_str())
-        .collect();
-    for text in &taken {
-        assert_eq!(
-            asked.iter().filter(|asked| *asked == text).count(),
-            1,
-            "{text}"
-        );
-    }
-    assert_eq!(asked.len(), taken.len() + 1);
-    assert_eq!(messages.len(), 2 * asked.len());
-    assert_eq!(shown["state"], "ready");
 }

@@ -13,7 +13,7 @@ use crate::support::{commit, json as json_of, write};
 
 const SECRET: &str = "desk-secret-4711";
 
-fn write_agent(sandbox: &mut Sandbox, access: &str, permissions: &str) {
+pub(crate) fn write_agent(sandbox: &mut Sandbox, access: &str, permissions: &str) {
     let text = format!(
         "name: helper
 instructions: {{inline: Answer with the tools of the desk.}}
@@ -27,7 +27,7 @@ permissions: {permissions}
     sandbox.set("DESK_TOKEN", SECRET);
 }
 
-fn stdio(behavior: &str, mark: &str) -> String {
+pub(crate) fn stdio(behavior: &str, mark: &str) -> String {
     let program = executable().expect("the fake is built");
     format!(
         "command: \"{}\", args: [{behavior}], env: {{TOKEN: \"env:DESK_TOKEN\", MARK: {mark}}}",
@@ -50,7 +50,7 @@ fn calls() -> [(&'static str, Value); 2] {
 }
 
 /// `at_end` ends its first answer.
-fn provider(at_end: End) -> Loopback {
+pub(crate) fn provider(at_end: End) -> Loopback {
     Loopback::start(move |request: &Request, number| {
         let done = request.json()["messages"].as_array().map_or(0, Vec::len) / 2;
         let block = match calls().get(done) {
@@ -74,11 +74,11 @@ fn offered(request: &Request) -> Vec<String> {
     names.collect()
 }
 
-fn remote(provider: &Loopback) -> Sandbox {
+pub(crate) fn remote(provider: &Loopback) -> Sandbox {
     configured(shop(CONFIG), provider, "")
 }
 
-fn marked(mark: &str) -> usize {
+pub(crate) fn marked(mark: &str) -> usize {
     let variable = format!("MARK={mark}");
     let holds = |entry: &std::fs::DirEntry| {
         let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
