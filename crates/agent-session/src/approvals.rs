@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::OpenCall;
 use crate::event::{Breakpoint, Call, CallState, Decision, DecisionRecord, Event, Parent};
-use crate::permissions::{OnExpiry, Permissions, Verdict, Wanted};
+use crate::permissions::{OnExpiry, Permissions, ToolRequest, Verdict};
 use crate::previews::{Preview, Previews};
 use crate::session::{Session, SessionError};
 
@@ -139,7 +139,7 @@ impl Approvals {
         let Some(call) = &mut open.call else {
             return Err(Refusal::Stopped);
         };
-        let verdict = self.permissions.verdict(Wanted {
+        let verdict = self.permissions.verdict(ToolRequest {
             tool: &call.name,
             effect: call.effect,
             input: &call.input,

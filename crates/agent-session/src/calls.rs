@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::approvals::{Approvals, Halt, Refusal, others_settled};
-use crate::delegation::{ASK_AGENT, Asked, Others};
+use crate::delegation::{ASK_AGENT, Delegated, Others};
 use crate::event::{Breakpoint, Call, CallState, Effect, Event};
 use crate::history::History;
 use crate::reminders::{Reminders, escaped};
@@ -111,7 +111,10 @@ impl Calls {
         };
         // The log has the result; the model's next message takes it from there.
         if let Some(others) = asks {
-            if matches!(self.delegate(&mut open, &others).await, Ok(Asked::Waits)) {
+            if matches!(
+                self.delegate(&mut open, &others).await,
+                Ok(Delegated::Waits)
+            ) {
                 drop(self.park(&mut open));
                 return Settled::Waits;
             }
@@ -216,18 +219,18 @@ impl Calls {
         &self,
         open: &mut OpenCall<'_>,
         others: &Arc<Others>,
-    ) -> Result<Asked, ToolError> {
+    ) -> Result<Delegated, ToolError> {
         let call = self.mark_begun(open)?;
         let begun = Instant::now();
         Ok(match others.ask(&call).await {
-            Asked::Over(result) => {
+            Delegated::Over(result) => {
                 let result = harmless(result);
                 open.finish(begun, &result);
-                Asked::Over(result)
+                Delegated::Over(result)
             }
-            Asked::Waits => {
+            Delegated::Waits => {
                 self.session.wait_elsewhere(&call.id);
-                Asked::Waits
+                Delegated::Waits
             }
         })
     }
@@ -249,7 +252,7 @@ impl Calls {
         others: &Arc<Others>,
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, ToolError> {
-        if let Asked::Over(result) = self.delegate(open, others).await? {
+        if let Delegated::Over(result) = self.delegate(open, others).await? {
             return result;
         }
         let settled = others_settled(&self.session).with_cancellation_token(cancel);

@@ -115,7 +115,7 @@ impl Compressor<'_> {
             return Ok(false);
         }
         let kept = share(window, self.settings.target * KEPT_TURNS);
-        let Some(place) = Place::of(&history, kept) else {
+        let Some(place) = Cut::of(&history, kept) else {
             return Ok(false);
         };
         self.done.store(true, Ordering::SeqCst);
@@ -127,8 +127,8 @@ impl Compressor<'_> {
         self.tell(CompressionPhase::Start, None)?;
         let target = share(window, self.settings.target);
         let mut compaction = match &place {
-            Place::Turns { to } => self.shortened(&history, *to, window, target).await?,
-            Place::Results { to } => omission(&history, *to, None),
+            Cut::Turns { to } => self.shortened(&history, *to, window, target).await?,
+            Cut::Results { to } => omission(&history, *to, None),
         };
         let after = after(&history, &compaction, size);
         compaction.ratio = ratio(after, size);
@@ -241,12 +241,12 @@ impl Compressor<'_> {
 }
 
 /// Where to shorten. The last of several turns stays whole.
-enum Place {
+enum Cut {
     Turns { to: u64 },
     Results { to: u64 },
 }
 
-impl Place {
+impl Cut {
     fn of(history: &History, keep: u64) -> Option<Self> {
         if let Some(to) = history.turn_cut(keep) {
             return Some(Self::Turns { to });

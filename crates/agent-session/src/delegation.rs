@@ -74,7 +74,7 @@ impl std::fmt::Debug for Delegation {
     }
 }
 
-pub(crate) enum Asked {
+pub(crate) enum Delegated {
     Over(Result<ToolOutput, ToolError>),
     Waits,
 }
@@ -141,9 +141,9 @@ impl Others {
         }
     }
 
-    pub(crate) async fn ask(self: &Arc<Self>, call: &Call) -> Asked {
+    pub(crate) async fn ask(self: &Arc<Self>, call: &Call) -> Delegated {
         let Ok(_permit) = self.most_at_once.acquire().await else {
-            return Asked::Over(Err(ToolError::broke_down()));
+            return Delegated::Over(Err(ToolError::broke_down()));
         };
         let child = Child {
             others: Arc::clone(self),
@@ -153,7 +153,7 @@ impl Others {
         let work = self.running.spawn(begun(child));
         match work.await {
             Ok(asked) => asked,
-            Err(_) => Asked::Over(Err(ToolError::broke_down())),
+            Err(_) => Delegated::Over(Err(ToolError::broke_down())),
         }
     }
 
@@ -177,7 +177,7 @@ impl Others {
 }
 
 /// Boxed, because agents ask each other recursively.
-fn begun(child: Child) -> Pin<Box<dyn Future<Output = Asked> + Send>> {
+fn begun(child: Child) -> Pin<Box<dyn Future<Output = Delegated> + Send>> {
     Box::pin(child.ask())
 }
 

@@ -49,7 +49,7 @@ pub use event::{
 pub use execution::{ExecutionResult, TokenCounts, ToolCall, ToolResult};
 pub use history::{AgentRecord, End, History, Label};
 pub use inbox::{Delivered, Request};
-pub use permissions::{Mode, OnExpiry, Permissions, Rule, RuleError, Verdict, Wanted};
+pub use permissions::{Mode, OnExpiry, Permissions, Rule, RuleError, ToolRequest, Verdict};
 pub use pool::{
     Accepted, Activity, Continued, Host, Joined, Pool, PoolError, PoolLimits, Ready, ShutdownReport,
 };

@@ -79,14 +79,14 @@ pub enum Verdict {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct ToolRequest<'a> {
     pub tool: &'a str,
     pub effect: Effect,
     pub input: &'a Value,
 }
 
 impl Permissions {
-    pub fn verdict(&self, wanted: Wanted<'_>) -> Verdict {
+    pub fn verdict(&self, wanted: ToolRequest<'_>) -> Verdict {
         let matches = |rules: &[Rule]| rules.iter().any(|rule| rule.covers(wanted));
         if let Some(rule) = self.deny.iter().find(|rule| rule.covers(wanted)) {
             return Verdict::Deny(format!("a rule forbids it: `{}`", rule.tool()));
@@ -131,7 +131,7 @@ impl Rule {
     }
 
     /// A rule with an invalid matcher covers nothing; [`Permissions::check`] reports it before.
-    fn covers(&self, wanted: Wanted<'_>) -> bool {
+    fn covers(&self, wanted: ToolRequest<'_>) -> bool {
         if !pattern::names(self.tool(), wanted.tool, wanted.effect) {
             return false;
         }

@@ -122,18 +122,21 @@ struct PoolState {
 
 enum Member {
     Idle,
-    Waiting(Task),
-    Running { session: Arc<Session>, task: Task },
+    Waiting(TurnControl),
+    Running {
+        session: Arc<Session>,
+        task: TurnControl,
+    },
 }
 
 #[derive(Clone, Default)]
-struct Task {
+struct TurnControl {
     stop: CancellationToken,
     /// True if something arrived that the turn may have missed.
     again: bool,
 }
 
-impl Task {
+impl TurnControl {
     /// Stops the turn. Later messages begin another one.
     fn interrupt(&mut self) {
         self.again = false;
@@ -378,7 +381,7 @@ impl Pool {
             task.again = true;
             return;
         }
-        let task = Task::default();
+        let task = TurnControl::default();
         let stop = task.stop.clone();
         members.insert(id.clone(), Member::Waiting(task));
         let (pool, id) = (Arc::clone(pool), id.clone());
@@ -389,7 +392,7 @@ impl Pool {
 }
 
 impl Member {
-    const fn task(&mut self) -> Option<&mut Task> {
+    const fn task(&mut self) -> Option<&mut TurnControl> {
         match self {
             Self::Idle => None,
             Self::Waiting(task) | Self::Running { task, .. } => Some(task),

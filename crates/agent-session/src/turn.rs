@@ -23,7 +23,7 @@ use crate::monitor::monitored;
 use crate::previews::Previews;
 use crate::room::RoomOrigin;
 use crate::session::{Session, SessionError};
-use work::Work;
+use work::TurnRun;
 
 /// Default limit of a message, in characters (HOLO-45).
 pub const LONGEST_MESSAGE: usize = 10_000;
@@ -182,7 +182,7 @@ async fn take(
 ) -> Result<ExecutionResult, AskError> {
     let stop = turn.cancel.child_token();
     let _listening = monitored(session, runtime);
-    let work = Work::new(session, runtime, turn, stop.clone())?;
+    let work = TurnRun::new(session, runtime, turn, stop.clone())?;
     tokio::select! {
         result = work.take_steps() => result,
         never = take_letters(session, session.inbox(), &stop) => match never {},

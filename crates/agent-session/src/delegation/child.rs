@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Delegate, Delegates, Delegation, Others};
+use super::{Delegate, Delegated, Delegates, Delegation, Others};
 use crate::agent::Agent;
 use crate::event::{Call, Event, Parent, Strategy, SubagentState};
 use crate::execution::ExecutionResult;
@@ -21,12 +21,12 @@ const LONGEST_BEGINNING: usize = 44;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Task {
+struct Assignment {
     agent: String,
     message: String,
 }
 
-enum Opened {
+enum ChildSession {
     New(Session),
     Continued(Session),
     Answered(String),
@@ -38,9 +38,9 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) async fn ask(self) -> Asked {
-        let failed = |text: String| Asked::Over(Err(ToolError::new(text)));
-        let task = match Task::deserialize(&self.call.input) {
+    pub(super) async fn ask(self) -> Delegated {
+        let failed = |text: String| Delegated::Over(Err(ToolError::new(text)));
+        let task = match Assignment::deserialize(&self.call.input) {
             Ok(task) if self.others.names.contains(&task.agent) => task,
             Ok(task) => {
                 return failed(format!(
@@ -70,7 +70,7 @@ impl Child {
             release,
         } = delegate;
         let asked = match self.open(&id, &agent) {
-            Ok(Opened::Answered(answer)) => Asked::Over(Ok(output(&id, answer))),
+            Ok(ChildSession::Answered(answer)) => Delegated::Over(Ok(output(&id, answer))),
             Ok(opened) => {
                 let turn = Turn {
                     previews,
@@ -98,10 +98,10 @@ impl Child {
         }
     }
 
-    fn open(&self, id: &SessionId, agent: &Agent) -> Result<Opened, SessionError> {
+    fn open(&self, id: &SessionId, agent: &Agent) -> Result<ChildSession, SessionError> {
         let sessions = &self.others.delegation.sessions;
         let exists = match sessions.create_for(id, agent, self.parent()) {
-            Ok(session) => return Ok(Opened::New(session)),
+            Ok(session) => return Ok(ChildSession::New(session)),
             Err(error) => error,
         };
         if !matches!(exists, SessionError::Log(LogError::Exists { .. })) {
@@ -113,13 +113,13 @@ impl Child {
         }
         let is_new = report.history.turn() == 0;
         if !is_new && !report.history.is_unfinished() {
-            return Ok(Opened::Answered(report.history.last_answer()));
+            return Ok(ChildSession::Answered(report.history.last_answer()));
         }
         let session = sessions.resume(id.clone(), Strategy::Crash)?;
         Ok(if is_new {
-            Opened::New(session)
+            ChildSession::New(session)
         } else {
-            Opened::Continued(session)
+            ChildSession::Continued(session)
         })
     }
 
@@ -145,15 +145,15 @@ impl Child {
 
     async fn take(
         &self,
-        opened: Opened,
+        opened: ChildSession,
         runtime: &dyn LlmRuntime,
         turn: Turn,
-        task: &Task,
-    ) -> Asked {
+        task: &Assignment,
+    ) -> Delegated {
         let (session, is_new) = match opened {
-            Opened::New(session) => (Arc::new(session), true),
-            Opened::Continued(session) => (Arc::new(session), false),
-            Opened::Answered(answer) => return Asked::Over(Ok(ToolOutput::text(answer))),
+            ChildSession::New(session) => (Arc::new(session), true),
+            ChildSession::Continued(session) => (Arc::new(session), false),
+            ChildSession::Answered(answer) => return Delegated::Over(Ok(ToolOutput::text(answer))),
         };
         self.tell(&session, task, SubagentState::Working);
         let heard = session.subscribe(Channels::new([Channel::Control]), session.last());
@@ -205,7 +205,7 @@ impl Child {
         self.record(&event);
     }
 
-    fn tell(&self, session: &Session, task: &Task, state: SubagentState) {
+    fn tell(&self, session: &Session, task: &Assignment, state: SubagentState) {
         self.record(&Event::Subagent {
             session: session.id().clone(),
             agent: task.agent.clone(),
@@ -223,9 +223,9 @@ impl Child {
     fn over(
         &self,
         session: &Session,
-        task: &Task,
+        task: &Assignment,
         result: Result<ExecutionResult, AskError>,
-    ) -> Asked {
+    ) -> Delegated {
         let id = session.id();
         let (state, asked) = match result {
             Ok(result) if result.is_error => {
@@ -236,12 +236,12 @@ impl Child {
                 );
                 (
                     SubagentState::Failed,
-                    Asked::Over(Err(ToolError::new(text))),
+                    Delegated::Over(Err(ToolError::new(text))),
                 )
             }
             Ok(result) => (
                 SubagentState::Answered,
-                Asked::Over(Ok(output(id, result.response))),
+                Delegated::Over(Ok(output(id, result.response))),
             ),
             Err(AskError::Waiting { calls }) => {
                 let of_child = calls.into_iter().map(|waiting| WaitingCall {
@@ -249,11 +249,11 @@ impl Child {
                     ..waiting
                 });
                 self.others.wait_for(of_child);
-                (SubagentState::Parked, Asked::Waits)
+                (SubagentState::Parked, Delegated::Waits)
             }
             Err(AskError::Model(error)) if self.others.stop.is_cancelled() => (
                 SubagentState::Interrupted,
-                Asked::Over(Err(ToolError::new(error.message))),
+                Delegated::Over(Err(ToolError::new(error.message))),
             ),
             Err(error) => {
                 let text = match error {
@@ -263,7 +263,7 @@ impl Child {
                 let text = format!("`{}` has no answer: {text} (session `{id}`)", task.agent);
                 (
                     SubagentState::Failed,
-                    Asked::Over(Err(ToolError::new(text))),
+                    Delegated::Over(Err(ToolError::new(text))),
                 )
             }
         };

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{Mode, Permissions, Verdict, Wanted};
+use super::{Mode, Permissions, ToolRequest, Verdict};
 use crate::event::Effect;
 
 fn told(permissions: &Permissions, tool: &str, effect: Effect, input: &Value) -> String {
-    match permissions.verdict(Wanted {
+    match permissions.verdict(ToolRequest {
         tool,
         effect,
         input,

@@ -8,7 +8,7 @@ use ktx_session_log::SessionId;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{LOOKS, Member, PoolError, PoolState, Task};
+use super::{LOOKS, Member, PoolError, PoolState, TurnControl};
 use crate::agent::Agent;
 use crate::approvals::OnAsk;
 use crate::event::{Cause, Phase, Severity, Strategy, TurnEnd};
@@ -18,7 +18,7 @@ use crate::turn::{AskError, Turn, go_on};
 const RELEASE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum TurnOutcome {
     Completed,
     /// Stopped or parked.
     Interrupted,
@@ -39,7 +39,7 @@ impl PoolState {
             let next = if let Some(Ok(_permit)) = permit {
                 self.turns(id, &stop).await
             } else {
-                self.count(Ended::Interrupted);
+                self.count(TurnOutcome::Interrupted);
                 let _alone = self.opening.lock().await;
                 self.next_task(id, Queued::Stays)
             };
@@ -63,7 +63,7 @@ impl PoolState {
                 Err(error) => {
                     tracing::warn!(%error, session = %id, "a session cannot be continued");
                     self.rest(id);
-                    self.count(Ended::Failed);
+                    self.count(TurnOutcome::Failed);
                     return None;
                 }
             };
@@ -74,7 +74,7 @@ impl PoolState {
             let history = session.history();
             drop(session);
             let queued = match ended {
-                Ended::Completed if !history.queued().is_empty() => Queued::Begins,
+                TurnOutcome::Completed if !history.queued().is_empty() => Queued::Begins,
                 _ => Queued::Stays,
             };
             let Some(next) = self.next_task(id, queued) else {
@@ -121,29 +121,29 @@ impl PoolState {
         } else {
             task.stop.clone()
         };
-        *member = Member::Waiting(Task {
+        *member = Member::Waiting(TurnControl {
             stop: stop.clone(),
             again: false,
         });
         Some(stop)
     }
 
-    async fn turn(&self, session: &Arc<Session>, stop: &CancellationToken) -> Ended {
+    async fn turn(&self, session: &Arc<Session>, stop: &CancellationToken) -> TurnOutcome {
         match self.asked(session, stop).await {
-            Ok(()) => Ended::Completed,
+            Ok(()) => TurnOutcome::Completed,
             // Another process was faster.
-            Err(PoolError::Ask(AskError::NothingToContinue)) => Ended::Completed,
-            Err(PoolError::Ask(AskError::Waiting { .. })) => Ended::Interrupted,
+            Err(PoolError::Ask(AskError::NothingToContinue)) => TurnOutcome::Completed,
+            Err(PoolError::Ask(AskError::Waiting { .. })) => TurnOutcome::Interrupted,
             Err(PoolError::Ask(AskError::Model(error))) => match error.kind {
-                LlmErrorKind::Cancelled => Ended::Interrupted,
-                _ => Ended::Failed,
+                LlmErrorKind::Cancelled => TurnOutcome::Interrupted,
+                _ => TurnOutcome::Failed,
             },
             Err(error) => {
                 // The turn has not recorded its failure.
                 if let Err(unkept) = failed(session, &error.to_string()) {
                     tracing::warn!(error = %unkept, session = %session.id(), "a failure is not kept");
                 }
-                Ended::Failed
+                TurnOutcome::Failed
             }
         }
     }
@@ -196,12 +196,12 @@ impl PoolState {
         }
     }
 
-    fn count(&self, ended: Ended) {
+    fn count(&self, ended: TurnOutcome) {
         let mut report = self.ended();
         match ended {
-            Ended::Completed => report.completed += 1,
-            Ended::Interrupted => report.interrupted += 1,
-            Ended::Failed => report.failed += 1,
+            TurnOutcome::Completed => report.completed += 1,
+            TurnOutcome::Interrupted => report.interrupted += 1,
+            TurnOutcome::Failed => report.failed += 1,
         }
     }
 }

@@ -5,17 +5,17 @@ use std::collections::VecDeque;
 use crate::event::Call;
 
 #[derive(Debug, Default)]
-pub(super) struct EndOrder(VecDeque<Place>);
+pub(super) struct EndOrder(VecDeque<CallEnd>);
 
 #[derive(Debug)]
-struct Place {
+struct CallEnd {
     id: String,
     ended: Option<Call>,
 }
 
 impl EndOrder {
     pub(super) fn begin(&mut self, id: &str) {
-        self.0.push_back(Place {
+        self.0.push_back(CallEnd {
             id: id.to_owned(),
             ended: None,
         });

@@ -42,10 +42,10 @@ fn handbook(name: &str, manual: &'static str) -> ToolDescriptor {
     tool(name, WriteEffect::ReadOnly, Arc::new(handler))
 }
 
-struct Heard(ScriptedRuntime, Mutex<Vec<String>>);
+struct RecordingRuntime(ScriptedRuntime, Mutex<Vec<String>>);
 
 #[async_trait]
-impl LlmRuntime for Heard {
+impl LlmRuntime for RecordingRuntime {
     async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
         self.0.generate_text(request).await
     }
@@ -77,7 +77,7 @@ async fn manuals_are_read_once() {
     let sessions = sessions(SessionStore::new(folder.path()));
     let session = created(&sessions);
     let script = (0..4).map(|_| says("Yes."));
-    let model = Heard(model(script), Mutex::default());
+    let model = RecordingRuntime(model(script), Mutex::default());
     let all = || {
         vec![
             handbook("zoo", "Feed at noon.\n"),

@@ -20,14 +20,14 @@ pub(super) enum Stream {
 
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
-    open: Option<Open>,
+    open: Option<OpenStream>,
     /// Pending bytes of an already published message.
     late_thought: usize,
     late_text: usize,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenStream {
     stream: Stream,
     whole: String,
     /// Bytes already published.
@@ -54,7 +54,7 @@ impl Chunks {
         if self.open.as_ref().is_none_or(|open| open.stream != stream) {
             events.extend(self.end());
             events.push(start(stream));
-            self.open = Some(Open {
+            self.open = Some(OpenStream {
                 stream,
                 whole: String::new(),
                 told: 0,
@@ -126,7 +126,7 @@ impl Chunks {
     }
 }
 
-impl Open {
+impl OpenStream {
     fn tell(&mut self, now: Instant) -> Option<Event> {
         let delta = self.whole.get(self.told..)?.to_owned();
         if delta.is_empty() {

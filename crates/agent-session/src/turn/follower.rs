@@ -186,7 +186,12 @@ impl Follower {
             } = block
                 && !self.session.look(|history| history.knows(tool_use_id))
             {
-                self.answered_elsewhere(tool_use_id, content, *is_error)?;
+                let ended = if *is_error {
+                    CallState::Failed
+                } else {
+                    CallState::Completed
+                };
+                self.answered_elsewhere(tool_use_id, content, ended)?;
             }
         }
         state.has_answer = false;
@@ -205,18 +210,14 @@ impl Follower {
         &self,
         tool_use: &str,
         content: &str,
-        is_error: bool,
+        ended: CallState,
     ) -> Result<(), SessionError> {
         let Some(wanted) = self.session.look(|history| history.wanted(tool_use)) else {
             return Ok(());
         };
         let session = &self.session;
         let mut call = session.begin_call(&wanted.name, Effect::Reads, wanted.input, tool_use)?;
-        call.state = if is_error {
-            CallState::Failed
-        } else {
-            CallState::Completed
-        };
+        call.state = ended;
         call.result = Some(content.to_owned());
         session.end_call(&call)
     }

@@ -7,7 +7,7 @@ use ktx_tool_descriptors::ObjectSchema;
 use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::Value;
 
-use super::work::Work;
+use super::work::TurnRun;
 use crate::event::{Event, MessageTokens};
 use crate::execution::ExecutionResult;
 use crate::session::{Session, SessionError};
@@ -17,7 +17,7 @@ const INSTRUCTIONS: &str = include_str!("../prompts/structured.system.md");
 const STAGE: &str = "structured";
 
 pub(super) async fn object_of(
-    work: &Work<'_>,
+    work: &TurnRun<'_>,
     schema: &Value,
     answer: &str,
 ) -> Result<ObjectOutcome, LlmError> {
@@ -50,7 +50,7 @@ pub(super) async fn object_of(
 }
 
 pub(super) fn keep(
-    work: &Work<'_>,
+    work: &TurnRun<'_>,
     outcome: ObjectOutcome,
     mut result: ExecutionResult,
 ) -> Result<ExecutionResult, SessionError> {

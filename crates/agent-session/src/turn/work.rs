@@ -29,7 +29,7 @@ use crate::todo;
 /// Maximum events of a run recorded with one write.
 const MOST_AT_ONCE: usize = 64;
 
-pub(super) struct Work<'a> {
+pub(super) struct TurnRun<'a> {
     pub(super) session: &'a Arc<Session>,
     pub(super) runtime: &'a dyn LlmRuntime,
     pub(super) turn: Turn,
@@ -42,7 +42,7 @@ pub(super) struct Work<'a> {
     reminders: Option<Arc<Reminders>>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> TurnRun<'a> {
     pub(super) fn new(
         session: &'a Arc<Session>,
         runtime: &'a dyn LlmRuntime,
