@@ -116,11 +116,11 @@ pub fn workspace_tools(
     tools
 }
 
-type Work = fn(&Files, &Value) -> Result<ToolOutput, ToolError>;
+type FileOperation = fn(&Files, &Value) -> Result<ToolOutput, ToolError>;
 
 struct FileTool {
     files: Arc<Files>,
-    work: Work,
+    work: FileOperation,
 }
 
 #[async_trait]
@@ -144,7 +144,7 @@ impl Files {
         effect: WriteEffect,
         properties: &Value,
         required: &[&str],
-        work: Work,
+        work: FileOperation,
     ) -> ToolDescriptor {
         let files = Arc::clone(self);
         ToolDescriptor {
