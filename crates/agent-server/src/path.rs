@@ -4,7 +4,7 @@ use http::Method;
 use ktx_session_log::SessionId;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Route {
     Sessions,
     Session(SessionId),
     Messages(SessionId),
@@ -17,17 +17,17 @@ pub(crate) enum Place {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoPlace {
+pub(crate) enum NoRoute {
     Unknown,
     Id(String),
 }
 
-impl Place {
-    pub(crate) fn parse(path: &str) -> Result<Self, NoPlace> {
-        let rest = path.strip_prefix("/v1/").ok_or(NoPlace::Unknown)?;
+impl Route {
+    pub(crate) fn parse(path: &str) -> Result<Self, NoRoute> {
+        let rest = path.strip_prefix("/v1/").ok_or(NoRoute::Unknown)?;
         let parts: Vec<&str> = rest.split('/').collect();
         let id =
-            |text: &str| SessionId::parse(text).map_err(|error| NoPlace::Id(error.to_string()));
+            |text: &str| SessionId::parse(text).map_err(|error| NoRoute::Id(error.to_string()));
         match parts.as_slice() {
             ["sessions"] => Ok(Self::Sessions),
             ["sessions", session] => Ok(Self::Session(id(session)?)),
@@ -40,7 +40,7 @@ impl Place {
             }
             ["approvals"] => Ok(Self::Approvals),
             ["agents"] => Ok(Self::Agents),
-            _ => Err(NoPlace::Unknown),
+            _ => Err(NoRoute::Unknown),
         }
     }
 
@@ -65,20 +65,20 @@ mod tests {
     fn paths_have_one_meaning() {
         let one = SessionId::parse("one").unwrap();
         for (path, place) in [
-            ("/v1/sessions", Ok(Place::Sessions)),
-            ("/v1/sessions/one", Ok(Place::Session(one.clone()))),
+            ("/v1/sessions", Ok(Route::Sessions)),
+            ("/v1/sessions/one", Ok(Route::Session(one.clone()))),
             (
                 "/v1/sessions/one/approvals/call-1",
-                Ok(Place::Decision(one, "call-1".to_owned())),
+                Ok(Route::Decision(one, "call-1".to_owned())),
             ),
-            ("/v1/approvals", Ok(Place::Approvals)),
-            ("/v1/sessions/one/other", Err(NoPlace::Unknown)),
-            ("/v1/sessions/", Err(NoPlace::Id("`` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`".to_owned()))),
-            ("/v1/sessions/../../etc", Err(NoPlace::Unknown)),
-            ("/v1/sessions/..%2f/events", Err(NoPlace::Id("`..%2f` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`".to_owned()))),
-            ("/v2/sessions", Err(NoPlace::Unknown)),
+            ("/v1/approvals", Ok(Route::Approvals)),
+            ("/v1/sessions/one/other", Err(NoRoute::Unknown)),
+            ("/v1/sessions/", Err(NoRoute::Id("`` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`".to_owned()))),
+            ("/v1/sessions/../../etc", Err(NoRoute::Unknown)),
+            ("/v1/sessions/..%2f/events", Err(NoRoute::Id("`..%2f` is not a session id: use at most 64 lower-case letters, digits and `-`; the first is not `-`".to_owned()))),
+            ("/v2/sessions", Err(NoRoute::Unknown)),
         ] {
-            assert_eq!(Place::parse(path), place, "{path}");
+            assert_eq!(Route::parse(path), place, "{path}");
         }
     }
 }

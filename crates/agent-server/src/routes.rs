@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::{empty, failed, json_answer, refused};
 use crate::events::{Wish, stream_of};
-use crate::path::{NoPlace, Place};
+use crate::path::{NoRoute, Route};
 
 const LONGEST_KEY: usize = 200;
 
@@ -114,18 +114,18 @@ impl Routes for AgentRoutes {
         let (head, body) = request.into_parts();
         let body = body.collect().await.map(Collected::to_bytes);
         let body = body.unwrap_or_default();
-        let place = match Place::parse(head.uri.path()) {
+        let place = match Route::parse(head.uri.path()) {
             Ok(place) => place,
-            Err(NoPlace::Unknown) => {
+            Err(NoRoute::Unknown) => {
                 let text = format!("there is nothing at `{}`", head.uri.path());
                 return refused(StatusCode::NOT_FOUND, &Failure::new(Code::Usage, text));
             }
-            Err(NoPlace::Id(text)) => return failed(&Failure::new(Code::InvalidSession, text)),
+            Err(NoRoute::Id(text)) => return failed(&Failure::new(Code::InvalidSession, text)),
         };
         if !place.methods().contains(&head.method) {
             return not_allowed(&place, &head.method);
         }
-        let asked = Asked {
+        let asked = ReceivedRequest {
             method: head.method,
             query: head.uri.query().unwrap_or_default().to_owned(),
             headers: head.headers,
@@ -137,14 +137,14 @@ impl Routes for AgentRoutes {
     }
 }
 
-struct Asked {
+struct ReceivedRequest {
     method: Method,
     query: String,
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// An absent body has no fields.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         let body: &[u8] = if self.body.is_empty() {
@@ -179,40 +179,40 @@ impl Asked {
 }
 
 impl AgentRoutes {
-    async fn done(&self, place: Place, asked: &Asked) -> Result<HttpAnswer, Failure> {
+    async fn done(&self, place: Route, asked: &ReceivedRequest) -> Result<HttpAnswer, Failure> {
         let is_post = asked.method == Method::POST;
         match place {
-            Place::Sessions if is_post => self.join(asked).await,
-            Place::Sessions => Ok(json_answer(StatusCode::OK, &self.catalog.sessions()?)),
-            Place::Session(id) if asked.method == Method::DELETE => {
+            Route::Sessions if is_post => self.join(asked).await,
+            Route::Sessions => Ok(json_answer(StatusCode::OK, &self.catalog.sessions()?)),
+            Route::Session(id) if asked.method == Method::DELETE => {
                 self.told(self.pool.delete(&id).await)?;
                 Ok(empty(StatusCode::NO_CONTENT))
             }
-            Place::Session(id) => {
+            Route::Session(id) => {
                 let mut session = self.catalog.session(&id)?;
                 self.add_activity(&id, &mut session);
                 Ok(json_answer(StatusCode::OK, &session))
             }
-            Place::Messages(id) => {
+            Route::Messages(id) => {
                 let message: NewMessage = asked.read()?;
                 let key = asked.key()?;
                 let accepted = self.told(self.pool.send(&id, &message.text, key).await)?;
                 Ok(json_answer(StatusCode::ACCEPTED, &answer_of(&accepted)))
             }
-            Place::Events(id) => {
+            Route::Events(id) => {
                 let wish = Wish::read(&asked.query, &asked.headers)?;
                 let ending = self.ending.clone();
                 self.told(stream_of(self.pool.sessions(), &id, wish, ending))
             }
-            Place::Interrupt(id) => {
+            Route::Interrupt(id) => {
                 let name = self.letter()?;
                 self.told(self.pool.interrupt(&id, &name).await)?;
                 Ok(json_answer(StatusCode::ACCEPTED, &json!({ "session": id })))
             }
-            Place::Fork(id) => self.fork(&id, asked).await,
-            Place::Decision(id, call) => self.decide(&id, call, asked).await,
-            Place::Approvals => Ok(json_answer(StatusCode::OK, &self.catalog.approvals()?)),
-            Place::Agents => Ok(json_answer(StatusCode::OK, &self.catalog.agents()?)),
+            Route::Fork(id) => self.fork(&id, asked).await,
+            Route::Decision(id, call) => self.decide(&id, call, asked).await,
+            Route::Approvals => Ok(json_answer(StatusCode::OK, &self.catalog.approvals()?)),
+            Route::Agents => Ok(json_answer(StatusCode::OK, &self.catalog.agents()?)),
         }
     }
 
@@ -236,7 +236,7 @@ impl AgentRoutes {
         }
     }
 
-    async fn join(&self, asked: &Asked) -> Result<HttpAnswer, Failure> {
+    async fn join(&self, asked: &ReceivedRequest) -> Result<HttpAnswer, Failure> {
         let new: NewSession = asked.read()?;
         let topic = new.message.as_deref().unwrap_or_default();
         let key = asked.key()?;
@@ -263,7 +263,7 @@ impl AgentRoutes {
         Ok(json_answer(status, &answer))
     }
 
-    async fn fork(&self, id: &SessionId, asked: &Asked) -> Result<HttpAnswer, Failure> {
+    async fn fork(&self, id: &SessionId, asked: &ReceivedRequest) -> Result<HttpAnswer, Failure> {
         let copy: NewCopy = asked.read()?;
         let point = match copy.at {
             None => ForkPoint::Last,
@@ -285,7 +285,7 @@ impl AgentRoutes {
         &self,
         id: &SessionId,
         call: String,
-        asked: &Asked,
+        asked: &ReceivedRequest,
     ) -> Result<HttpAnswer, Failure> {
         let ruling: Ruling = asked.read()?;
         let mut answer = json!({ "session": id, "call": call, "decision": ruling.decision });
@@ -326,7 +326,7 @@ fn answer_of(accepted: &Accepted) -> Value {
     })
 }
 
-fn not_allowed(place: &Place, method: &Method) -> HttpAnswer {
+fn not_allowed(place: &Route, method: &Method) -> HttpAnswer {
     let methods: Vec<&str> = place.methods().iter().map(Method::as_str).collect();
     let text = format!(
         "`{method}` is not possible here; use {}",
