@@ -88,7 +88,7 @@ fn suggest(args: &CasesSuggestArgs, invocation: &Invocation) -> Outcome {
         let mut found = Suggestions::default();
         let id = args.connection_id.as_deref();
         for connection in warehouses_of(context.as_ref(), id).await? {
-            let place = Place {
+            let place = ConnectionCases {
                 context: &context,
                 connection: &connection,
             };
@@ -148,12 +148,12 @@ impl Suggestions {
     }
 }
 
-struct Place<'a> {
+struct ConnectionCases<'a> {
     context: &'a Arc<dyn ProjectContext>,
     connection: &'a Connection,
 }
 
-impl Place<'_> {
+impl ConnectionCases<'_> {
     async fn measures(&self, found: &mut Suggestions) -> Outcome<()> {
         let catalog = self.context.catalog(&self.connection.id).await?;
         let sound = catalog.sources().iter().filter(|it| it.problem.is_none());

@@ -23,7 +23,7 @@ use super::agents::{Place, Toolbox};
 use super::display::Telling;
 use super::failures::session_failure;
 use super::session_store::Continued;
-use super::turns::{Work, delegation, lower_limits};
+use super::turns::{TurnRunner, delegation, lower_limits};
 use super::{agents, session_store};
 use crate::cli::AgentChatArgs;
 use crate::compose::{self, LedgerSink};
@@ -44,7 +44,7 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
         project: &project,
         printer: &printer,
     };
-    let Opened { session, agent } = opened(args, &sessions, place)?;
+    let ChatSession { session, agent } = opened(args, &sessions, place)?;
     agents::use_model(&mut project, &agent);
     let limits = lower_limits(limits, &agent);
     let invocation = &invocation.ending_after(limits.time);
@@ -56,7 +56,7 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
         printer: &printer,
     };
     let sink = Arc::new(LedgerSink::new(invocation, &project, printer.clone()));
-    let work = Work {
+    let work = TurnRunner {
         tools: Arc::new(Toolbox::open(&agent, invocation, &project)?),
         agent,
         context,
@@ -92,7 +92,7 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
         if let Some(session) = session {
             session_store::discard(&conversation.sessions, session);
         }
-        ended.map(|exit| Ended {
+        ended.map(|exit| ChatEnd {
             exit,
             session: id.filter(|_| !is_empty),
         })
@@ -108,7 +108,7 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
     Ok(ended.exit)
 }
 
-struct Ended {
+struct ChatEnd {
     exit: Exit,
     session: Option<String>,
 }
@@ -171,17 +171,17 @@ fn opened_input(interface: Interface, dir: &Path) -> Outcome<Input> {
     })
 }
 
-struct Opened {
+struct ChatSession {
     session: Option<Arc<Session>>,
     agent: Agent,
 }
 
-fn opened(args: &AgentChatArgs, sessions: &Sessions, place: Place<'_>) -> Outcome<Opened> {
+fn opened(args: &AgentChatArgs, sessions: &Sessions, place: Place<'_>) -> Outcome<ChatSession> {
     let named = args.agent.as_deref();
     if let Some(origin) = &args.fork {
         let session = forked(origin, sessions, place.invocation)?;
         let agent = session_store::agent_of(&session)?;
-        return Ok(Opened {
+        return Ok(ChatSession {
             session: Some(session),
             agent,
         });
@@ -197,7 +197,7 @@ fn opened(args: &AgentChatArgs, sessions: &Sessions, place: Place<'_>) -> Outcom
             }
             None => None,
         };
-        return Ok(Opened { session, agent });
+        return Ok(ChatSession { session, agent });
     };
     let of_session = session_store::recorded(sessions, &id)?;
     let current = agents::current(named, of_session.as_ref(), place)?;
@@ -207,7 +207,7 @@ fn opened(args: &AgentChatArgs, sessions: &Sessions, place: Place<'_>) -> Outcom
     };
     let session = session_store::resume(sessions, id, agent, args.session.change)?;
     let agent = session_store::agent_of(&session)?;
-    Ok(Opened {
+    Ok(ChatSession {
         session: Some(session),
         agent,
     })

@@ -14,7 +14,7 @@ use tokio_util::future::FutureExt as _;
 use super::agents::{Place, Toolbox};
 use super::display::{Telling, heard};
 use super::session_store::Continued;
-use super::turns::{Work, delegation, lower_limits};
+use super::turns::{TurnRunner, delegation, lower_limits};
 use super::{agents, session_store};
 use crate::cli::{
     AgentRunArgs, EventChannel, OutputArgs, SessionResumeArgs, SpendingArgs, WhenAsked,
@@ -210,7 +210,7 @@ impl TurnCommand<'_> {
             printer: self.printer,
         };
         let sink = Arc::new(LedgerSink::new(invocation, project, self.printer.clone()));
-        let work = Work {
+        let work = TurnRunner {
             delegation: Some(delegation(context, opening.sessions, limits, &sink)),
             tools: Arc::new(Toolbox::open(&agent, invocation, project)?),
             agent,
@@ -236,7 +236,7 @@ impl TurnCommand<'_> {
 
     fn print(
         &self,
-        work: &Work<'_>,
+        work: &TurnRunner<'_>,
         result: &ExecutionResult,
         session: Option<&Session>,
     ) -> Outcome<()> {
@@ -285,7 +285,7 @@ impl TurnCommand<'_> {
 }
 
 fn ask(
-    work: &Work<'_>,
+    work: &TurnRunner<'_>,
     limits: Limits,
     opening: &Opening<'_>,
     sink: &Arc<LedgerSink>,

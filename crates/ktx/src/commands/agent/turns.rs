@@ -26,7 +26,7 @@ use crate::totals::read_report;
 
 pub(super) const STAGE: &str = "research";
 
-pub(super) struct Work<'a> {
+pub(super) struct TurnRunner<'a> {
     pub(super) context: CommandContext<'a>,
     pub(super) agent: Agent,
     pub(super) tools: Arc<Toolbox>,
@@ -77,7 +77,7 @@ impl From<WhenAsked> for OnAsk {
     }
 }
 
-impl<'a> Work<'a> {
+impl<'a> TurnRunner<'a> {
     pub(super) fn backend(
         &self,
         limits: Limits,

@@ -43,9 +43,9 @@ const CONNECTION: &str = "connectionId";
 const HOLDER: &str = "ktx agent";
 
 #[derive(Clone)]
-pub(super) struct Layer(Arc<Place>);
+pub(super) struct Layer(Arc<LayerContext>);
 
-struct Place {
+struct LayerContext {
     invocation: Invocation,
     dir: PathBuf,
     agent: String,
@@ -72,7 +72,7 @@ struct Drafted {
 
 impl Layer {
     pub(super) fn of(agent: &Agent, invocation: &Invocation, project: &OpenProject) -> Self {
-        Self(Arc::new(Place {
+        Self(Arc::new(LayerContext {
             invocation: invocation.clone(),
             dir: project.dir.clone(),
             agent: agent.name.clone(),

@@ -67,7 +67,7 @@ impl Prompt {
             }),
             output_schema: None,
             effect: WriteEffect::ReadOnly,
-            handler: Arc::new(Asked {
+            handler: Arc::new(PromptTool {
                 template: self.template.clone(),
                 parameters: self.parameters.clone(),
                 stage: format!("prompt:{}", self.name),
@@ -78,7 +78,7 @@ impl Prompt {
     }
 }
 
-struct Asked {
+struct PromptTool {
     template: String,
     parameters: Map<String, Value>,
     stage: String,
@@ -87,7 +87,7 @@ struct Asked {
 }
 
 #[async_trait]
-impl ToolHandler for Asked {
+impl ToolHandler for PromptTool {
     async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError> {
         let request = TextRequest {
             role: ModelRole::Default,

@@ -3,7 +3,7 @@
 use ktx_diagnostics::nearest;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum ChatInput {
     Nothing,
     Question(String),
     Help,
@@ -47,44 +47,44 @@ pub(super) fn help() -> String {
     page
 }
 
-pub(super) fn asked(line: &str) -> Asked {
+pub(super) fn asked(line: &str) -> ChatInput {
     let line = line.trim();
     if line.is_empty() {
-        return Asked::Nothing;
+        return ChatInput::Nothing;
     }
     let Some(command) = line.strip_prefix('/') else {
-        return Asked::Question(line.to_owned());
+        return ChatInput::Question(line.to_owned());
     };
     if command.starts_with('/') {
-        return Asked::Question(command.to_owned());
+        return ChatInput::Question(command.to_owned());
     }
     let (name, rest) = command
         .split_once(char::is_whitespace)
         .unwrap_or((command, ""));
     let rest = rest.trim();
-    let needed = |make: fn(String) -> Asked| {
+    let needed = |make: fn(String) -> ChatInput| {
         if rest.is_empty() {
-            return Asked::Wrong(format!("`/{name}` needs something behind it; see `/help`"));
+            return ChatInput::Wrong(format!("`/{name}` needs something behind it; see `/help`"));
         }
         make(rest.to_owned())
     };
     match name {
-        "help" | "?" => Asked::Help,
-        "tools" => Asked::Tools,
-        "usage" => Asked::Usage,
-        "model" => Asked::Model,
-        "sessions" => Asked::Sessions,
-        "resume" => Asked::Resume((!rest.is_empty()).then(|| rest.to_owned())),
-        "fork" if rest.is_empty() => Asked::Fork(None),
+        "help" | "?" => ChatInput::Help,
+        "tools" => ChatInput::Tools,
+        "usage" => ChatInput::Usage,
+        "model" => ChatInput::Model,
+        "sessions" => ChatInput::Sessions,
+        "resume" => ChatInput::Resume((!rest.is_empty()).then(|| rest.to_owned())),
+        "fork" if rest.is_empty() => ChatInput::Fork(None),
         "fork" => match rest.parse() {
-            Ok(turn) => Asked::Fork(Some(turn)),
-            Err(_) => Asked::Wrong(format!("`{rest}` is not the number of a turn")),
+            Ok(turn) => ChatInput::Fork(Some(turn)),
+            Err(_) => ChatInput::Wrong(format!("`{rest}` is not the number of a turn")),
         },
-        "retry" => Asked::Retry,
-        "name" => needed(Asked::Name),
-        "export" => needed(Asked::Export),
-        "exit" | "quit" => Asked::Exit,
-        unknown => Asked::Wrong(unknown_command(unknown)),
+        "retry" => ChatInput::Retry,
+        "name" => needed(ChatInput::Name),
+        "export" => needed(ChatInput::Export),
+        "exit" | "quit" => ChatInput::Exit,
+        unknown => ChatInput::Wrong(unknown_command(unknown)),
     }
 }
 
@@ -104,23 +104,23 @@ mod tests {
     fn lines_are_questions_unless_they_begin_with_a_slash() {
         assert_eq!(
             asked("  How much? "),
-            Asked::Question("How much?".to_owned())
+            ChatInput::Question("How much?".to_owned())
         );
-        assert_eq!(asked("//etc"), Asked::Question("/etc".to_owned()));
-        assert_eq!(asked(" "), Asked::Nothing);
-        assert_eq!(asked("/fork 2"), Asked::Fork(Some(2)));
-        assert_eq!(asked("/resume"), Asked::Resume(None));
+        assert_eq!(asked("//etc"), ChatInput::Question("/etc".to_owned()));
+        assert_eq!(asked(" "), ChatInput::Nothing);
+        assert_eq!(asked("/fork 2"), ChatInput::Fork(Some(2)));
+        assert_eq!(asked("/resume"), ChatInput::Resume(None));
         assert_eq!(
             asked("/fork two"),
-            Asked::Wrong("`two` is not the number of a turn".to_owned())
+            ChatInput::Wrong("`two` is not the number of a turn".to_owned())
         );
         assert_eq!(
             asked("/hlep"),
-            Asked::Wrong("there is no `/hlep`; did you mean `/help`?".to_owned())
+            ChatInput::Wrong("there is no `/hlep`; did you mean `/help`?".to_owned())
         );
         assert_eq!(
             asked("/name"),
-            Asked::Wrong("`/name` needs something behind it; see `/help`".to_owned())
+            ChatInput::Wrong("`/name` needs something behind it; see `/help`".to_owned())
         );
     }
 }

@@ -11,19 +11,19 @@ use ktx_session_log::SessionId;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::commands::{Asked, asked, help};
+use super::commands::{ChatInput, asked, help};
 use super::input::{Input, Line};
 use crate::cli::AgentChangeArgs;
 use crate::commands::agent::failures::{backend_failure, session_failure};
 use crate::commands::agent::session_store::{self, Continued};
 use crate::commands::agent::sessions;
-use crate::commands::agent::turns::Work;
+use crate::commands::agent::turns::TurnRunner;
 use crate::compose;
 use crate::report::{Outcome, Report as _};
 use crate::totals::print_totals;
 
 pub(super) struct Conversation<'a> {
-    pub(super) work: Work<'a>,
+    pub(super) work: TurnRunner<'a>,
     pub(super) sessions: Sessions,
     pub(super) session: Option<Arc<AgentSession<'a>>>,
     pub(super) name: Option<String>,
@@ -111,41 +111,41 @@ impl<'a> Conversation<'a> {
             .notes(failure.to_text().trim_end());
     }
 
-    async fn follow(&mut self, asked: Asked) -> Outcome<Next> {
+    async fn follow(&mut self, asked: ChatInput) -> Outcome<Next> {
         match asked {
-            Asked::Nothing => {}
-            Asked::Exit => return Ok(Next::Leave),
-            Asked::Question(question) => self.ask(&question).await?,
-            Asked::Help => self.work.context.printer.notes(&help()),
-            Asked::Tools => {
+            ChatInput::Nothing => {}
+            ChatInput::Exit => return Ok(Next::Leave),
+            ChatInput::Question(question) => self.ask(&question).await?,
+            ChatInput::Help => self.work.context.printer.notes(&help()),
+            ChatInput::Tools => {
                 for line in self.work.tools.lines().await {
                     self.note(&line);
                 }
             }
-            Asked::Usage => {
+            ChatInput::Usage => {
                 let context = &self.work.context;
                 print_totals(context.invocation, context.project, context.printer);
             }
-            Asked::Model => {
+            ChatInput::Model => {
                 let backend = self.backend.describe().map_err(backend_failure)?;
                 self.note(&format!("{}, paid by {}", backend.name, backend.payer));
             }
-            Asked::Sessions => {
+            ChatInput::Sessions => {
                 let context = self.work.context;
                 sessions::print_all(&self.sessions, context.project, context.printer)?;
             }
-            Asked::Resume(id) => self.resume(id.as_deref()).await?,
-            Asked::Fork(turn) => {
+            ChatInput::Resume(id) => self.resume(id.as_deref()).await?,
+            ChatInput::Fork(turn) => {
                 let point = turn.map_or(ForkPoint::Last, ForkPoint::Turn);
                 self.fork(&point)?;
             }
-            Asked::Retry => self.retry().await?,
-            Asked::Name(name) => match &self.session {
+            ChatInput::Retry => self.retry().await?,
+            ChatInput::Name(name) => match &self.session {
                 Some(session) => session.kept().rename(&name).map_err(session_failure)?,
                 None => self.name = Some(name),
             },
-            Asked::Export(file) => self.export(&file)?,
-            Asked::Wrong(reason) => self.note(&reason),
+            ChatInput::Export(file) => self.export(&file)?,
+            ChatInput::Wrong(reason) => self.note(&reason),
         }
         Ok(Next::Ask)
     }

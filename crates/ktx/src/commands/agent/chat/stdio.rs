@@ -63,8 +63,8 @@ pub(super) async fn speak(chat: &mut Conversation<'_>) -> Outcome {
                     Err(failure) => Err(failure),
                 };
                 match told {
-                    Ok(Heard::Closed) => return Ok(Exit::Success),
-                    Ok(Heard::Open) => {}
+                    Ok(PeerState::Closed) => return Ok(Exit::Success),
+                    Ok(PeerState::Open) => {}
                     Err(failure) => complain(chat, &failure)?,
                 }
             }
@@ -80,34 +80,38 @@ pub(super) async fn speak(chat: &mut Conversation<'_>) -> Outcome {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum PeerState {
     Open,
     Closed,
 }
 
 /// Meanwhile the program can decide and interrupt.
-async fn turn(chat: &Conversation<'_>, session: &AgentSession<'_>, text: &str) -> Outcome<Heard> {
+async fn turn(
+    chat: &Conversation<'_>,
+    session: &AgentSession<'_>,
+    text: &str,
+) -> Outcome<PeerState> {
     let stop = chat.cancel.child_token();
     let asked = chat.work.turn(session, TurnStart::from(text), &stop);
     tokio::pin!(asked);
-    let mut heard = Heard::Open;
+    let mut heard = PeerState::Open;
     let input = Arc::clone(&chat.input);
     let mut input = input.lock().await;
     let result = loop {
         tokio::select! {
             result = &mut asked => break result,
-            line = input.next(""), if heard == Heard::Open => match line {
+            line = input.next(""), if heard == PeerState::Open => match line {
                 Line::Text(text) => match listen(&text, session.kept(), chat) {
                     Ok(Wish::None) => {}
                     Ok(Wish::Stop) => stop.cancel(),
                     Ok(Wish::Close) => {
-                        heard = Heard::Closed;
+                        heard = PeerState::Closed;
                         stop.cancel();
                     }
                     Err(failure) => complain(chat, &failure)?,
                 },
                 // The current turn continues; no further input is possible.
-                Line::End | Line::Interrupted => heard = Heard::Closed,
+                Line::End | Line::Interrupted => heard = PeerState::Closed,
             },
         }
     };
