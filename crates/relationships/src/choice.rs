@@ -6,5 +6,6 @@ pub(crate) mod implied;
 mod namesake;
 pub(crate) mod resolve;
 mod sole;
+mod staff;
 mod verdict;
 mod views;

@@ -42,6 +42,8 @@ const ORDINALS: &[&str] = &[
     "linea",
     "linha",
     "reihenfolge",
+    "ordering",
+    "ordinal",
     "orden",
     "posicion",
     "year",

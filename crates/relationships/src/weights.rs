@@ -412,6 +412,7 @@ weights! {
     ONLY_KEY 0.3 "strength of a key that no name points to", "sampled ferries" 0.6;
     ONLY_NAMED 0.5 "likeness of a second key", "sampled nombres as keys (es)" 0.4;
     ONLY_STEM 3.0 "letters that two sides of one thing share", "sampled bikes" 4.0;
+    ONLY_STAFF 1.2 "a role, and one table of staff holds all of its values", "support" 0.2;
     OPTIONAL_ROW 1.2 "the first of a line has no superior", "sampled ferries" 0.2;
     OPTIONAL_NAME 0.7 "likeness of a word for a superior", "sampled ferries" 0.9;
     ROLE_PEOPLE -4.5 "a role that may mean people elsewhere", "sampled tenants" -5.5;

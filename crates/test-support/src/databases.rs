@@ -35,17 +35,46 @@ pub const WRITTEN: &[(&str, &str)] = &[
 /// Databases that list their links.
 pub const QUESTIONED: &[(&str, &str)] = &[
     (
+        "answers",
+        include_str!("../../../fixtures/questions/answers.sql"),
+    ),
+    (
+        "biblioteca",
+        include_str!("../../../fixtures/questions/biblioteca.sql"),
+    ),
+    (
         "campus",
         include_str!("../../../fixtures/questions/campus.sql"),
+    ),
+    (
+        "cinema",
+        include_str!("../../../fixtures/questions/cinema.sql"),
     ),
     (
         "clinique",
         include_str!("../../../fixtures/questions/clinique.sql"),
     ),
     (
+        "cycles",
+        include_str!("../../../fixtures/questions/cycles.sql"),
+    ),
+    (
         "freight",
         include_str!("../../../fixtures/questions/freight.sql"),
     ),
+    (
+        "staffing",
+        include_str!("../../../fixtures/questions/staffing.sql"),
+    ),
+    (
+        "support",
+        include_str!("../../../fixtures/questions/support.sql"),
+    ),
+    (
+        "trading",
+        include_str!("../../../fixtures/questions/trading.sql"),
+    ),
+    ("ward", include_str!("../../../fixtures/questions/ward.sql")),
 ];
 
 /// Parses lines `-- link: child.column+column -> parent.column+column`.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::facts::agents::{holds_humans, names_agent};
+use crate::facts::fit::keys_in_range;
 use crate::facts::{ColumnFacts, Facts};
 use crate::names::entity::KeyMark;
 use crate::names::lexicon::{ATTRIBUTES, LISTING_TAILS, are_opposite, is_pronoun, is_side};
@@ -220,7 +221,10 @@ fn of_numbers(
         );
     }
     let scale = last.saturating_add(1).unsigned_abs();
-    let told = -ratio(keys.population.max(1), scale.max(1)).ln();
+    // That numbers lie where keys begin far from zero is telling, however close these stand.
+    let near = keys_in_range(profile, keys).filter(|_| first <= 1);
+    let near = near.unwrap_or_default();
+    let told = -ratio(keys.population.max(1), scale.max(1)).max(near).ln();
     let distinct = ratio(profile.distinct, 1);
     Some((told.max(0.0) * distinct).min(w::ONLY_MOST.get()) + unused.max(w::ONLY_UNUSED.get()))
 }

@@ -7,6 +7,7 @@ use ktx_vocabulary::TableRef;
 use crate::choice::contained::{favour_containers, favour_own_rows, may_refer};
 use crate::choice::namesake::{prefer_namesake, prefer_referred};
 use crate::choice::sole::favour_sole_fits;
+use crate::choice::staff::favour_staff;
 use crate::choice::verdict::{link_of, status_of};
 use crate::choice::views::favour_repeated;
 use crate::facts::fit::Fit;
@@ -65,6 +66,7 @@ fn choose(
     }
     favour_sole_fits(facts, &mut by_child);
     favour_own_rows(facts, &mut by_child);
+    favour_staff(facts, &mut by_child);
     agree(facts, &mut by_child, settings);
     favour_containers(facts, &mut by_child, settings);
     favour_repeated(facts, &mut by_child, declared, settings);
@@ -356,7 +358,15 @@ fn extends(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> bool {
     };
     let other = other.name.words.as_slice();
     let start = own.name.words.get(..other.len());
-    own.name.words.len() > other.len() && start.is_some_and(|start| start == other)
+    let joined = match (own.name.whole.as_slice(), other) {
+        ([own], [other]) => {
+            other.len() >= w::COMPOUND_LETTERS.size()
+                && own.len() > other.len()
+                && own.starts_with(other.as_str())
+        }
+        _ => false,
+    };
+    joined || own.name.words.len() > other.len() && start.is_some_and(|start| start == other)
 }
 
 /// Columns of one name mostly mean one thing.

@@ -18,6 +18,8 @@ enum OwnerEvidence {
     /// A column that is not a year, line number or measure, and whose values the other table
     /// repeats.
     ByNumber,
+    /// Nothing, and the group is the key of its own rows: each table numbers its own parts of one thing.
+    Siblings,
     Nothing,
 }
 
@@ -28,19 +30,21 @@ impl OwnerEvidence {
             Self::ByName
         } else if repeated && has_inner_number(facts, &proposal.parent) {
             Self::ByNumber
+        } else if !repeated {
+            Self::Siblings
         } else {
             Self::Nothing
         }
     }
 
     const fn is_told(self) -> bool {
-        !matches!(self, Self::Nothing)
+        matches!(self, Self::ByName | Self::ByNumber)
     }
 
     fn least(self) -> f64 {
         match self {
             Self::ByName => w::GROUP_WELL_NAMED.get(),
-            Self::ByNumber | Self::Nothing => 1.0,
+            _ => 1.0,
         }
     }
 }
@@ -149,7 +153,13 @@ fn judged(
             Some("fewer than three value groups say nothing"),
         );
     }
-    // If nearly all groups exist, every group matches, so a column name must support the link.
+    let siblings = matches!(owned, OwnerEvidence::Siblings);
+    if proposal.queries == 0 && siblings && coverage < w::GROUP_WHOLE.get() {
+        let held = "each of the two tables may number its own rows";
+        return (w::GROUP_REVIEW.get(), Status::Review, Some(held));
+    }
+    // If nearly all possible groups exist, every group matches, so a column that names the table
+    // must support the link.
     let told =
         owned.is_told() && proposal.name >= owned.least() && coverage >= w::GROUP_WHOLE.get();
     if proposal.queries == 0 && proposal.density > w::GROUP_DENSE.get() && !told {

@@ -77,7 +77,21 @@ pub(crate) fn spread(child: &ColumnFacts<'_>, parent: &ColumnFacts<'_>) -> Optio
     })
 }
 
-/// Returns the last key that the column holds; exact if the sketch is complete.
+/// Returns the share of the numbers in a column's range that are keys: keys often stand close at the
+/// beginning and far apart behind. Returns `None` if the keys are not all known or the range is long.
+pub(crate) fn keys_in_range(child: &ColumnProfile, keys: &ColumnProfile) -> Option<f64> {
+    let ((low, high), (first, last)) = (child.range?, keys.range?);
+    let (low, high) = (low.max(first), high.min(last));
+    let size = high.checked_sub(low)?.checked_add(1)?.unsigned_abs();
+    if low > high || size > w::LAST_KEYS.count() || !keys.sketch.complete {
+        return None;
+    }
+    let is_key = |number: &i64| keys.sketch.contains(hash(&number.to_string()));
+    Some(ratio((low..=high).filter(is_key).count() as u64, size))
+}
+
+/// Returns the last key that the column holds, if its other numbers exceed the keys. A complete
+/// sketch gives it exactly, without an estimate from the middle rows.
 fn last_key(child: &ColumnProfile, (from, to): (i64, i64)) -> Option<i64> {
     let (_, high) = child.range?;
     if high <= to || !child.sketch.complete {

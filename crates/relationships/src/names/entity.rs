@@ -235,6 +235,14 @@ impl ColumnName {
         self.mark != KeyMark::None && self.base().is_empty()
     }
 
+    /// Returns whether a key word comes before the entity and none behind it: `id_sucursal`.
+    pub(crate) fn begins_with_its_mark(&self) -> bool {
+        let ([first, ..], [base, ..]) = (self.words.as_slice(), self.base()) else {
+            return false;
+        };
+        self.mark == KeyMark::Strong && first != base && self.words.last() == self.base().last()
+    }
+
     pub(crate) fn has_self_role(&self) -> bool {
         self.all_words()
             .any(|word| begins_with_role(word, SELF_ROLES))

@@ -1,6 +1,6 @@
 //! Estimates how likely a column's numbers match a table's keys by chance.
 
-use crate::facts::fit::spread;
+use crate::facts::fit::{keys_in_range, spread};
 use crate::names::entity::KeyMark;
 use crate::profile::sketch::{Containment, ratio};
 use crate::score::Pair;
@@ -21,7 +21,11 @@ pub(super) fn surprise(pair: &Pair<'_>, contained: &Containment) -> Option<f64> 
     let parent = pair.parent.profile?;
     let (low, high) = parent.range?;
     let size = high.saturating_sub(low).saturating_add(1).unsigned_abs();
-    Some(nats(contained, ratio(parent.population, size.max(1))))
+    let near = keys_in_range(pair.child.profile?, parent).unwrap_or_default();
+    Some(nats(
+        contained,
+        ratio(parent.population, size.max(1)).max(near),
+    ))
 }
 
 /// For numbers from zero to the last key.

@@ -1,7 +1,7 @@
 //! Scores how names support a link.
 
-use crate::facts::{ColumnFacts, Facts};
-use crate::names::entity::{ColumnName, Copy, KeyMark, entity_match, is_doer_of, led_match};
+use crate::facts::{ColumnFacts, Facts, TableFacts};
+use crate::names::entity::{Copy, KeyMark, entity_match, is_doer_of, led_match};
 use crate::names::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::profile::ColumnProfile;
 use crate::score::Pair;
@@ -185,16 +185,29 @@ fn unnamed(pair: &Pair<'_>) -> f64 {
     }
 }
 
-fn match_in(column: &ColumnName, base: &[String], words: &[String]) -> f64 {
+fn match_in(pair: &Pair<'_>, base: &[String], words: &[String]) -> f64 {
     let plain = entity_match(base, words);
-    if column.led {
+    if pair.child.name.led || follows_its_entity(pair, base, words) {
         plain.max(led_match(base, words))
     } else {
         plain
     }
 }
 
-/// `crm_contact` is the `contact` of `crm`.
+/// Returns whether a role may follow the entity in a name without a key word: the table's key has its key word first,
+/// as `id_sucursal`, so that `sucursal_recogida` is a branch, and no table is called by the role.
+fn follows_its_entity(pair: &Pair<'_>, base: &[String], words: &[String]) -> bool {
+    let role = base.get(words.len()..).unwrap_or_default();
+    let named =
+        |table: &TableFacts<'_>| entity_match(role, &table.name.words) >= w::SAME_ENTITY.get();
+    pair.child.name.mark == KeyMark::None
+        && pair.parent.name.begins_with_its_mark()
+        && !role.is_empty()
+        && !pair.facts.tables.iter().any(named)
+}
+
+/// Returns the words after the namespace of the referenced table: `crm_contact` is the `contact` of
+/// `crm`.
 fn own_words<'b>(pair: &Pair<'_>, base: &'b [String]) -> &'b [String] {
     match (place_of_namespace(pair, base), &pair.to.name.namespace) {
         (Some(at), Some(namespace)) if base.get(at) == Some(namespace) => {
@@ -236,7 +249,7 @@ fn by_table(pair: &Pair<'_>) -> f64 {
         .iter()
         .filter(|base| !is_other_role(pair, base) && !does(base, words))
         .map(|base| {
-            let matched = |base: &[String]| match_in(&pair.child.name, base, words);
+            let matched = |base: &[String]| match_in(pair, base, words);
             matched(base).max(matched(own_words(pair, base)))
         })
         .fold(names_copy(pair), f64::max);
@@ -332,7 +345,7 @@ fn by_column(pair: &Pair<'_>) -> f64 {
             let likeness = if left == right {
                 1.0
             } else {
-                match_in(child, left, right)
+                match_in(pair, left, right)
             };
             // Truncated differently, as `prod` and `prodgrp`.
             let weight = match left.len().checked_sub(right.len()) {

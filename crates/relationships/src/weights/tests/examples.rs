@@ -1,6 +1,5 @@
 //! The databases that pin weights.
 
-use ktx_test_support::databases::WRITTEN;
 use ktx_test_support::databases::generator::build;
 use ktx_test_support::databases::schemas::{SCHOOL, SHOP, UNRELATED};
 use ktx_test_support::databases::shapes::{
@@ -8,6 +7,7 @@ use ktx_test_support::databases::shapes::{
     WORDS, build_layers, build_shape,
 };
 use ktx_test_support::databases::styles::styles;
+use ktx_test_support::databases::{QUESTIONED, WRITTEN};
 
 use super::spots;
 use super::warehouse::{Setup, Verdict, Warehouse};
@@ -40,7 +40,7 @@ impl Example {
 
 pub(super) fn names() -> Vec<String> {
     let spots = spots::SPOTS.iter().map(|spot| spot.name);
-    let written = WRITTEN.iter().map(|(name, _)| *name);
+    let written = WRITTEN.iter().chain(QUESTIONED).map(|(name, _)| *name);
     let mut names: Vec<String> = spots.chain(written).map(str::to_owned).collect();
     names.extend(shapes().map(|(shape, _)| shape.label.to_owned()));
     for (at, _) in COPIES.iter().enumerate() {
@@ -87,7 +87,8 @@ fn script(name: &str) -> Option<String> {
     if let Some(spot) = spots::SPOTS.iter().find(|spot| spot.name == name) {
         return Some(spot.script.to_owned());
     }
-    if let Some((_, script)) = WRITTEN.iter().find(|(known, _)| *known == name) {
+    let mut written = WRITTEN.iter().chain(QUESTIONED);
+    if let Some((_, script)) = written.find(|(known, _)| *known == name) {
         return Some((*script).to_owned());
     }
     if let Some((shape, seed)) = shapes().find(|(shape, _)| shape.label == name) {
