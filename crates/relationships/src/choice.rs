@@ -3,6 +3,7 @@
 mod contained;
 pub(crate) mod decided;
 pub(crate) mod implied;
+pub(crate) mod measured;
 mod namesake;
 pub(crate) mod resolve;
 mod sole;

@@ -18,6 +18,7 @@ pub mod weights;
 
 pub use choice::decided::apply_decisions;
 pub use choice::implied::{mark_implied, tell_disproof};
+pub use choice::measured::measure_declared;
 pub use choice::resolve::resolve;
 pub use composite::settle::{settle_groups, single_links};
 pub use composite::{Counts, Proposal, judge, propose};

@@ -64,7 +64,8 @@ pub(crate) struct Join {
     pub(crate) on: String,
     pub(crate) relationship: &'static str,
     pub(crate) formal: bool,
-    /// Percentage of matching rows. 100 is written only beside other evidence.
+    /// The percentage of rows with a match, if it was measured. A whole one is written only for a declared key or
+    /// beside other evidence.
     pub(crate) coverage: Option<u8>,
     /// What an inferred join rests on, if not on counted values.
     pub(crate) evidence: Option<&'static str>,
@@ -152,14 +153,15 @@ pub(crate) fn joins_of(
     joins
 }
 
-/// Percent, because finer figures would change with every scan.
+/// Returns the covered share of the referring rows in percent, because finer figures would change
+/// with every scan; `None` if it is 100 and counted values alone are the evidence.
 fn coverage(link: &Link) -> Option<u8> {
     let share = link.evidence.row_coverage.or(link.evidence.coverage)?;
     let reaches = |hundredths: &u8| f64::from(*hundredths) - 0.5 <= share * 100.0;
     (0..=100_u8)
         .rev()
         .find(reaches)
-        .filter(|found| *found < 100 || evidence(link).is_some())
+        .filter(|found| *found < 100 || evidence(link).is_some() || link.origin == Origin::Formal)
 }
 
 /// Returns false if the declared columns already show it.
@@ -393,7 +395,9 @@ fn join_map(join: &Join, known: Option<&Mapping>) -> Mapping {
     }
     for (key, value) in known.into_iter().flatten() {
         let is_read = join.is_keyed.is_some() && key == KEYED;
-        let is_found = is_read || key == COVERAGE || key == EVIDENCE;
+        // A scan that reads no values leaves what another has counted of a declared key.
+        let is_counted = key == COVERAGE && (join.is_keyed.is_some() || !join.formal);
+        let is_found = is_read || is_counted || key == EVIDENCE;
         if !map.contains_key(key) && *key != Value::Bool(true) && !is_found {
             map.insert(key.clone(), value.clone());
         }

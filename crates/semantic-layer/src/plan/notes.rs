@@ -137,14 +137,7 @@ fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
         JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured => {
             edge.counted.coverage.is_some()
         }
-        JoinOrigin::Declared => matches!(
-            names.dialect,
-            Dialect::Postgres
-                | Dialect::MySql
-                | Dialect::MariaDb
-                | Dialect::SqlServer
-                | Dialect::DuckDb
-        ),
+        JoinOrigin::Declared => edge.counted.coverage.is_some() || enforces_keys(names.dialect),
         JoinOrigin::Written | JoinOrigin::Named => false,
     };
     let source = names.source(edge.from).ok();
@@ -157,6 +150,18 @@ fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
     let is_keyed =
         edge.counted.is_keyed || is_referring && edge.pairs.iter().all(|(own, _)| is_required(own));
     is_counted && edge.counted.percent() == Counted::ALL && is_keyed
+}
+
+/// Returns whether a warehouse refuses rows whose declared keys have no match.
+const fn enforces_keys(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::Postgres
+            | Dialect::MySql
+            | Dialect::MariaDb
+            | Dialect::SqlServer
+            | Dialect::DuckDb
+    )
 }
 
 pub(super) fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
