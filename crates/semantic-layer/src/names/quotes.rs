@@ -11,7 +11,11 @@ impl Names<'_> {
     /// Refuses a double-quoted string that is a column's name: a constant would yield a wrong
     /// number.
     pub(crate) fn parse(&self, text: &str, own: Option<&Source>) -> Result<Expr, QueryError> {
-        let tree = expression::parse(text, self.dialect)?;
+        let tree = match expression::parse(text, self.dialect) {
+            Ok(tree) => tree,
+            Err(error) if own.is_none() => self.parse_quoted(text).ok_or(error)?,
+            Err(error) => return Err(error),
+        };
         for quoted in expression::double_quoted(text, self.dialect) {
             let is_column = match own {
                 Some(source) => source.column(&quoted).is_some(),
@@ -30,5 +34,38 @@ impl Names<'_> {
             }
         }
         Ok(tree)
+    }
+
+    /// Parses a text of a query in which names of sources such as `Order Details` stand without quotes.
+    fn parse_quoted(&self, text: &str) -> Option<Expr> {
+        let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let sources = self
+            .catalog
+            .sources
+            .iter()
+            .map(|source| source.name.as_str());
+        let mut names: Vec<&str> = sources.filter(|name| !name.chars().all(is_plain)).collect();
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let mut quoted = String::new();
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            let begins = |name: &&&str| {
+                let after = rest.strip_prefix(**name);
+                after.is_some_and(|after| after.starts_with('.'))
+            };
+            let is_inside = quoted.ends_with(is_plain) || quoted.matches('\'').count() % 2 == 1;
+            let name = names.iter().find(begins).filter(|_| !is_inside);
+            match name {
+                Some(name) if !quoted.ends_with(self.dialect.quote_open()) => {
+                    quoted.push_str(&self.dialect.quote(name));
+                    rest = rest.get(name.len()..)?;
+                }
+                _ => {
+                    quoted.push(letter);
+                    rest = rest.get(letter.len_utf8()..)?;
+                }
+            }
+        }
+        (quoted != text).then(|| expression::parse(&quoted, self.dialect).ok())?
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
 use super::{Dimension, ways};
@@ -116,9 +117,14 @@ fn not_a_time(names: Names<'_>, node: NodeId, column: &Column, field: &str) -> Q
         && column.kind == ColumnType::String
     {
         let name = &column.name;
+        // SQLite has no type for dates; elsewhere a text is no time until it is cast.
+        let expr = match names.dialect {
+            Dialect::Sqlite => name.clone(),
+            _ => format!("CAST({name} AS date)"),
+        };
         let _ = write!(
             message,
-            "; if its texts are dates, add `columns: [{{name: {name}_time, type: time, expr: {name}}}]` to the overlay \
+            "; if its texts are dates, add `columns: [{{name: {name}_time, type: time, expr: {expr}}}]` to the overlay \
              of `{}`",
             source.name
         );

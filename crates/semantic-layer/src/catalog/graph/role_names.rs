@@ -236,8 +236,11 @@ fn spelling(graph: &Graph, routes: &Routes<'_>, home: NodeId, path: &[Step]) -> 
         .join(".")
 }
 
+/// Returns whether a word is the key column of a join, with or without its ending.
 pub(super) fn has_role(edge: &Edge, word: &str) -> bool {
-    key_role(edge).is_some_and(|role| role.eq_ignore_ascii_case(word))
+    let is_column =
+        matches!(edge.pairs.as_slice(), [(column, _)] if column.eq_ignore_ascii_case(word));
+    is_column || key_role(edge).is_some_and(|role| role.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

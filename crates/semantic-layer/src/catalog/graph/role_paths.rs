@@ -1,8 +1,8 @@
 //! Roles spelled as paths of joins: `orders.billing_address.city`.
 //!
-//! A step names a join by its alias, by its target if no other join leads there, or by its key
-//! column without the ending (`billing_address_id`). A path can begin with such a role if its
-//! meaning is unique.
+//! Each step names a join of the source before it: by its alias, by the source it leads to if no other
+//! join leads there, or by the key column with or without its ending (`billing_address_id` or
+//! `billing_address`). A path may begin with such a role alone if one kind of row is meant by it.
 
 use std::sync::OnceLock;
 
