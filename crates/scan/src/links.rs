@@ -8,6 +8,7 @@ use ktx_project_store::{Layout, Trouble, cause_chain, read_optional};
 use ktx_relationships::links::decisions::{
     DecidedSide, Decision, Decisions, Verdict, decisions_path,
 };
+use ktx_relationships::links::link::Origin;
 use ktx_vocabulary::{ConnectionId, TableRef};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -132,10 +133,13 @@ impl Link {
             parts.push(format!("{} of the rows have no value", percent(nulls)));
         }
         if !parts.is_empty() || evidence.name_similarity > 0.0 {
-            parts.push(format!(
-                "the names fit {}",
-                percent(evidence.name_similarity)
-            ));
+            // No names are compared for a key that the warehouse declares.
+            if evidence.name_similarity > 0.0 || self.source != Origin::Formal.name() {
+                parts.push(format!(
+                    "the names fit {}",
+                    percent(evidence.name_similarity)
+                ));
+            }
             return parts.join(", ");
         }
         "not measured".to_owned()

@@ -50,6 +50,7 @@ tables:
         'on': customers.region_id = regions.id
         relationship: many_to_one
         source: formal
+        coverage: 1.0
       - to: orders
         'on': customers.id = orders.customer_id
         relationship: one_to_many

@@ -15,9 +15,7 @@ exit 0
   "totalRows": 0,
   "rows": [],
   "truncated": false,
-  "notes": [
-    "rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL"
-  ],
+  "notes": [],
   "plan": {
     "sources_used": [
       "customers",
@@ -152,9 +150,7 @@ exit 0
     ]
   ],
   "truncated": false,
-  "notes": [
-    "rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL"
-  ],
+  "notes": [],
   "plan": {
     "sources_used": [
       "customers",
@@ -307,7 +303,6 @@ ORDER BY name
 LIMIT 1000
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
     check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name --format sql --execute", @r"
 exit 0
@@ -345,7 +340,6 @@ North    15.5
 South    10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
     check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name --format table --execute", @r"
 exit 0
@@ -355,7 +349,6 @@ North    15.5
 South    10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
     check!(
                 &sandbox,
@@ -369,7 +362,6 @@ South,10,3
 Islands,,0
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
 }
 
@@ -385,7 +377,6 @@ North,15.5
 South,10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
     check!(&sandbox, &format!("{query} --include-empty false"), @r"
 exit 0
@@ -394,7 +385,6 @@ North,15.5
 South,10
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
     check!(&sandbox, &format!("{query} --include-empty maybe"), @r"
 exit 2
@@ -463,7 +453,6 @@ South,2
 --- stderr
 Project: [SANDBOX]/work
 note: members of `regions` without facts are left out: filter `customers.test = 0` names `customers`, which has many rows per row of `regions`
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
 }
 
@@ -564,7 +553,6 @@ part orders_part (groups)
 
 part regions_members (members)
   regions
-note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 --- stderr
 Project: [SANDBOX]/work
 ");

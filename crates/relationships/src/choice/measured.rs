@@ -1,8 +1,9 @@
 //! Measures the links that the warehouse declares.
 
 use crate::facts::Facts;
-use crate::links::link::{Check, Endpoint, Link, Status};
-use crate::profile::ColumnProfile;
+use crate::links::link::{Check, Endpoint, Evidence, Link, MeasuredRows, Status};
+use crate::profile::sketch::ratio;
+use crate::profile::{ColumnProfile, Extent};
 
 /// Compares the values of declared keys of one column with those of the other table, if both tables
 /// were read whole: a warehouse may declare a key and accept rows without a match.
@@ -15,9 +16,19 @@ pub fn measure_declared(facts: &Facts<'_>, links: &mut [Link]) {
             continue;
         };
         if let Some(contained) = child.exact().containment_in(parent.exact(), &[]) {
-            link.evidence.coverage = Some(contained.distinct);
-            link.evidence.row_coverage = Some(contained.rows);
-            link.evidence.compared = contained.compared;
+            link.evidence = Evidence {
+                coverage: Some(contained.distinct),
+                row_coverage: Some(contained.rows),
+                compared: contained.compared,
+                measured: Some(MeasuredRows {
+                    rows: child.values,
+                    extent: Extent::Whole,
+                }),
+                parent_share: Some(ratio(child.distinct.min(parent.distinct), parent.distinct)),
+                uniqueness: Some(parent.uniqueness()),
+                null_rate: Some(child.null_rate()),
+                ..Evidence::default()
+            };
             link.check = Check::Complete;
         }
     }

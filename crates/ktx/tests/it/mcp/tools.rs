@@ -290,9 +290,6 @@ fn sl_query() {
   ],
   "totalRows": 3,
   "truncated": false,
-  "notes": [
-    "rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL"
-  ],
   "sql": "WITH orders_part AS (\nSELECT regions.name AS d1_name, sum(CASE WHEN (orders.status = 'paid' AND customers.test = 0) THEN orders.amount END) AS a1_revenue\nFROM orders AS orders\nLEFT JOIN customers AS customers ON orders.customer_id = customers.id\nLEFT JOIN regions AS regions ON customers.region_id = regions.id\nGROUP BY regions.name\n),\nregions_members AS (\nSELECT DISTINCT regions.name AS d1_name\nFROM regions AS regions\n),\nstacked AS (\nSELECT d1_name, a1_revenue\nFROM orders_part\nUNION ALL\nSELECT d1_name, NULL AS a1_revenue\nFROM regions_members\n),\nmerged AS (\nSELECT d1_name, MAX(a1_revenue) AS v1_revenue\nFROM stacked\nGROUP BY d1_name\n)\nSELECT d1_name AS name, v1_revenue AS revenue\nFROM merged\nORDER BY name\nLIMIT 1000"
 }
 "#,
