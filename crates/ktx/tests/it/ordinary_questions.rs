@@ -286,3 +286,101 @@ fn on_a_dutch_school_with_bridges_and_dates_of_validity() {
     validity: 3 right, 0 after a remedy, 0 refused, 0 wrong
     ");
 }
+
+#[test]
+fn on_a_food_trader_with_few_shippers_and_names_with_spaces() {
+    insta::assert_snapshot!(report("trading"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 1 after a remedy, 0 refused, 0 wrong
+    filter: 0 right, 1 after a remedy, 0 refused, 0 wrong
+    plain: 4 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_employees_with_salaries_and_titles_from_a_day_to_a_day() {
+    insta::assert_snapshot!(report("staffing"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 2 after a remedy, 0 refused, 0 wrong
+    per entity: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    validity: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_films_whose_keys_are_called_unlike_their_tables() {
+    insta::assert_snapshot!(report("cinema"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 2 after a remedy, 0 refused, 0 wrong
+    filter: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    per entity: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 1 right, 1 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_a_hospital_with_dictionaries_of_codes() {
+    insta::assert_snapshot!(report("ward"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    code: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    filter: 0 right, 1 after a remedy, 0 refused, 0 wrong
+    plain: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_questions_and_answers_in_one_table_of_posts() {
+    insta::assert_snapshot!(report("answers"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    self: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    top: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 1 right, 1 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_a_spanish_library_with_roles_behind_the_entity() {
+    insta::assert_snapshot!(report("biblioteca"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 1 after a remedy, 0 refused, 0 wrong
+    plain: 4 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_a_bicycle_maker_with_one_number_for_persons_sellers_and_vendors() {
+    insta::assert_snapshot!(report("cycles"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 0 right, 1 after a remedy, 0 refused, 0 wrong
+    plain: 5 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 2 right, 1 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_a_help_desk_whose_staff_has_many_roles() {
+    insta::assert_snapshot!(report("support"), @"
+    anti-join: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 5 right, 0 after a remedy, 0 refused, 0 wrong
+    ");
+}
