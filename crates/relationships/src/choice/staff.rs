@@ -77,7 +77,7 @@ fn means_staff(facts: &Facts<'_>, rival: &ScoredPair) -> bool {
         && names_agent(facts, column, rival.parent)
 }
 
-/// Returns whether a name is that of a member of staff, and the values are no flags.
+/// Returns whether a name is that of a member of staff, and the values are more than flags.
 fn names_a_role(column: &ColumnFacts<'_>) -> bool {
     let outsider = |word: &String| OUTSIDERS.contains(&word.as_str());
     let last = column.name.base().last();

@@ -235,7 +235,7 @@ impl ColumnName {
         self.mark != KeyMark::None && self.base().is_empty()
     }
 
-    /// Returns whether a key word comes before the entity and none behind it: `id_sucursal`.
+    /// Returns whether the only key word comes before the entity: `id_sucursal`.
     pub(crate) fn begins_with_its_mark(&self) -> bool {
         let ([first, ..], [base, ..]) = (self.words.as_slice(), self.base()) else {
             return false;

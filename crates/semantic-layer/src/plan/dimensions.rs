@@ -117,7 +117,7 @@ fn not_a_time(names: Names<'_>, node: NodeId, column: &Column, field: &str) -> Q
         && column.kind == ColumnType::String
     {
         let name = &column.name;
-        // SQLite has no type for dates; elsewhere a text is no time until it is cast.
+        // SQLite has no type for dates; elsewhere only a cast makes a time of a text.
         let expr = match names.dialect {
             Dialect::Sqlite => name.clone(),
             _ => format!("CAST({name} AS date)"),
