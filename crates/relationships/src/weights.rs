@@ -369,7 +369,7 @@ weights! {
     PART_NAMED -1.8 "the same without", "bikes" 0.0;
     PART_LEAST -3.0 "a part that no name tells", "dogs" 2.0;
     // Chance.
-    UNLIKELY 9.2 "surprise in nats: one in ten thousand", "pairs of rows that extend others" 4.2;
+    UNLIKELY 9.2 "surprise in nats: one in ten thousand", "pairs of rows that extend others" 3.2;
     EXCLUDED 20.7 "one in a billion, whatever the names say", "measures among keys that begin above one" 0.0;
     SHARE_LEAST 0.000_000_000_001 "share of a range that keys fill", "sampled keys of many bases" 1.0;
     TEXTS_FOUND 10.0 "codes and addresses that rule out chance", "shop: c17 -> t3.c4, uuids" 8.0;
@@ -423,7 +423,7 @@ weights! {
     ROLE_NONE -2.5 "no role", "movies" -8.5;
     REFERS_OWN 0.7 "likeness to the own table of what refers elsewhere", "sampled ferries" 0.0;
     // Choosing.
-    CALLED 0.9 "likeness of a key that the column is called like", "a role whose numbers end with another key" 0.7;
+    CALLED 0.9 "likeness of a key that the column is called like", "cycles" 1.1;
     CALLED_MORE 0.1 "by how much more than the best", "sampled histories with numbers of their own" 0.0;
     TOLD 0.2 "likelihood of a candidate that is reported", "dogs" 0.0;
     TOLD_NAME 0.7 "likeness of one that is", "dogs" 0.0;
