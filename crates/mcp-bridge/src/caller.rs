@@ -25,6 +25,10 @@ impl Caller {
         caller.cloned().unwrap_or_default()
     }
 
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.gone.clone()
+    }
+
     pub(crate) fn calls(&self) {
         self.has_called.store(true, Ordering::Relaxed);
     }

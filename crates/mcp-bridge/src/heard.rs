@@ -10,22 +10,17 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 use crate::http::HttpAnswer;
 
-pub trait Hearing: Send + Sync + Unpin + 'static {
-    /// The whole answer went to the connection.
-    fn whole(&mut self) {}
-}
-
 struct Heard<G> {
     body: BoxBody<Bytes, Infallible>,
-    held: G,
+    _held: G,
 }
 
 /// Until the client has the whole answer, or has left.
-pub fn until_heard(answer: HttpAnswer, held: impl Hearing) -> HttpAnswer {
-    answer.map(|body| Heard { body, held }.boxed())
+pub fn until_heard(answer: HttpAnswer, held: impl Send + Sync + Unpin + 'static) -> HttpAnswer {
+    answer.map(|body| Heard { body, _held: held }.boxed())
 }
 
-impl<G: Hearing> Body for Heard<G> {
+impl<G: Send + Sync + Unpin + 'static> Body for Heard<G> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -33,11 +28,7 @@ impl<G: Hearing> Body for Heard<G> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.held.whole();
-        }
-        frame
+        Pin::new(&mut self.body).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {

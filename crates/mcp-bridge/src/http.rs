@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -9,7 +10,6 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Body, Bytes};
 use rmcp::model::ErrorCode;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -17,10 +17,14 @@ use tokio_util::sync::CancellationToken;
 use crate::bridge::Bridge;
 use crate::heard::until_heard;
 use crate::serve::{Offer, ServerIdentity};
-use crate::sessions::{Doing, IDLE, Sessions};
+use crate::sessions::{Doing, Sessions};
+use crate::streams::{SessionTable, reads_on};
 
 /// Maximum length of a message in bytes, as on standard input.
 const LONGEST: usize = 16 * 1024 * 1024;
+
+/// A connection whose other end is gone without a word is held no longer.
+const LONGEST_STREAM: Duration = Duration::from_mins(5);
 
 /// For an unknown session, as in the official servers.
 const NO_SESSION: i32 = -32001;
@@ -32,19 +36,30 @@ pub type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
 #[derive(Clone)]
 pub struct HttpTools {
-    service: StreamableHttpService<Bridge, LocalSessionManager>,
+    service: StreamableHttpService<Bridge, SessionTable>,
     sessions: Sessions,
 }
 
 impl HttpTools {
     /// `shutdown` ends all sessions and cancels running calls.
     pub fn new(offer: Offer, identity: ServerIdentity, shutdown: CancellationToken) -> Self {
+        Self::polled(offer, identity, LONGEST_STREAM, shutdown)
+    }
+
+    /// Ends a connection that has carried an unfinished answer for as long as `longest`; clients
+    /// that read on by themselves then do so.
+    pub fn polled(
+        offer: Offer,
+        identity: ServerIdentity,
+        longest: Duration,
+        shutdown: CancellationToken,
+    ) -> Self {
         let bridge = Bridge::new(offer, identity, CancellationToken::new());
-        let mut manager = LocalSessionManager::default();
-        manager.session_config.keep_alive = Some(IDLE);
-        let manager = Arc::new(manager);
+        let manager = Arc::new(SessionTable::new(longest));
         let sessions = Sessions::new(Arc::clone(&manager));
+        // The streams say themselves where to read on.
         let config = StreamableHttpServerConfig::default()
+            .with_sse_retry(None)
             .with_cancellation_token(shutdown)
             .with_max_request_body_bytes(LONGEST)
             .disable_allowed_hosts()
@@ -53,7 +68,7 @@ impl HttpTools {
         Self { service, sessions }
     }
 
-    /// A client that leaves before it has its answer cancels the call.
+    /// A client that leaves before it has its answer, and does not soon read on, cancels the call.
     pub async fn answer<B>(&self, mut request: Request<B>) -> HttpAnswer
     where
         B: Body + Send + 'static,
@@ -61,13 +76,12 @@ impl HttpTools {
     {
         let id = session_of(request.headers());
         let doing = match *request.method() {
-            Method::GET if request.headers().contains_key("last-event-id") => Doing::Resumes,
-            Method::GET => Doing::Listens,
+            Method::GET if !reads_on_answer(request.headers()) => Doing::Listens,
             _ => Doing::Asks,
         };
         match &id {
             Some(id) if request.method() == Method::DELETE => self.sessions.end(id),
-            None if request.method() == Method::POST && !self.sessions.make_room().await => {
+            None if request.method() == Method::POST && !self.sessions.make_room() => {
                 let text = "there are too many sessions; end one, or restart the server";
                 return refusal(StatusCode::SERVICE_UNAVAILABLE, text);
             }
@@ -89,6 +103,12 @@ impl std::fmt::Debug for HttpTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HttpTools").finish_non_exhaustive()
     }
+}
+
+fn reads_on_answer(headers: &HeaderMap) -> bool {
+    let event = headers.get("last-event-id");
+    let event = event.and_then(|event| event.to_str().ok());
+    event.is_some_and(reads_on)
 }
 
 fn session_of(headers: &HeaderMap) -> Option<String> {

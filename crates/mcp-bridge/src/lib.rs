@@ -15,13 +15,14 @@ mod progress;
 mod serve;
 mod session;
 mod sessions;
+mod streams;
 mod wire;
 
 pub use content::{
     ContentError, Need, News, PromptArgument, PromptEntry, PromptPart, ResourceEntry, ResourceForm,
     ResourceList, ResourceText, ServerContent, Severity, Subject, Typed,
 };
-pub use heard::{Hearing, until_heard};
+pub use heard::until_heard;
 pub use http::{HttpAnswer, HttpTools, plain, refusal};
 pub use lazy::LazyTools;
 pub use observer::{CallEnd, CallObserver, EndedCall};

@@ -5,13 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rmcp::transport::streamable_http_server::session::SessionManager as _;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
-use crate::heard::Hearing;
+use crate::streams::SessionTable;
 
 const MOST: usize = 256;
 
@@ -21,19 +18,15 @@ pub(crate) const IDLE: Duration = Duration::from_hours(8);
 /// Without a tool call or a listener.
 const UNUSED: Duration = Duration::from_mins(15);
 
-/// Time to resume an answer after a disconnect.
-const ABSENCE: Duration = Duration::from_secs(1);
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
     Asks,
     Listens,
-    Resumes,
 }
 
 #[derive(Clone)]
 pub(crate) struct Sessions {
-    manager: Arc<LocalSessionManager>,
+    manager: Arc<SessionTable>,
     uses: Arc<Mutex<HashMap<Arc<str>, Use>>>,
 }
 
@@ -44,8 +37,6 @@ struct Use {
     last: Instant,
     has_called: Arc<AtomicBool>,
     end: CancellationToken,
-    /// Calls of disconnected clients.
-    orphans: Vec<CancellationToken>,
 }
 
 impl Use {
@@ -56,14 +47,13 @@ impl Use {
             last: now,
             has_called: Arc::default(),
             end: CancellationToken::new(),
-            orphans: Vec::new(),
         }
     }
 
     fn count(&mut self, doing: Doing) -> &mut usize {
         match doing {
             Doing::Asks => &mut self.asks,
-            Doing::Listens | Doing::Resumes => &mut self.listens,
+            Doing::Listens => &mut self.listens,
         }
     }
 
@@ -80,7 +70,7 @@ impl Use {
 }
 
 impl Sessions {
-    pub(crate) fn new(manager: Arc<LocalSessionManager>) -> Self {
+    pub(crate) fn new(manager: Arc<SessionTable>) -> Self {
         Self {
             manager,
             uses: Arc::default(),
@@ -104,11 +94,14 @@ impl Sessions {
         };
         *used.count(doing) += 1;
         used.last = Instant::now();
-        let mut visit = Visit::new(used, Some((self.clone(), id, doing)));
-        if doing == Doing::Resumes {
-            visit.calls.append(&mut used.orphans);
-        }
-        visit
+        Visit::new(
+            used,
+            Some(Place {
+                sessions: self.clone(),
+                id,
+                doing,
+            }),
+        )
     }
 
     pub(crate) fn end(&self, id: &str) {
@@ -117,22 +110,9 @@ impl Sessions {
         }
     }
 
-    /// Skips clients that have come back.
-    fn give_up(&self, id: &str, calls: &[CancellationToken]) {
-        if let Some(used) = self.uses().get_mut(id) {
-            used.orphans.retain(|orphan| {
-                let is_given_up = calls.contains(orphan);
-                if is_given_up {
-                    orphan.cancel();
-                }
-                !is_given_up
-            });
-        }
-    }
-
     /// False if all sessions are busy.
-    pub(crate) async fn make_room(&self) -> bool {
-        let open: Vec<Arc<str>> = self.manager.sessions.read().await.keys().cloned().collect();
+    pub(crate) fn make_room(&self) -> bool {
+        let open = self.manager.ids();
         let (count, leaving) = {
             let mut uses = self.uses();
             // Sessions also end by themselves.
@@ -141,9 +121,7 @@ impl Sessions {
         };
         for id in &leaving {
             self.end(id);
-            if let Err(error) = self.manager.close_session(id).await {
-                tracing::debug!(%error, "a session of an MCP client did not end in order");
-            }
+            self.manager.close(id);
         }
         count - leaving.len() < MOST
     }
@@ -163,24 +141,25 @@ fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<
     leaving
 }
 
-/// One request. If it is dropped before the whole answer, its calls are canceled unless the client
-/// soon resumes.
+/// One request. Without a session, its call is canceled when it is dropped before the whole answer;
+/// with one, the client may still read on.
 pub(crate) struct Visit {
     gone: CancellationToken,
-    calls: Vec<CancellationToken>,
     has_called: Arc<AtomicBool>,
-    is_whole: bool,
-    place: Option<(Sessions, Arc<str>, Doing)>,
+    place: Option<Place>,
+}
+
+struct Place {
+    sessions: Sessions,
+    id: Arc<str>,
+    doing: Doing,
 }
 
 impl Visit {
-    fn new(used: &Use, place: Option<(Sessions, Arc<str>, Doing)>) -> Self {
-        let gone = used.end.child_token();
+    fn new(used: &Use, place: Option<Place>) -> Self {
         Self {
-            calls: vec![gone.clone()],
-            gone,
+            gone: used.end.child_token(),
             has_called: Arc::clone(&used.has_called),
-            is_whole: false,
             place,
         }
     }
@@ -190,44 +169,22 @@ impl Visit {
     }
 }
 
-impl Hearing for Visit {
-    fn whole(&mut self) {
-        self.is_whole = true;
-    }
-}
-
 impl Drop for Visit {
     fn drop(&mut self) {
-        let calls = std::mem::take(&mut self.calls);
-        let Some((sessions, id, doing)) = self.place.take() else {
-            cancel(&calls);
+        let Some(Place {
+            sessions,
+            id,
+            doing,
+        }) = self.place.take()
+        else {
+            self.gone.cancel();
             return;
         };
-        let mut uses = sessions.uses();
-        let Some(used) = uses.get_mut(&id) else {
-            cancel(&calls);
-            return;
-        };
-        let count = used.count(doing);
-        *count = count.saturating_sub(1);
-        used.last = Instant::now();
-        match Handle::try_current() {
-            Ok(runtime) if !self.is_whole && doing != Doing::Listens => {
-                used.orphans.extend(calls.iter().cloned());
-                drop(uses);
-                drop(runtime.spawn(async move {
-                    tokio::time::sleep(ABSENCE).await;
-                    sessions.give_up(&id, &calls);
-                }));
-            }
-            _ => cancel(&calls),
+        if let Some(used) = sessions.uses().get_mut(&id) {
+            let count = used.count(doing);
+            *count = count.saturating_sub(1);
+            used.last = Instant::now();
         }
-    }
-}
-
-fn cancel(calls: &[CancellationToken]) {
-    for call in calls {
-        call.cancel();
     }
 }
 

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ktx_mcp_bridge::Hearing;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,8 +129,6 @@ impl Drop for ConnectionSlot {
 
 #[derive(Debug)]
 pub(crate) struct Answering(Arc<ConnectionSlot>);
-
-impl Hearing for Answering {}
 
 impl Drop for Answering {
     fn drop(&mut self) {

@@ -62,6 +62,11 @@ fn tools() -> Vec<ToolDescriptor> {
         ("json_schema_2020_12_tool", &deep, answer),
         ("test_error_handling", &plain, refuse),
         (
+            "test_reconnection",
+            &plain,
+            Arc::new(Pause) as Arc<dyn ToolHandler>,
+        ),
+        (
             "test_tool_with_progress",
             &plain,
             Arc::new(Steps) as Arc<dyn ToolHandler>,
@@ -78,6 +83,17 @@ fn tools() -> Vec<ToolDescriptor> {
         });
     }
     tools
+}
+
+/// Outlasts the first connection of the suite, and not a second one.
+struct Pause;
+
+#[async_trait]
+impl ToolHandler for Pause {
+    async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        Ok(ToolOutput::new("done".to_owned(), json!({ "done": true })))
+    }
 }
 
 struct Steps;

@@ -4,6 +4,7 @@ mod bounds;
 mod conformance;
 mod context;
 mod fixture;
+mod resumed;
 
 use std::sync::Arc;
 
