@@ -26,6 +26,9 @@ impl TableRules {
             profile
                 .columns
                 .retain(|one| self.shows_values(&one.table, &one.column));
+            // The most rows of any table can be those of a hidden one.
+            let counts = profile.columns.iter().filter_map(|one| one.counts.as_ref());
+            profile.sampled_rows = counts.map(|counts| counts.rows).max().unwrap_or_default();
         }
         // Problems name files, whose names are like their tables'.
         shown.problems.clear();

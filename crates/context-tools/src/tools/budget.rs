@@ -77,6 +77,12 @@ impl Ask {
         }
     }
 
+    /// False for a cursor of another call, which can only be refused.
+    pub(crate) fn can_go_on(&self, tool: &str) -> bool {
+        let cursor = self.cursor.as_deref();
+        cursor.is_none_or(|cursor| Cursor::belongs(cursor, tool, &self.arguments))
+    }
+
     pub(crate) fn part(&self, tool: &str, whole: Value, shape: Shape) -> Result<Part, Failure> {
         let proof = Cursor::new(tool, &self.arguments, &whole);
         let start = match &self.cursor {

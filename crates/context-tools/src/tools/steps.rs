@@ -143,8 +143,13 @@ async fn pages(context: &Arc<dyn ProjectContext>, wanted: &str) -> Vec<String> {
 pub(super) async fn workable(
     context: &Arc<dyn ProjectContext>,
     spec: &Spec,
-    arguments: Value,
+    mut arguments: Value,
 ) -> Vec<Value> {
+    if !Ask::of(arguments.clone()).can_go_on(spec.name)
+        && let Some(given) = arguments.as_object_mut()
+    {
+        given.shift_remove("cursor");
+    }
     match rehearsed(context, spec, &arguments).await {
         Ok(()) => vec![arguments],
         Err(failure) => {

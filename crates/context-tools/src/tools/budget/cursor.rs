@@ -22,6 +22,12 @@ impl Cursor {
         format!("{start}.{}.{}", self.call, self.data)
     }
 
+    /// Whether a call of the tool with these arguments can have given it.
+    pub(super) fn belongs(text: &str, tool: &str, arguments: &Value) -> bool {
+        let own = Self::new(tool, arguments, &Value::Null).call;
+        text.split('.').nth(1) == Some(own.as_str())
+    }
+
     pub(super) fn start(&self, text: &str) -> Result<usize, Failure> {
         let mut fields = text.split('.');
         let (Some(start), Some(call), Some(data), None) =
