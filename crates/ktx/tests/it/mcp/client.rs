@@ -137,6 +137,17 @@ impl Client {
         }
     }
 
+    /// The bytes of memory that the server has.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resident(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kilobytes.expect("a number") * 1024
+    }
+
+    /// Returns the exit code with the remaining output.
     pub(crate) fn close(self) -> (Option<i32>, String, String) {
         let Self {
             mut child,

@@ -10,7 +10,7 @@ use crate::live_warehouse::warehouse;
 use crate::support::{CONFIG, commit, database, project, run, write};
 
 const SHOP: &str = include_str!("../../../../../fixtures/policy/shop.sql");
-const CLIENTS: &str = include_str!("../../../../../fixtures/policy/clients.yaml");
+pub(super) const CLIENTS: &str = include_str!("../../../../../fixtures/policy/clients.yaml");
 const TEXTS: &str = include_str!("../../../../../fixtures/policy/reach.txt");
 
 /// Only in hidden columns, rows and pages.
@@ -61,24 +61,29 @@ fn described(sandbox: Sandbox) -> Sandbox {
     sandbox
 }
 
-fn sqlite() -> Sandbox {
+pub(super) fn sqlite() -> Sandbox {
+    sqlite_of(SHOP)
+}
+
+fn sqlite_of(shop: &str) -> Sandbox {
     let sandbox = project();
-    database(&sandbox, "warehouse.db", SHOP);
+    database(&sandbox, "warehouse.db", shop);
     write(&sandbox, "ktx.yaml", CONFIG);
     write(&sandbox, ".gitignore", "*.db\n");
     described(sandbox)
 }
 
-fn restrict(sandbox: &Sandbox, clients: &str) {
+/// Adds the policy to `ktx.yaml`.
+pub(super) fn restrict(sandbox: &Sandbox, clients: &str) {
     let config = sandbox.read("ktx.yaml").expect("a configuration");
     write(sandbox, "ktx.yaml", &format!("{config}{clients}"));
 }
 
-/// Attack texts that succeed, and the number of all texts.
-fn reaching(sandbox: &Sandbox, dialect: &str) -> (Vec<String>, usize) {
+/// Each text of a dialect with its answer.
+fn answers(sandbox: &Sandbox, dialect: &str) -> Vec<(&'static str, Value)> {
     let mut client = Client::start(sandbox);
     client.initialize();
-    let (mut reached, mut count) = (Vec::new(), 0);
+    let mut answers = Vec::new();
     for line in TEXTS.lines().filter(|line| !line.starts_with('#')) {
         let own = ["sqlite: ", "postgres: "];
         let text = match own.iter().find(|own| line.starts_with(**own)) {
@@ -86,24 +91,42 @@ fn reaching(sandbox: &Sandbox, dialect: &str) -> (Vec<String>, usize) {
             Some(_) => continue,
             None => line,
         };
-        let (tool, arguments) = match text.strip_prefix('@') {
-            Some(call) => {
-                let (tool, arguments) = call.split_once(' ').expect("a call");
-                (tool, serde_json::from_str(arguments).expect("arguments"))
+        let given = |text: &str| -> Value { serde_json::from_str(text).expect("arguments") };
+        let (method, parameters) = match text.split_at(1) {
+            ("!", request) => {
+                let (method, parameters) = request.split_once(' ').expect("a request");
+                (method, given(parameters))
             }
-            None => ("sql_execution", json!({ "sql": text })),
+            ("@", call) => {
+                let (tool, arguments) = call.split_once(' ').expect("a call");
+                let arguments = given(arguments);
+                (
+                    "tools/call",
+                    json!({ "name": tool, "arguments": arguments }),
+                )
+            }
+            _ => {
+                let arguments = json!({ "sql": text });
+                (
+                    "tools/call",
+                    json!({ "name": "sql_execution", "arguments": arguments }),
+                )
+            }
         };
-        count += 1;
-        let answer = client.ask(
-            "tools/call",
-            json!({ "name": tool, "arguments": arguments }),
-        );
-        let answer = answer.to_string();
-        if MARKS.iter().any(|mark| answer.contains(mark)) {
-            reached.push(format!("{line}\n  {answer}"));
-        }
+        answers.push((line, client.ask(method, parameters)));
     }
-    (reached, count)
+    answers
+}
+
+/// The texts of a dialect that reach what is hidden, of how many.
+fn reaching(sandbox: &Sandbox, dialect: &str) -> (Vec<String>, usize) {
+    let answers = answers(sandbox, dialect);
+    let shown = answers
+        .iter()
+        .map(|(text, answer)| (text, answer.to_string()));
+    let reached = shown.filter(|(_, answer)| MARKS.iter().any(|mark| answer.contains(mark)));
+    let reached = reached.map(|(text, answer)| format!("{text}\n  {answer}"));
+    (reached.collect(), answers.len())
 }
 
 /// Most texts succeed without the policy, none with it.
@@ -111,7 +134,7 @@ fn reaching(sandbox: &Sandbox, dialect: &str) -> (Vec<String>, usize) {
 fn nothing_is_reached(sandbox: &Sandbox, dialect: &str) {
     let (reached, count) = reaching(sandbox, dialect);
     assert!(
-        count >= 200 && reached.len() >= 100,
+        count >= 300 && reached.len() >= 150,
         "{} of {count}",
         reached.len()
     );
@@ -135,7 +158,72 @@ fn no_text_reaches_what_a_policy_hides_on_postgres() {
     nothing_is_reached(&described(sandbox), "postgres");
 }
 
-/// Numbers cover the visible rows.
+/// What only the policy hides, in another warehouse.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("XQZ-ada-mail", "zz-other"),
+    ("XQZ-ben-mail", "aa-longer-than-it"),
+    ("XQZ-ada-phone", "12"),
+    ("XQZ-ben-phone", "34567"),
+    (
+        "(3, 1, 'US', 77777, 'XQZ-us-note')",
+        "(3, 2, 'UK', 3, 'n'), (4, 1, 'CH', 4, 'a')",
+    ),
+    ("'XQZ-person'", "'bob'"),
+    ("98765)", "11), (2, 'eve', 5)"),
+    ("XQZ-", ""),
+];
+
+/// Without the names and times of scans.
+fn settled(answer: &Value) -> Value {
+    match answer {
+        Value::Object(fields) => {
+            let scans = ["syncId", "extractedAt", "scanRunId", "profiledAt"];
+            let fields = fields
+                .iter()
+                .filter(|(key, _)| !scans.contains(&key.as_str()));
+            Value::Object(
+                fields
+                    .map(|(key, value)| (key.clone(), settled(value)))
+                    .collect(),
+            )
+        }
+        Value::Array(items) => items.iter().map(settled).collect(),
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(data @ Value::Object(_)) => settled(&data),
+            _ => {
+                let lines = text.lines().filter(|line| !line.contains("syncId"));
+                json!(lines.collect::<Vec<_>>().join("\n"))
+            }
+        },
+        other => other.clone(),
+    }
+}
+
+/// No question about what is hidden can be answered through the order, the number or the lack of
+/// answers: two warehouses that differ only in what is hidden answer every text alike.
+#[test]
+fn what_a_policy_hides_has_no_influence_on_any_answer() {
+    let elsewhere = ELSEWHERE
+        .iter()
+        .fold(SHOP.to_owned(), |shop, (here, there)| {
+            shop.replace(here, there)
+        });
+    let (one, other) = (sqlite(), sqlite_of(&elsewhere));
+    let differing = || {
+        let pairs = answers(&one, "sqlite").into_iter();
+        let pairs = pairs.zip(answers(&other, "sqlite"));
+        let differing = pairs.filter(|((_, one), (_, other))| settled(one) != settled(other));
+        differing
+            .map(|((text, one), (_, other))| format!("{text}\n  {one}\n  {other}"))
+            .collect::<Vec<_>>()
+    };
+    assert!(differing().len() >= 150);
+    restrict(&one, CLIENTS);
+    restrict(&other, CLIENTS);
+    assert_eq!(differing(), Vec::<String>::new());
+}
+
+/// What is left is answered, with the numbers of the rows that are left.
 #[test]
 fn what_a_policy_leaves_is_answered() {
     let sandbox = sqlite();
@@ -314,99 +402,4 @@ fn a_client_is_known_by_its_token() {
         &sql("select note from orders where region = 'US'"),
     );
     assert!(open.to_string().contains("XQZ-us-note"), "{open}");
-}
-
-fn asked(client: &mut Client, tool: &str, arguments: &Value) -> String {
-    let params = json!({ "name": tool, "arguments": arguments });
-    client.ask("tools/call", params).to_string()
-}
-
-/// With unusable settings, the server shows nothing.
-#[test]
-fn a_policy_holds_from_the_moment_it_is_written() {
-    let sandbox = sqlite();
-    let config = sandbox.read("ktx.yaml").expect("a configuration");
-    let salary = json!({ "sql": "select pay from salaries" });
-    let regions = json!({ "query": "regions" });
-    let mut client = Client::start(&sandbox);
-    client.initialize();
-    let open = asked(&mut client, "sql_execution", &salary);
-    assert!(open.contains("98765"), "{open}");
-    restrict(&sandbox, CLIENTS);
-    let refused = asked(&mut client, "sql_execution", &salary);
-    assert!(refused.contains("policy_refused"), "{refused}");
-    assert!(
-        refused.contains("this client may not read a table `salaries`"),
-        "{refused}"
-    );
-    let broken = CLIENTS.replace("salaries", "salaries_of_nobody");
-    assert_ne!(broken, CLIENTS);
-    write(&sandbox, "ktx.yaml", &format!("{config}{broken}"));
-    for (tool, arguments) in [("sql_execution", &salary), ("wiki_search", &regions)] {
-        let closed = asked(&mut client, tool, arguments);
-        assert!(closed.contains("settings_unusable"), "{closed}");
-        assert!(!closed.contains("of_nobody"), "{closed}");
-    }
-    write(&sandbox, "ktx.yaml", &format!("{config}{CLIENTS}"));
-    let pages = asked(&mut client, "wiki_search", &regions);
-    assert!(pages.contains("Regions"), "{pages}");
-    write(&sandbox, "ktx.yaml", &config);
-    let open = asked(&mut client, "sql_execution", &salary);
-    assert!(open.contains("98765"), "{open}");
-}
-
-#[test]
-fn broken_settings_open_no_tool() {
-    const ONE_TOOL: &str = "clients:\n  default:\n    allowed_tools: [connection_list]\n";
-    let sandbox = sqlite();
-    let config = sandbox.read("ktx.yaml").expect("a configuration");
-    restrict(&sandbox, ONE_TOOL);
-    let mut client = Client::start(&sandbox);
-    client.initialize();
-    let names = |client: &mut Client| {
-        let list = client.ask("tools/list", json!({}));
-        let tools = list["tools"].as_array().expect("tools").clone();
-        let names = tools.iter().map(|tool| tool["name"].clone());
-        names.collect::<Value>()
-    };
-    assert_eq!(names(&mut client), json!(["connection_list"]));
-    let salary = json!({ "sql": "select pay from salaries" });
-    // A list cannot disappear while the server runs.
-    for broken in ["connections: [\n", &config] {
-        write(&sandbox, "ktx.yaml", broken);
-        assert_eq!(names(&mut client), json!(["connection_list"]), "{broken}");
-        let refused = asked(&mut client, "sql_execution", &salary);
-        assert!(!refused.contains("98765"), "{refused}");
-        let closed = asked(&mut client, "connection_list", &json!({}));
-        assert!(closed.contains("settings_unusable"), "{closed}");
-    }
-    write(&sandbox, "ktx.yaml", &format!("{config}{ONE_TOOL}"));
-    let open = asked(&mut client, "connection_list", &json!({}));
-    assert!(open.contains("\"warehouse\""), "{open}");
-}
-
-#[test]
-fn tools_of_the_project_follow_their_files() {
-    let sandbox = sqlite();
-    let mut client = Client::start(&sandbox);
-    client.initialize();
-    let has_tool = |client: &mut Client| {
-        let list = client.ask("tools/list", json!({}));
-        list.to_string().contains("\"heads_of\"")
-    };
-    assert!(!has_tool(&mut client));
-    let tool =
-        "name: heads_of\ndescription: How many.\nsql: select count(*) as heads from customers\n";
-    write(&sandbox, "tools/heads.yaml", tool);
-    assert!(has_tool(&mut client));
-    let answer = client.ask("tools/call", json!({ "name": "heads_of", "arguments": {} }));
-    assert_ne!(answer["isError"], true, "{answer}");
-    write(
-        &sandbox,
-        "tools/heads.yaml",
-        "name: heads_of\nsql: delete from customers\n",
-    );
-    assert!(!has_tool(&mut client));
-    write(&sandbox, "tools/heads.yaml", tool);
-    assert!(has_tool(&mut client));
 }

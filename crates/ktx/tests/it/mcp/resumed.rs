@@ -56,7 +56,7 @@ fn refusals_over_http_are_json() {
 fn a_broken_answer_is_read_on() {
     let sandbox = shop();
     let server = Server::start(&sandbox, "");
-    let session = server.session();
+    let session = server.resumable_session();
     let slow = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) select count(*) as marked from n";
     let call = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
         "name": "sql_execution", "arguments": { "sql": slow },

@@ -91,7 +91,18 @@ impl<'a> Server<'a> {
     }
 
     pub(super) fn session(&self) -> Session<'_> {
-        let (status, answer) = self.post(&[], &initialize());
+        self.session_of(&initialize())
+    }
+
+    /// The client negotiates how to read on a cut answer.
+    pub(super) fn resumable_session(&self) -> Session<'_> {
+        let mut initialize = initialize();
+        initialize["params"]["protocolVersion"] = json!("2025-11-25");
+        self.session_of(&initialize)
+    }
+
+    fn session_of(&self, initialize: &Value) -> Session<'_> {
+        let (status, answer) = self.post(&[], initialize);
         assert_eq!(status, 200, "{answer}");
         let id = answer
             .lines()
