@@ -10,17 +10,17 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 use crate::http::HttpAnswer;
 
-struct Heard<G> {
+struct HeardBody<G> {
     body: BoxBody<Bytes, Infallible>,
     _held: G,
 }
 
 /// Until the client has the whole answer, or has left.
 pub fn until_heard(answer: HttpAnswer, held: impl Send + Sync + Unpin + 'static) -> HttpAnswer {
-    answer.map(|body| Heard { body, _held: held }.boxed())
+    answer.map(|body| HeardBody { body, _held: held }.boxed())
 }
 
-impl<G: Send + Sync + Unpin + 'static> Body for Heard<G> {
+impl<G: Send + Sync + Unpin + 'static> Body for HeardBody<G> {
     type Data = Bytes;
     type Error = Infallible;
 

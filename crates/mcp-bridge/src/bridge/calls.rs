@@ -25,6 +25,12 @@ use crate::session::Line;
 /// Slower calls become warnings.
 const SLOW: Duration = Duration::from_secs(10);
 
+#[derive(Clone, Copy)]
+struct CalledTool<'a> {
+    tools: &'a Arc<ToolSet>,
+    name: &'a str,
+}
+
 impl Bridge {
     pub(super) async fn run(
         &self,
@@ -39,13 +45,15 @@ impl Bridge {
         let mut record = CallRecord::begin(self.observer.clone(), name);
         let arguments = call.arguments.map_or(Value::Null, Value::Object);
         let caller = Caller::of(&request.extensions);
-        let mut outcome = self
-            .run_once((&tools, &call.name), arguments, &request)
-            .await;
+        let called = CalledTool {
+            tools: &tools,
+            name: &call.name,
+        };
+        let mut outcome = self.run_once(called, arguments, &request).await;
         if let Err(error) = &outcome
             && let Some(chosen) = chosen(error, &request).await
         {
-            outcome = self.run_once((&tools, &call.name), chosen, &request).await;
+            outcome = self.run_once(called, chosen, &request).await;
         }
         record.end = if request.ct.is_cancelled() || caller.is_gone() {
             CallEnd::Cancelled
@@ -63,7 +71,7 @@ impl Bridge {
 
     async fn run_once(
         &self,
-        (tools, name): (&Arc<ToolSet>, &str),
+        called: CalledTool<'_>,
         arguments: Value,
         request: &RequestContext<RoleServer>,
     ) -> Result<ToolOutput, ToolError> {
@@ -83,7 +91,7 @@ impl Bridge {
             cancel: cancel.clone(),
             progress,
         };
-        let (tools, name) = (Arc::clone(tools), name.to_owned());
+        let (tools, name) = (Arc::clone(called.tools), called.name.to_owned());
         // A panic of the tool becomes an answer instead of ending the server.
         let running = Arc::clone(&self.running);
         let mut work = AbortOnDropHandle::new(tokio::spawn(async move {

@@ -13,7 +13,7 @@ use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId, ses
 use rmcp::transport::streamable_http_server::session::SessionManager;
 
 use super::log::{EventPlace, Patience};
-use super::routes::{Asked, LISTENING, SessionTransport, StreamRoutes};
+use super::routes::{LISTENING, SessionTransport, StreamRequest, StreamRoutes};
 use crate::caller::Caller;
 use crate::sessions::IDLE;
 
@@ -151,7 +151,7 @@ impl SessionManager for SessionTable {
         let ClientJsonRpcMessage::Request(asked) = &message else {
             return Err(StreamError::Ended);
         };
-        let reader = session.ask(Asked {
+        let reader = session.ask(StreamRequest {
             request: asked.id.clone(),
             token: asked.request.get_meta().get_progress_token(),
             gone: Caller::of(asked.request.extensions()).token(),

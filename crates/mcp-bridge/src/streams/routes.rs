@@ -59,7 +59,7 @@ struct FirstAnswer {
 
 /// A request and what it is known by.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct StreamRequest {
     pub(super) request: RequestId,
     pub(super) token: Option<ProgressToken>,
     pub(super) gone: CancellationToken,
@@ -110,7 +110,7 @@ impl StreamRoutes {
         answer
     }
 
-    pub(super) fn ask(&self, asked: Asked) -> Reader {
+    pub(super) fn ask(&self, asked: StreamRequest) -> Reader {
         let mut table = self.table();
         table.last_stream += 1;
         let stream = table.last_stream;
