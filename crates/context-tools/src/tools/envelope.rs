@@ -43,6 +43,14 @@ pub(crate) fn schema(contents: Contents, mut schema: Value) -> Value {
     schema
 }
 
+/// A cursor of the refused call cannot be followed by the corrected one.
+fn from_the_beginning(mut request: Value) -> Value {
+    if let Some(fields) = request.as_object_mut() {
+        fields.shift_remove("cursor");
+    }
+    request
+}
+
 pub(crate) fn refusal(failure: &Failure) -> ToolError {
     let requests = failure.detail.requests.iter();
     let steps = NextSteps {
@@ -54,6 +62,7 @@ pub(crate) fn refusal(failure: &Failure) -> ToolError {
         // ktx wrote the requests as JSON.
         suggestions: requests
             .filter_map(|request| serde_json::from_str(request).ok())
+            .map(from_the_beginning)
             .collect(),
     };
     let (code, message) = (failure.code.as_str(), failure.message.as_str());
