@@ -138,12 +138,7 @@ fn arguments_of_ten_megabytes_are_refused_in_a_few_words() {
             None => Vec::new(),
         };
         for name in names.iter().filter(|name| *name != "maxRows") {
-            for huge in [
-                big.clone(),
-                json!([big]),
-                json!({ "a": big }),
-                json!(vec!["y"; 100_000]),
-            ] {
+            for huge in [big.clone(), json!(vec!["y"; 100_000])] {
                 let mut arguments = arguments.clone();
                 arguments[name] = huge;
                 let answer = judge.ask(tool, &arguments);
