@@ -77,16 +77,19 @@ pub(crate) fn providers() -> Vec<&'static str> {
 impl Form {
     pub(crate) fn fault(self, text: &str) -> Option<Fault> {
         match self {
-            Self::AgentName => unless(
-                is_name(text, char::is_alphabetic, "-", 100),
+            Self::AgentName => require(
+                text,
+                |text| is_name(text, char::is_alphabetic, "-", 100),
                 "use letters, digits and `-`, beginning with a letter, at most 100",
             ),
-            Self::ToolName => unless(
-                is_name(text, |_| true, "_", 48),
+            Self::ToolName => require(
+                text,
+                |text| is_name(text, |_| true, "_", 48),
                 "use letters, digits and `_`, at most 48",
             ),
-            Self::EntryName => unless(
-                is_name(text, |_| true, "-", 64) && text.to_lowercase() == text,
+            Self::EntryName => require(
+                text,
+                |text| is_name(text, |_| true, "-", 64) && text.to_lowercase() == text,
                 "use small letters, digits and `-`, at most 64",
             ),
             Self::ToolPattern => tool_pattern(text),
@@ -98,17 +101,19 @@ impl Form {
             Self::Address => address(text),
             Self::Loose => None,
             Self::Period if text == "never" => None,
-            Self::Period => unless(
-                time::seconds(text).is_some(),
+            Self::Period => require(
+                text,
+                |text| time::seconds(text).is_some(),
                 "use `never` or a time such as `15m`, `8h` or `2d`",
             ),
-            Self::Duration => unless(
-                time::seconds(text).is_some(),
+            Self::Duration => require(
+                text,
+                |text| time::seconds(text).is_some(),
                 "use a time such as `15m`, `8h` or `2d`",
             ),
             Self::Cron => time::cron_fault(text).map(Fault::new),
             Self::TimeZone => time::zone_fault(text),
-            Self::Date => unless(time::is_date(text), "use a date such as `2026-01-31`"),
+            Self::Date => require(text, time::is_date, "use a date such as `2026-01-31`"),
             Self::Regex => Regex::new(text).err().map(|error| {
                 Fault::new(format!("is not a regular expression: {}", reason(&error)))
             }),
@@ -182,8 +187,8 @@ fn pattern(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-fn unless(holds: bool, message: &str) -> Option<Fault> {
-    (!holds).then(|| Fault::new(message))
+fn require(text: &str, holds: impl FnOnce(&str) -> bool, message: &str) -> Option<Fault> {
+    (!holds(text)).then(|| Fault::new(message))
 }
 
 fn is_name(text: &str, begins: fn(char) -> bool, signs: &str, most: usize) -> bool {
@@ -193,12 +198,13 @@ fn is_name(text: &str, begins: fn(char) -> bool, signs: &str, most: usize) -> bo
 
 fn tool_pattern(text: &str) -> Option<Fault> {
     if !text.starts_with('@') {
-        let fits = !text.is_empty()
-            && text
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || "_*".contains(letter));
-        return unless(
-            fits,
+        return require(
+            text,
+            |text| {
+                let allowed =
+                    |letter: char| letter.is_ascii_alphanumeric() || "_*".contains(letter);
+                !text.is_empty() && text.chars().all(allowed)
+            },
             "use a tool's name, with `*` for any characters, or a group such as `@read`",
         );
     }
@@ -256,11 +262,14 @@ fn address(text: &str) -> Option<Fault> {
     if ktx_secrets::redact_url(text) != text {
         return Some(written());
     }
-    let rest = text
-        .strip_prefix("https://")
-        .or_else(|| text.strip_prefix("http://"));
-    unless(
-        rest.is_some_and(|rest| !rest.is_empty()),
+    require(
+        text,
+        |text| {
+            let rest = text
+                .strip_prefix("https://")
+                .or_else(|| text.strip_prefix("http://"));
+            rest.is_some_and(|rest| !rest.is_empty())
+        },
         "use an address that begins with `https://` or `http://`",
     )
 }
