@@ -34,7 +34,7 @@ pub(crate) use budget::{BudgetReport, Spending, day_status, limits_of};
 pub(crate) use collector::collector;
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
-pub(crate) use prices::{list_price, price_file, prices};
+pub(crate) use prices::{BackendLocation, list_price, price_file, prices};
 pub(crate) use signals::{end_only, was_asked_to_end, was_served};
 pub(crate) use vectors::{WrittenIn, usable as usable_vectors, vectors};
 

@@ -114,11 +114,7 @@ impl Invocation {
     }
 
     pub(crate) fn printer(&self, args: &OutputArgs) -> Outcome<Printer> {
-        Printer::new(
-            args,
-            self.environment.text("KTX_OUTPUT"),
-            self.environment.ci(),
-        )
+        Printer::new(args, &self.environment)
     }
 
     pub(crate) fn debug(&self, printer: &Printer, text: &str) {

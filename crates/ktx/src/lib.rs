@@ -66,11 +66,11 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let environment = Environment::from_process();
     let json = wants_json(&arguments);
     let all_json = json || environment.text("KTX_OUTPUT") == Some("json");
+    let mode = if all_json { Mode::Json } else { Mode::Plain };
     let cli = match Cli::try_parse_from(cli::as_values(arguments)) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, all_json),
+        Err(error) => return end_parsing(&error, mode),
     };
-    let mode = if all_json { Mode::Json } else { Mode::Plain };
     let debug = cli.global.debug;
     let telemetry = Telemetry::install(&environment, compose::collector);
     let outcome = Invocation::start(&cli, environment, telemetry.clone()).and_then(|invocation| {
@@ -120,13 +120,13 @@ fn wants_json(arguments: &[OsString]) -> bool {
 const LONGEST_USAGE: usize = 4_000;
 
 /// Help and version go to stdout and succeed; everything else is a usage error.
-fn usage(error: &clap::Error, json: bool) -> ExitCode {
+fn end_parsing(error: &clap::Error, mode: Mode) -> ExitCode {
     use clap::error::ErrorKind;
-    let asked = matches!(
+    let is_requested = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    if asked {
+    if is_requested {
         return match printer::print_help(error) {
             Ok(()) => ExitCode::from(Exit::Success.code()),
             Err(failure) => {
@@ -135,7 +135,7 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
             }
         };
     }
-    if json {
+    if mode == Mode::Json {
         print_failure(&usage_failure(error), Mode::Json);
     } else if error.render().to_string().len() > LONGEST_USAGE {
         print_failure(&usage_failure(error), Mode::Plain);

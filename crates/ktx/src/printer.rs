@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
+use ktx_config::Environment;
 use ktx_diagnostics::{Code, Failure};
 use serde::Serialize;
 use serde_json::Value;
@@ -31,7 +32,8 @@ pub(crate) struct Printer {
 )]
 impl Printer {
     /// `--json`, then `--output`, then `KTX_OUTPUT`, then `CI`, then the terminal.
-    pub(crate) fn new(args: &OutputArgs, ktx_output: Option<&str>, ci: bool) -> Outcome<Self> {
+    pub(crate) fn new(args: &OutputArgs, environment: &Environment) -> Outcome<Self> {
+        let ci = environment.ci();
         let interactive = std::io::stderr().is_terminal() && !ci;
         let requested = if args.json {
             Some(OutputFormat::Json)
@@ -42,7 +44,7 @@ impl Printer {
             Some(OutputFormat::Json) => Mode::Json,
             Some(OutputFormat::Plain) => Mode::Plain,
             Some(OutputFormat::Pretty) => Mode::Pretty,
-            None => match ktx_output {
+            None => match environment.text("KTX_OUTPUT") {
                 Some("json") => Mode::Json,
                 Some("plain") => Mode::Plain,
                 Some("pretty") => Mode::Pretty,
@@ -62,8 +64,12 @@ impl Printer {
 
     /// Writes the text unchanged; to a terminal, without control characters.
     pub(crate) fn out(&self, text: &str) -> Outcome<()> {
-        let for_terminal = std::io::stdout().is_terminal();
-        write_stdout(as_it_is(text, for_terminal).as_bytes())
+        let destination = if std::io::stdout().is_terminal() {
+            Destination::Terminal
+        } else {
+            Destination::File
+        };
+        write_stdout(printable(text, destination).as_bytes())
     }
 
     /// The width in columns; `None` without a terminal.
@@ -141,8 +147,15 @@ pub(crate) fn stderr_line(text: &str) {
     writeln!(stderr, "{}", one_line(text)).unwrap_or_default();
 }
 
-fn as_it_is(text: &str, for_terminal: bool) -> Cow<'_, str> {
-    if !for_terminal {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Destination {
+    Terminal,
+    /// A file or a pipe.
+    File,
+}
+
+fn printable(text: &str, destination: Destination) -> Cow<'_, str> {
+    if destination == Destination::File {
         return Cow::Borrowed(text);
     }
     if text.contains("\r\n") {

@@ -214,7 +214,7 @@ fn request(
         now: invocation.now,
         writing: job.writing,
         reuse: job.reuse,
-        settings: settings::settings(project, connection, (job.budget, job.history))?,
+        settings: settings::settings(project, connection, job.budget, job.history)?,
         runtime: job.runtime.clone(),
         model: format!(
             "{}/{}",
@@ -270,7 +270,7 @@ async fn scan_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanResult
                 .publish(&base, &request)
                 .map_err(|error| publish_failure(&error))?;
             write_local(&outcome, project)?;
-            remember(&outcome, (&base, &published), &files, &stages, project)?;
+            remember(&outcome, &base, &published, &files, &stages, project)?;
             Some(published)
         }
     };
@@ -290,7 +290,8 @@ async fn scan_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanResult
 /// Stores a complete scan with a stamp of its files, unless a concurrent commit changed them.
 fn remember(
     outcome: &ScanOutcome,
-    (base, published): (&Base, &Published),
+    base: &Base,
+    published: &Published,
     files: &Files,
     stages: &Stages,
     project: &OpenProject,

@@ -4,6 +4,7 @@ mod reindex;
 
 use std::path::Path;
 
+use ktx_context_tools::Reindexing;
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_project_store::Force;
 use serde_json::{Value, json};
@@ -20,9 +21,17 @@ pub(crate) fn run(args: &AdminArgs, invocation: &Invocation) -> Outcome {
                 || invocation.init_dir(),
                 |dir| Ok(invocation.current.join(dir)),
             )?;
-            init_folder(&dir, *force, output, invocation)
+            let force = if *force { Force::Yes } else { Force::No };
+            init_folder(&dir, force, output, invocation)
         }
-        AdminCommand::Reindex { force, output } => reindex::run(*force, output, invocation),
+        AdminCommand::Reindex { force, output } => {
+            let reindexing = if *force {
+                Reindexing::Everything
+            } else {
+                Reindexing::Changed
+            };
+            reindex::run(reindexing, output, invocation)
+        }
         AdminCommand::Runtime(other) => runtime(&other.words),
         AdminCommand::Schema {
             sources,
@@ -41,14 +50,14 @@ pub(crate) fn run(args: &AdminArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-fn init_folder(dir: &Path, force: bool, output: &OutputArgs, invocation: &Invocation) -> Outcome {
+fn init_folder(dir: &Path, force: Force, output: &OutputArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(output)?;
-    let made = init_project(dir, if force { Force::Yes } else { Force::No }, invocation)?;
+    let initialized = init_project(dir, force, invocation)?;
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "projectDir": dir.display().to_string(),
             "config": dir.join(ktx_config::FILE_NAME).display().to_string(),
-            "commit": made.commit,
+            "commit": initialized.commit,
         }))?;
     } else {
         printer.line(&format!("Initialized ktx project at {}", dir.display()))?;
@@ -58,7 +67,7 @@ fn init_folder(dir: &Path, force: bool, output: &OutputArgs, invocation: &Invoca
         ))?;
         printer.line(&format!(
             "Commit: {}",
-            made.commit.as_deref().unwrap_or("nothing to commit")
+            initialized.commit.as_deref().unwrap_or("nothing to commit")
         ))?;
         printer.note(
             "next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`",

@@ -24,7 +24,7 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{Job, paused, require_usable_now, scan_all};
 use crate::shell::quoted;
-use folder::{DemoFolder, DemoState, EarlierDemo};
+use folder::{DemoFolder, DemoState, EarlierDemo, Overwrite};
 
 pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
@@ -32,11 +32,16 @@ pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     compose::listen();
     let place = DemoFolder::new(plain(&invocation.current.join(&args.dir)), invocation);
     // Refuses before any change or cost.
-    for note in place.recover(args.force)? {
+    let overwrite = if args.force {
+        Overwrite::Allowed
+    } else {
+        Overwrite::Refused
+    };
+    for note in place.recover(overwrite)? {
         printer.note(&note);
     }
-    let earlier = place.refuse_what_is_there(args.force)?;
-    place.refuse_what_is_committed()?;
+    let earlier = place.refuse_occupied(overwrite)?;
+    place.refuse_committed()?;
     let told = Arc::<compose::EventBuffer>::default();
     let made = build_in(&place, earlier, args, &told, invocation, &printer);
     if made.is_err() && earlier == EarlierDemo::Replace {

@@ -43,7 +43,11 @@ fn models(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> 
     let location = compose::location(invocation, &project.dir, &project.config)?;
     let at = invocation.now.to_string();
     let price = |model: &str, side| {
-        let (usage, place) = (small(side), (backend, location.as_deref()));
+        let usage = small(side);
+        let place = compose::BackendLocation {
+            backend,
+            location: location.as_deref(),
+        };
         let cost = compose::list_price(place, model, &usage, &at, &prices)?;
         Some(cost.amount.dollars() * 1000.0)
     };

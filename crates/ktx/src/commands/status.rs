@@ -60,7 +60,12 @@ pub(crate) fn run(args: &StatusArgs, invocation: &Invocation) -> Outcome {
     if printer.mode == Mode::Json {
         printer.json(&status)?;
     } else {
-        printer.page(&text::render(&status, args.verbose))?;
+        let verbosity = if args.verbose {
+            text::Verbosity::Full
+        } else {
+            text::Verbosity::Summary
+        };
+        printer.page(&text::render(&status, verbosity))?;
     }
     Ok(match probe {
         Probe::Unusable(failure) if failure.exit == Exit::Config => Exit::Config,

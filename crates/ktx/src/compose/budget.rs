@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::accounting::RecordingSink;
 use super::ledger_path;
-use super::prices::{list_price, prices};
+use super::prices::{BackendLocation, list_price, prices};
 use super::tracing::asked_model;
 use crate::cli::SpendingArgs;
 use crate::invocation::{Invocation, OpenProject};
@@ -96,7 +96,11 @@ pub(super) fn budget(
     };
     let price = move |model: &str, usage: &TokenUsage| {
         let now = jiff::Timestamp::now().to_string();
-        list_price((backend, location.as_deref()), model, usage, &now, &table)
+        let place = BackendLocation {
+            backend,
+            location: location.as_deref(),
+        };
+        list_price(place, model, usage, &now, &table)
     };
     let unpriced = roles
         .iter()

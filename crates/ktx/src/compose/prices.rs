@@ -45,16 +45,31 @@ fn source(backend: Backend) -> Option<SourceSystem> {
     }
 }
 
+/// Where a model runs, which decides its price.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BackendLocation<'a> {
+    pub backend: Backend,
+    /// Only for backends with regional prices.
+    pub location: Option<&'a str>,
+}
+
 /// Resolves aliases, as the ledger does.
 pub(crate) fn list_price(
-    (backend, location): (Backend, Option<&str>),
+    place: BackendLocation<'_>,
     model: &str,
     usage: &TokenUsage,
     at: &str,
     table: &PriceTable,
 ) -> Option<Cost> {
-    let id = super::http::model_facts(backend, model).id;
-    price(source(backend)?, &id, location, usage, at, table)
+    let id = super::http::model_facts(place.backend, model).id;
+    price(
+        source(place.backend)?,
+        &id,
+        place.location,
+        usage,
+        at,
+        table,
+    )
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{as_it_is, escaped};
+use super::{Destination, escaped, printable};
 
 #[test]
 fn json_keeps_every_character() {
@@ -19,9 +19,9 @@ fn json_keeps_every_character() {
 #[test]
 fn a_terminal_is_not_steered_and_a_file_is_as_it_is() {
     let page = "a\u{1b}]0;title\u{7}\tb\r\nc\rd\u{9b}2J\n";
-    assert_eq!(as_it_is(page, false), page);
+    assert_eq!(printable(page, Destination::File), page);
     assert_eq!(
-        as_it_is(page, true),
+        printable(page, Destination::Terminal),
         "a\\u{1b}]0;title\\u{7}\tb\nc\\rd\\u{9b}2J\n"
     );
 }

@@ -15,12 +15,14 @@ use crate::report::Outcome;
 pub(super) fn settings(
     project: &OpenProject,
     connection: &Connection,
-    (budget, asked): (Budget, QueryHistoryArgs),
+    budget: Budget,
+    requested: QueryHistoryArgs,
 ) -> Outcome<ScanSettings> {
     let configured = &project.config.scan.relationships;
+    let switch = |on| if on { Switch::On } else { Switch::Off };
     Ok(ScanSettings {
         budget,
-        history: asked_history(history(project, connection)?, asked),
+        history: overridden(history(project, connection)?, requested),
         relationships: RelationshipSettings {
             discovery: switch(configured.enabled),
             model: switch(configured.llm_proposals),
@@ -42,23 +44,19 @@ pub(super) fn settings(
     })
 }
 
-const fn switch(on: bool) -> Switch {
-    if on { Switch::On } else { Switch::Off }
-}
-
 fn count(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
-fn asked_history(mut history: History, asked: QueryHistoryArgs) -> History {
-    if asked.query_history || asked.query_history_window_days.is_some() {
+fn overridden(mut history: History, requested: QueryHistoryArgs) -> History {
+    if requested.query_history || requested.query_history_window_days.is_some() {
         history.warehouse = Switch::On;
     }
-    if asked.no_query_history {
+    if requested.no_query_history {
         history.warehouse = Switch::Off;
         history.queries.clear();
     }
-    if let Some(days) = asked.query_history_window_days {
+    if let Some(days) = requested.query_history_window_days {
         history.days = days;
     }
     history
@@ -87,7 +85,11 @@ fn history(project: &OpenProject, connection: &Connection) -> Outcome<History> {
         None => Vec::new(),
     };
     Ok(History {
-        warehouse: switch(reads_history(connection)),
+        warehouse: if reads_history(connection) {
+            Switch::On
+        } else {
+            Switch::Off
+        },
         days: days_of_history(connection),
         least_runs: of_history(connection, "minExecutions")
             .and_then(Value::as_u64)

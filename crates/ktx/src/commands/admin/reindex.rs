@@ -14,20 +14,15 @@ use crate::opening::open_project;
 use crate::printer::Mode;
 use crate::report::Outcome;
 
-pub(crate) fn run(force: bool, output: &OutputArgs, invocation: &Invocation) -> Outcome {
+pub(crate) fn run(reindexing: Reindexing, output: &OutputArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(output)?;
     let project = open_project(invocation, &printer)?;
     let files = context::files(invocation, &project)?;
-    let how = if force {
-        Reindexing::Everything
-    } else {
-        Reindexing::Changed
-    };
     let began = Instant::now();
-    let done = compose::block_on(|_| async move { files.reindex(how).await })?;
+    let done = compose::block_on(|_| async move { files.reindex(reindexing).await })?;
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if printer.mode == Mode::Json {
-        printer.json(&to_json(&done, force, took))?;
+        printer.json(&to_json(&done, reindexing, took))?;
         return Ok(exit(&done));
     }
     for scope in &done.scopes {
@@ -74,7 +69,7 @@ fn label(scope: &IndexScope) -> String {
 }
 
 /// The format of KTX 0.12, with embeddings in one total.
-fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
+fn to_json(done: &Reindexed, reindexing: Reindexing, took: u64) -> Value {
     let sum = |part: fn(&ReindexedScope) -> usize| done.scopes.iter().map(part).sum::<usize>();
     let mut answer = json!({
         "kind": "reindex",
@@ -88,7 +83,7 @@ fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
                 "embeddingsFailed": 0,
             },
             "dbPath": done.place.as_ref().map(|place| place.display().to_string()),
-            "force": force,
+            "force": reindexing == Reindexing::Everything,
             "embeddingsAvailable": done.embedded.is_some(),
             "durationMs": took,
         },

@@ -15,6 +15,13 @@ use crate::report::{Outcome, Report as _};
 /// The first line of the sample `ktx.yaml`.
 const MARK: &str = "# The sample project of `ktx demo`.";
 
+/// Whether an earlier demo at the path can be replaced (`--force`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overwrite {
+    Allowed,
+    Refused,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EarlierDemo {
     None,
@@ -36,7 +43,7 @@ pub(super) struct DemoFolder<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Record {
+struct DemoRecord {
     state: DemoState,
     replaces: Option<String>,
 }
@@ -60,7 +67,7 @@ impl<'a> DemoFolder<'a> {
     }
 
     /// Recovers from a killed `ktx demo --force`. Leaves unclear folders unchanged.
-    pub(super) fn recover(&self, force: bool) -> Outcome<Vec<String>> {
+    pub(super) fn recover(&self, overwrite: Overwrite) -> Outcome<Vec<String>> {
         let mut notes = Vec::new();
         self.remove_gone();
         let left = self.left_aside()?;
@@ -97,7 +104,7 @@ impl<'a> DemoFolder<'a> {
                 self.remove(&replaced).map_err(|error| failed(&error))?;
                 notes.push("removed the demo before this one, which a killed `ktx demo` had moved aside; its usage is kept".to_owned());
             }
-            DemoState::Begun if force => {
+            DemoState::Begun if overwrite == Overwrite::Allowed => {
                 self.put_back(&replaced).map_err(|error| failed(&*error))?;
                 notes.push("removed the demo that a killed `ktx demo` had begun; the earlier one is restored".to_owned());
             }
@@ -217,7 +224,7 @@ impl<'a> DemoFolder<'a> {
     }
 
     /// Refuses non-empty folders, except one that `ktx demo` created at this path.
-    pub(super) fn refuse_what_is_there(&self, force: bool) -> Outcome<EarlierDemo> {
+    pub(super) fn refuse_occupied(&self, overwrite: Overwrite) -> Outcome<EarlierDemo> {
         let dir = &self.dir;
         let mut entries = match std::fs::read_dir(dir) {
             Ok(entries) => entries,
@@ -236,15 +243,15 @@ impl<'a> DemoFolder<'a> {
         let unfinished = record
             .as_ref()
             .is_some_and(|record| record.state == DemoState::Begun);
-        let looks_so =
+        let looks_like_demo =
             std::fs::read_to_string(dir.join(FILE_NAME)).is_ok_and(|text| text.starts_with(MARK));
         let refused =
             |what: &str| Failure::new(Code::DemoExists, format!("`{}` {what}", dir.display()));
-        if !looks_so && !unfinished {
+        if !looks_like_demo && !unfinished {
             return Err(refused("is not empty and not a demo; ktx leaves it alone")
                 .hint("name an empty or new folder with `--dir`"));
         }
-        if !force {
+        if overwrite == Overwrite::Refused {
             return Err(refused("is an earlier demo")
                 .hint("use `--force` to replace it, or `--dir` for another folder"));
         }
@@ -259,7 +266,7 @@ impl<'a> DemoFolder<'a> {
 
     /// Refuses committed folders: removal would count as the user's own change, which no command
     /// undoes.
-    pub(super) fn refuse_what_is_committed(&self) -> Outcome<()> {
+    pub(super) fn refuse_committed(&self) -> Outcome<()> {
         let environment = &self.invocation.environment;
         let is_committed = ktx_project_store::is_committed_around(&self.dir, environment)
             .map_err(|error| Failure::from_error(Code::Git, &error).with_hints(&error))?;
@@ -338,13 +345,13 @@ fn is_bare(dir: &Path) -> bool {
 
 /// `None` if the record has another path, because copies, clones, moved folders and links belong to
 /// the user.
-fn read_record(folder: &Path, dir: &Path) -> Option<Record> {
+fn read_record(folder: &Path, dir: &Path) -> Option<DemoRecord> {
     let is_link = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
     let record = std::fs::read(Layout::new(folder).demo_record()).ok()?;
     let record: Value = serde_json::from_slice(&record).ok()?;
     let here = dir.parent()?.canonicalize().ok()?.join(name(dir));
     let names_it = record["dir"].as_str() == Some(&*here.to_string_lossy());
-    (!is_link && names_it).then(|| Record {
+    (!is_link && names_it).then(|| DemoRecord {
         state: match record["state"].as_str() {
             Some("begun") => DemoState::Begun,
             _ => DemoState::Whole,

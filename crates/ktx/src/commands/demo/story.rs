@@ -29,7 +29,26 @@ pub(crate) struct Story {
 }
 
 /// Cents by region; `None` for an empty answer.
-type Answer = BTreeMap<String, Option<i64>>;
+type RegionAmounts = BTreeMap<String, Option<i64>>;
+
+/// The amounts of the question, by each way to get them.
+struct QuestionAnswers {
+    naive: RegionAmounts,
+    semantic: RegionAmounts,
+    direct: RegionAmounts,
+}
+
+impl QuestionAnswers {
+    /// Whether the semantic query equals the direct count in every region.
+    fn agree(&self) -> bool {
+        let value = |amounts: &RegionAmounts, region: &str| {
+            amounts.get(region).copied().flatten().unwrap_or_default()
+        };
+        let mut regions = self.direct.keys();
+        regions.all(|region| value(&self.semantic, region) == value(&self.direct, region))
+            && self.semantic.len() == self.direct.len()
+    }
+}
 
 pub(crate) fn tell(
     invocation: &Invocation,
@@ -130,43 +149,48 @@ async fn question(context: &dyn ProjectContext, teller: &StoryPrinter) -> Outcom
         .as_ref()
         .map(|result| amounts(result, |row| cents(row.get(1))));
     let semantic = semantic.unwrap_or_default();
-    let same = |region: &str| {
-        let value = |answer: &Answer| answer.get(region).copied().flatten().unwrap_or_default();
-        value(&semantic) == value(&direct)
+    let answers = QuestionAnswers {
+        naive,
+        semantic,
+        direct,
     };
-    let agrees = direct.keys().all(|region| same(region)) && semantic.len() == direct.len();
-    print(teller, &naive, &semantic, &direct, agrees);
+    print(teller, &answers);
+    let agrees = answers.agree();
     let value = json!({
         "text": QUESTION,
-        "naive": { "sql": NAIVE_SQL, "answer": dollars(&naive) },
-        "semantic": { "measure": MEASURE, "dimension": "regions.name", "sql": sql, "answer": dollars(&semantic) },
-        "directCount": { "sql": CHECK_SQL, "answer": dollars(&direct) },
-        "naiveIsWrong": naive != direct,
+        "naive": { "sql": NAIVE_SQL, "answer": dollars(&answers.naive) },
+        "semantic": { "measure": MEASURE, "dimension": "regions.name", "sql": sql, "answer": dollars(&answers.semantic) },
+        "directCount": { "sql": CHECK_SQL, "answer": dollars(&answers.direct) },
+        "naiveIsWrong": answers.naive != answers.direct,
         "semanticIsRight": agrees,
     });
     Ok((agrees, value))
 }
 
-fn print(teller: &StoryPrinter, naive: &Answer, semantic: &Answer, direct: &Answer, agrees: bool) {
+fn print(teller: &StoryPrinter, answers: &QuestionAnswers) {
     teller.say(&format!("6  one question, answered twice: {QUESTION}"));
     teller.say(&format!(
         "   {:<10}{:>18}{:>18}{:>18}",
         "region", "naive join", "semantic query", "direct count"
     ));
-    let show = |answer: &Answer, region: &str| match answer.get(region) {
+    let show = |amounts: &RegionAmounts, region: &str| match amounts.get(region) {
         Some(Some(cents)) => money(*cents),
         Some(None) => "none".to_owned(),
         None => "missing".to_owned(),
     };
-    for region in direct.keys() {
+    for region in answers.direct.keys() {
         teller.say(&format!(
             "   {region:<10}{:>18}{:>18}{:>18}",
-            show(naive, region),
-            show(semantic, region),
-            show(direct, region)
+            show(&answers.naive, region),
+            show(&answers.semantic, region),
+            show(&answers.direct, region)
         ));
     }
-    let verdict = if agrees { "equals" } else { "DIFFERS FROM" };
+    let verdict = if answers.agree() {
+        "equals"
+    } else {
+        "DIFFERS FROM"
+    };
     teller.say("   the join counts items, tax, refunds and test accounts several times over;");
     teller.say(&format!(
         "   the compiled query {verdict} the direct count in every region"
@@ -184,7 +208,7 @@ async fn run_sql(context: &dyn ProjectContext, sql: &str) -> Outcome<QueryResult
     Ok(answer?.result)
 }
 
-fn amounts(result: &QueryResult, amount: impl Fn(&[Cell]) -> Option<i64>) -> Answer {
+fn amounts(result: &QueryResult, amount: impl Fn(&[Cell]) -> Option<i64>) -> RegionAmounts {
     let rows = result.rows.iter();
     rows.filter_map(|row| Some((row.first()?.to_text()?, amount(row))))
         .collect()
@@ -213,8 +237,8 @@ fn money(cents: i64) -> String {
     format!("{sign}{whole}.{:02}", cents.abs() % 100)
 }
 
-fn dollars(answer: &Answer) -> Value {
-    let amounts = answer.iter().map(|(region, cents)| {
+fn dollars(amounts: &RegionAmounts) -> Value {
+    let amounts = amounts.iter().map(|(region, cents)| {
         let text = cents.map(|cents| {
             let sign = if cents < 0 { "-" } else { "" };
             format!("{sign}{}.{:02}", cents.abs() / 100, cents.abs() % 100)

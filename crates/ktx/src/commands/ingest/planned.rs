@@ -44,7 +44,10 @@ impl Prices {
             ..TokenUsage::default()
         };
         let at = context.invocation.now.to_string();
-        let place = (backend, location.as_deref());
+        let place = compose::BackendLocation {
+            backend,
+            location: location.as_deref(),
+        };
         let cost = model.and_then(|model| compose::list_price(place, model, &usage, &at, &table));
         Ok(Self {
             model: model.map(str::to_owned),

@@ -53,14 +53,16 @@ pub(super) fn reach(
 
 /// Tests an existing connection without changing `ktx.yaml`. An explicit other id means another
 /// connection.
-pub(super) fn known<'a>(
+pub(super) fn existing_step<'a>(
     name: &'static str,
     entry: &ConnectionAddArgs,
-    asked: Option<&str>,
-    (invocation, project): (&Invocation, &'a OpenProject),
+    requested_id: Option<&str>,
+    invocation: &Invocation,
+    project: &'a OpenProject,
 ) -> Outcome<Option<(&'a Connection, Step)>> {
     let known = configured(entry, invocation, project)?;
-    let Some(known) = known.filter(|known| asked.is_none_or(|id| id == known.id.as_str())) else {
+    let Some(known) = known.filter(|known| requested_id.is_none_or(|id| id == known.id.as_str()))
+    else {
         return Ok(None);
     };
     let reached = reach(&[known], invocation, project)?;
@@ -84,10 +86,11 @@ pub(super) fn never_worked(
 }
 
 /// Stays in `ktx.yaml` if its test fails; replaces one that never worked.
-pub(super) fn added(
+pub(super) fn added_step(
     name: &'static str,
     entry: &ConnectionAddArgs,
-    (invocation, project): (&Invocation, &OpenProject),
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Step> {
     let id_use = match project.config.connection(&entry.id) {
         Some(known)

@@ -79,9 +79,9 @@ fn added(
         ..ConnectionAddArgs::default()
     };
     let asked = args.database_connection_id.as_deref();
-    let known = connect::known("database", &entry, asked, (invocation, project))?;
+    let known = connect::existing_step("database", &entry, asked, invocation, project)?;
     let Some((known, step)) = known else {
-        return connect::added("database", &entry, (invocation, project));
+        return connect::added_step("database", &entry, invocation, project);
     };
     if args.database_schema.is_empty() {
         return Ok(step);

@@ -29,11 +29,11 @@ pub(super) fn step(
         },
         ..ConnectionAddArgs::default()
     };
-    let known = connect::known("source", &entry, asked.as_deref(), (invocation, project))?;
+    let known = connect::existing_step("source", &entry, asked.as_deref(), invocation, project)?;
     if let Some((_, step)) = known {
         return Ok(Some(step));
     }
-    let step = connect::added("source", &entry, (invocation, project))?;
+    let step = connect::added_step("source", &entry, invocation, project)?;
     Ok(Some(
         step.hint(format!("`ktx ingest {}` reads it", entry.id)),
     ))

@@ -26,7 +26,14 @@ impl Page {
     }
 }
 
-pub(super) fn render(status: &StatusReport, verbose: bool) -> String {
+/// How much of the report is printed (`--verbose`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verbosity {
+    Summary,
+    Full,
+}
+
+pub(super) fn render(status: &StatusReport, verbosity: Verbosity) -> String {
     let mut page = Page(String::new());
     page.line("Project", &status.project_dir);
     let verdict = &status.verdict;
@@ -79,7 +86,7 @@ pub(super) fn render(status: &StatusReport, verbose: bool) -> String {
     if *health != Health::Off {
         page.line("Embeddings", &format!("{} {detail}", mark(*health)));
     }
-    if verbose {
+    if verbosity == Verbosity::Full {
         if *health == Health::Off {
             page.line("Embeddings", detail);
         }

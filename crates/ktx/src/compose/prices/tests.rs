@@ -7,7 +7,7 @@ use ktx_usage_ledger::{PriceSource, PriceTable};
 use ktx_vocabulary::{Backend, Provider};
 use serde_json::{Map, Value, json};
 
-use super::list_price;
+use super::{BackendLocation, list_price};
 
 const AT: &str = "2026-11-22T12:00:00Z";
 
@@ -22,7 +22,13 @@ fn million(
         input: 1000,
         ..TokenUsage::default()
     };
-    let cost = list_price((backend, location), model, &usage, AT, table)?;
+    let cost = list_price(
+        BackendLocation { backend, location },
+        model,
+        &usage,
+        AT,
+        table,
+    )?;
     Some(cost.amount.picodollars() / 1_000_000)
 }
 
