@@ -27,7 +27,7 @@ use ktx_vocabulary::{ModelRole, Provider, RunId};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-type Checked = Result<CallMetrics, String>;
+type ProbeResult = Result<CallMetrics, String>;
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
@@ -70,7 +70,7 @@ fn label() -> Result<CallLabel, String> {
     })
 }
 
-async fn text(runtime: &HttpRuntime) -> Checked {
+async fn text(runtime: &HttpRuntime) -> ProbeResult {
     let asked = TextRequest {
         role: ModelRole::Default,
         system: "Answer with one word.".to_owned(),
@@ -87,7 +87,7 @@ async fn text(runtime: &HttpRuntime) -> Checked {
     }
 }
 
-async fn object(runtime: &HttpRuntime) -> Checked {
+async fn object(runtime: &HttpRuntime) -> ProbeResult {
     let schema = json!({
         "type": "object", "additionalProperties": false, "required": ["sum", "steps"],
         "properties": {
@@ -138,7 +138,7 @@ fn tools() -> Result<ToolSet, String> {
 const COUNT: &str =
     "How many rows do the tables `orders` and `regions` have together? Use the tool.";
 
-async fn agent_loop(runtime: &HttpRuntime) -> Checked {
+async fn agent_loop(runtime: &HttpRuntime) -> ProbeResult {
     let asked = LoopRequest {
         role: ModelRole::Default,
         system: String::new(),
@@ -163,7 +163,7 @@ async fn agent_loop(runtime: &HttpRuntime) -> Checked {
     }
 }
 
-async fn stream(runtime: &HttpRuntime) -> Checked {
+async fn stream(runtime: &HttpRuntime) -> ProbeResult {
     let mut run = runtime.start_run(RunRequest {
         role: ModelRole::Default,
         system: String::new(),
@@ -198,7 +198,7 @@ async fn stream(runtime: &HttpRuntime) -> Checked {
     })
 }
 
-async fn wrong_key(provider: Provider) -> Checked {
+async fn wrong_key(provider: Provider) -> ProbeResult {
     let mut settings = settings(provider)?;
     if settings.api_key.is_none() {
         return Ok(CallMetrics::default());
@@ -214,7 +214,7 @@ async fn wrong_key(provider: Provider) -> Checked {
     }
 }
 
-fn counted(metrics: CallMetrics) -> Checked {
+fn counted(metrics: CallMetrics) -> ProbeResult {
     if metrics.usage.input_total() > 0 && metrics.usage.output > 0 {
         Ok(metrics)
     } else {

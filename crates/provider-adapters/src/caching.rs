@@ -17,12 +17,12 @@ const KEY: &str = "cache_control";
 struct MarkerPosition {
     pointer: String,
     ttl: CacheTtl,
-    rank: Rank,
+    rank: MarkerPriority,
 }
 
 /// Priority if there are more positions than markers, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum MarkerPriority {
     Tools,
     History,
     System,
@@ -59,8 +59,8 @@ pub(crate) fn mark_anthropic(
     let size = |key: &str| body.get(key).map_or(0, estimated_tokens);
     let mut prefix = 0;
     for (key, ttl, rank) in [
-        ("tools", plan.tools, Rank::Tools),
-        ("system", plan.system, Rank::System),
+        ("tools", plan.tools, MarkerPriority::Tools),
+        ("system", plan.system, MarkerPriority::System),
     ] {
         prefix += size(key);
         let count = body.get(key).and_then(Value::as_array).map_or(0, Vec::len);
@@ -107,7 +107,7 @@ pub(crate) fn mark_chat(
         places.push(MarkerPosition {
             pointer: "/messages/0/content/0".to_owned(),
             ttl,
-            rank: Rank::System,
+            rank: MarkerPriority::System,
         });
     }
     places.extend(in_messages(body, "/messages", history, overrides));
@@ -144,13 +144,13 @@ fn in_messages(
                 places.push(MarkerPosition {
                     pointer,
                     ttl: ttl.or(overrides.default_ttl).unwrap_or(CacheTtl::OneHour),
-                    rank: Rank::Asked,
+                    rank: MarkerPriority::Asked,
                 });
             } else if index == last_message
                 && Some(number) == last_part
                 && let Some(ttl) = history
             {
-                let rank = Rank::History;
+                let rank = MarkerPriority::History;
                 places.push(MarkerPosition { pointer, ttl, rank });
             }
         }

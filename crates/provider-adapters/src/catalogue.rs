@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::preset::{self, PresetRow};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listing {
+pub enum FactsOrigin {
     Listed,
     /// Its facts are guessed from its family.
     Guessed,
@@ -34,7 +34,7 @@ pub(crate) enum Capability {
 pub struct ModelFacts {
     /// The provider's id, with aliases resolved.
     pub id: String,
-    pub listing: Listing,
+    pub listing: FactsOrigin,
     /// The context window in tokens, if known.
     pub max_input: Option<u64>,
     /// The longest answer in tokens, if known.
@@ -191,7 +191,7 @@ fn listed_facts(id: String, model: &ModelRow, row: &PresetRow) -> ModelFacts {
     ];
     ModelFacts {
         id,
-        listing: Listing::Listed,
+        listing: FactsOrigin::Listed,
         max_input: whole(model.max_input),
         max_output: whole(model.max_output),
         cache_min_tokens: whole(model.cache_min_tokens)
@@ -226,7 +226,7 @@ fn guessed_facts(id: String, row: &PresetRow) -> ModelFacts {
     ];
     ModelFacts {
         id,
-        listing: Listing::Guessed,
+        listing: FactsOrigin::Guessed,
         max_input: None,
         max_output: claude.then_some(128_000),
         cache_min_tokens: row.cache_min_tokens.unwrap_or(1024),

@@ -8,13 +8,13 @@ use reqwest::{Client, RequestBuilder};
 use crate::settings::{Proxy, Timeouts};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Clients {
+pub(crate) struct HttpClients {
     outside: Client,
     /// A proxy would resolve local addresses on its own machine.
     here: Client,
 }
 
-impl Clients {
+impl HttpClients {
     pub(crate) fn new(proxy: &Proxy, timeouts: &Timeouts) -> Result<Self, LlmError> {
         let tls = tls()?;
         let outside = client(&tls, proxy, timeouts)?;
@@ -35,7 +35,7 @@ impl Clients {
     }
 
     fn to(&self, url: &str) -> &Client {
-        if reqwest::Url::parse(url).is_ok_and(|url| is_here(&url)) {
+        if reqwest::Url::parse(url).is_ok_and(|url| is_local(&url)) {
             &self.here
         } else {
             &self.outside
@@ -43,7 +43,7 @@ impl Clients {
     }
 }
 
-pub(crate) fn is_here(url: &reqwest::Url) -> bool {
+pub(crate) fn is_local(url: &reqwest::Url) -> bool {
     url.host_str()
         .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])))
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use crate::clients::Clients;
+use crate::clients::HttpClients;
 use crate::clock::UnixClock;
 use crate::credentials::{GoogleCredentials, ServiceAccount};
 use crate::limit_headers::retry_after;
@@ -76,7 +76,7 @@ impl GoogleTokens {
     /// Concurrent calls share one request.
     pub(crate) async fn token(
         &self,
-        clients: &Clients,
+        clients: &HttpClients,
         freshness: Freshness,
     ) -> Result<Secret, LlmError> {
         if let GoogleCredentials::Token(token) = &self.credentials {
@@ -105,7 +105,11 @@ impl GoogleTokens {
         Ok(token)
     }
 
-    fn request(&self, clients: &Clients, now: u64) -> Result<reqwest::RequestBuilder, LlmError> {
+    fn request(
+        &self,
+        clients: &HttpClients,
+        now: u64,
+    ) -> Result<reqwest::RequestBuilder, LlmError> {
         Ok(match &self.credentials {
             GoogleCredentials::ServiceAccount(account) => {
                 let assertion = signed_request(account, now)?;
@@ -161,7 +165,8 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
         }
     }
     if !status.is_success() {
-        let mut error = no_token(status.as_u16()).detail(excerpt(&String::from_utf8_lossy(&body)));
+        let mut error =
+            token_refused(status.as_u16()).detail(excerpt(&String::from_utf8_lossy(&body)));
         error.retry_after = retry_after;
         return Err(error);
     }
@@ -176,7 +181,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
 }
 
 /// Not every refusal concerns the login.
-fn no_token(status: u16) -> LlmError {
+fn token_refused(status: u16) -> LlmError {
     let kind = match status {
         408 => LlmErrorKind::Timeout,
         429 => LlmErrorKind::RateLimit,

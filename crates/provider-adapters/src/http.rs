@@ -20,20 +20,22 @@ use ktx_secrets::{Redactor, Secret};
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
-use crate::clients::Clients;
+use crate::clients::HttpClients;
 use crate::clock::UnixClock;
 use crate::google_tokens::{Freshness, GoogleTokens};
 use crate::preset::Protocol;
 use crate::settings::Timeouts;
 use crate::wire::media;
-use crate::wire::request::{CanonicalRequest, EncodedRequest, HistoryForm, OutputLimit, Target};
+use crate::wire::request::{
+    CanonicalRequest, EncodedRequest, HistoryForm, OutputLimit, RequestTarget,
+};
 use crate::wire::response::Response;
 use crate::wire::{self, failure};
-use address::Base;
-use bill::{Bill, Charge, Payer};
+use address::BaseAddress;
+use bill::{Charge, MessageBill, UsageReporter};
 
 #[derive(Debug)]
-pub(crate) enum Access {
+pub(crate) enum Authorization {
     Open,
     Header(&'static str, Secret),
     Bearer(Secret),
@@ -41,8 +43,8 @@ pub(crate) enum Access {
 }
 
 pub(crate) struct Endpoint {
-    pub(crate) clients: Clients,
-    pub(crate) access: Access,
+    pub(crate) clients: HttpClients,
+    pub(crate) access: Authorization,
     pub(crate) governor: Governor,
     /// Before every attempt, because each may be billed.
     pub(crate) gate: Arc<dyn TurnGate>,
@@ -102,21 +104,21 @@ const IMPATIENT_TRIES: u32 = 2;
 const UNPROMISING_TRIES: u32 = 2;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Call<'a> {
+pub(crate) struct HttpCall<'a> {
     pub(crate) role: ModelRole,
     pub(crate) request: &'a CanonicalRequest,
-    pub(crate) target: Target<'a>,
-    pub(crate) base: &'a Base,
+    pub(crate) target: RequestTarget<'a>,
+    pub(crate) base: &'a BaseAddress,
     pub(crate) cancel: &'a CancellationToken,
     /// ktx never repeats an answer after its text was delivered.
     pub(crate) listener: Option<&'a RunWriter>,
     pub(crate) patience: Patience,
-    pub(crate) payer: &'a dyn Payer,
+    pub(crate) payer: &'a dyn UsageReporter,
     /// Includes failed attempts.
     pub(crate) paid: &'a Mutex<Vec<UsageFact>>,
 }
 
-impl std::fmt::Debug for Call<'_> {
+impl std::fmt::Debug for HttpCall<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call")
             .field("base", &self.base.url)
@@ -134,7 +136,7 @@ struct AttemptHistory {
 
 /// An answer, and what was removed from the request.
 #[derive(Debug)]
-pub(crate) struct CallAnswer {
+pub(crate) struct HttpCallAnswer {
     pub(crate) response: Response,
     pub(crate) reasoning: OldReasoning,
 }
@@ -147,7 +149,7 @@ pub(crate) enum OldReasoning {
 
 impl Endpoint {
     /// Never retries after text was delivered.
-    pub(crate) async fn call(&self, call: Call<'_>) -> Result<CallAnswer, LlmError> {
+    pub(crate) async fn call(&self, call: HttpCall<'_>) -> Result<HttpCallAnswer, LlmError> {
         let mut request = call.request.clone();
         request.limit = self.limit_of(&call);
         let mut history = AttemptHistory::default();
@@ -164,13 +166,14 @@ impl Endpoint {
             }
             let permit = self.governor.acquire(call.cancel).await?;
             let turn = self.admitted(&call, &request, &encoded).await?;
-            let mut bill = Bill::open(call.payer, call.paid, &request, &call.target, &encoded);
+            let mut bill =
+                MessageBill::open(call.payer, call.paid, &request, &call.target, &encoded);
             let outcome = self.attempt(&call, &encoded, freshness, &mut bill).await;
             drop(permit);
             let failure = match outcome {
                 Ok(response) => {
                     turn.settle(bill.settle(&response.draft));
-                    return Ok(CallAnswer {
+                    return Ok(HttpCallAnswer {
                         response,
                         reasoning: history.reasoning(),
                     });
@@ -182,12 +185,12 @@ impl Endpoint {
                 None => drop(turn),
             }
             freshness = Freshness::Cached;
-            if self.may_renew(&failure, &history) {
+            if self.can_renew(&failure, &history) {
                 history.renewed = true;
                 freshness = Freshness::Renewed;
                 continue;
             }
-            if failure::wants_no_old_reasoning(&failure.error) && !history.without_old_reasoning {
+            if failure::rejects_old_reasoning(&failure.error) && !history.without_old_reasoning {
                 history.without_old_reasoning = true;
                 drop_reasoning(&mut request.messages);
                 continue;
@@ -209,7 +212,7 @@ impl Endpoint {
         }
     }
 
-    fn limit_of(&self, call: &Call<'_>) -> OutputLimit {
+    fn limit_of(&self, call: &HttpCall<'_>) -> OutputLimit {
         let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         limits
             .get(&call.target.facts.id)
@@ -217,7 +220,7 @@ impl Endpoint {
             .unwrap_or_default()
     }
 
-    fn keep_limit(&self, call: &Call<'_>, limit: OutputLimit) {
+    fn keep_limit(&self, call: &HttpCall<'_>, limit: OutputLimit) {
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         limits.insert(call.target.facts.id.clone(), limit);
     }
@@ -244,7 +247,7 @@ impl Endpoint {
     }
 
     /// Records the limit for other calls.
-    fn met_a_limit(&self, error: &LlmError) -> LlmError {
+    fn record_limit(&self, error: &LlmError) -> LlmError {
         let window = window_of(error.kind);
         let end = |wait: Duration| self.clock.now().saturating_add(rounded_up(wait));
         self.events.event(RuntimeEvent::RateLimitRefused {
@@ -266,7 +269,7 @@ impl Endpoint {
 
     async fn admitted(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         request: &CanonicalRequest,
         encoded: &EncodedRequest,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
@@ -297,8 +300,8 @@ impl Endpoint {
         }
     }
 
-    fn may_renew(&self, failure: &Failure, history: &AttemptHistory) -> bool {
-        matches!(self.access, Access::Google(_))
+    fn can_renew(&self, failure: &Failure, history: &AttemptHistory) -> bool {
+        matches!(self.access, Authorization::Google(_))
             && failure.error.kind == LlmErrorKind::Auth
             && !history.renewed
     }
@@ -307,7 +310,7 @@ impl Endpoint {
         &self,
         failure: &Failure,
         history: &mut AttemptHistory,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
     ) -> Result<(), LlmError> {
         let error = &failure.error;
         history.failures += 1;
@@ -316,7 +319,7 @@ impl Endpoint {
             LlmErrorKind::RateLimit | LlmErrorKind::Overloaded
         );
         if limited && call.patience == Patience::None {
-            return Err(self.met_a_limit(error));
+            return Err(self.record_limit(error));
         }
         if let Some(wait) = error.retry_after
             && limited
@@ -325,7 +328,7 @@ impl Endpoint {
             // Other waiting calls must learn of it.
             self.governor
                 .remember(window_of(error.kind).to_owned(), wait);
-            return Err(self.met_a_limit(error));
+            return Err(self.record_limit(error));
         }
         if self.is_over(failure, history, call) {
             return Err(error.clone());
@@ -356,7 +359,12 @@ impl Endpoint {
         }
     }
 
-    fn is_over(&self, failure: &Failure, history: &mut AttemptHistory, call: &Call<'_>) -> bool {
+    fn is_over(
+        &self,
+        failure: &Failure,
+        history: &mut AttemptHistory,
+        call: &HttpCall<'_>,
+    ) -> bool {
         let again = match (failure.again, failure.error.kind) {
             (RetryRule::Worth, LlmErrorKind::Protocol) => RetryRule::Once,
             (again, _) => again,
@@ -378,12 +386,12 @@ impl Endpoint {
     }
 
     /// An error counts as an answer.
-    fn has_answered(&self, call: &Call<'_>) -> bool {
+    fn has_answered(&self, call: &HttpCall<'_>) -> bool {
         let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.contains(&call.base.url)
     }
 
-    fn note_answer(&self, call: &Call<'_>) {
+    fn note_answer(&self, call: &HttpCall<'_>) {
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         if !answered.contains(&call.base.url) {
             answered.insert(call.base.url.clone());
@@ -398,8 +406,8 @@ impl Endpoint {
     fn redact_secrets(&self, text: &str) -> String {
         let text = self.redactor.redact(text);
         match &self.access {
-            Access::Google(tokens) => tokens.redact_secrets(&text),
-            Access::Open | Access::Header(..) | Access::Bearer(_) => text,
+            Authorization::Google(tokens) => tokens.redact_secrets(&text),
+            Authorization::Open | Authorization::Header(..) | Authorization::Bearer(_) => text,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use crate::clients::Clients;
+use crate::clients::HttpClients;
 use crate::limit_headers::retry_after;
 use crate::settings::{Proxy, Timeouts};
 
@@ -12,7 +12,7 @@ use crate::settings::{Proxy, Timeouts};
 const LONGEST_ANSWER: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reply {
+pub struct JsonReply {
     pub status: u16,
     pub retry_after: Option<Duration>,
     pub body: Vec<u8>,
@@ -33,15 +33,16 @@ pub enum JsonPostError {
 
 #[derive(Debug, Clone)]
 pub struct JsonPoster {
-    clients: Clients,
+    clients: HttpClients,
 }
 
 impl JsonPoster {
     pub fn new(proxy: &Proxy) -> Result<Self, JsonPostError> {
-        let clients =
-            Clients::new(proxy, &Timeouts::default()).map_err(|error| JsonPostError::Client {
+        let clients = HttpClients::new(proxy, &Timeouts::default()).map_err(|error| {
+            JsonPostError::Client {
                 message: error.message,
-            })?;
+            }
+        })?;
         Ok(Self { clients })
     }
 
@@ -52,7 +53,7 @@ impl JsonPoster {
         headers: &[(String, String)],
         body: Vec<u8>,
         timeout: Duration,
-    ) -> Result<Reply, JsonPostError> {
+    ) -> Result<JsonReply, JsonPostError> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             let broken = || JsonPostError::Header { name: name.clone() };
@@ -65,7 +66,7 @@ impl JsonPoster {
         let failed = |error| broken(error, timeout);
         let request = self.clients.post(url).headers(map).timeout(timeout);
         let mut response = request.body(body).send().await.map_err(failed)?;
-        let mut reply = Reply {
+        let mut reply = JsonReply {
             status: response.status().as_u16(),
             retry_after: retry_after(response.headers()),
             body: Vec::new(),

@@ -21,12 +21,12 @@ mod settings;
 mod wire;
 
 pub use caching::{CacheOverrides, PromptCaching};
-pub use catalogue::{Listing, ModelFacts, aliases, model_facts};
+pub use catalogue::{FactsOrigin, ModelFacts, aliases, model_facts};
 pub use clock::UnixClock;
 pub use credentials::{AuthorizedUser, GoogleCredentials, ServiceAccount};
-pub use json_poster::{JsonPostError, JsonPoster, Reply};
+pub use json_poster::{JsonPostError, JsonPoster, JsonReply};
 pub use preset::Protocol;
-pub use reasoning::{ReasoningOverrides, Store};
-pub use replay::{Replayed, replay};
+pub use reasoning::{AnswerStorage, ReasoningOverrides};
+pub use replay::{ReplayedAnswer, replay};
 pub use runtime::HttpRuntime;
 pub use settings::{HttpSettings, Proxy, RateLimit, Timeouts, VertexSettings};

@@ -7,17 +7,17 @@ use reqwest::header::HeaderMap;
 
 /// `x-should-retry`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Advice {
+pub(crate) enum RetryAdvice {
     Try,
     Stop,
     Silent,
 }
 
-pub(crate) fn advice(headers: &HeaderMap) -> Advice {
+pub(crate) fn advice(headers: &HeaderMap) -> RetryAdvice {
     match value(headers, "x-should-retry") {
-        Some("true") => Advice::Try,
-        Some("false") => Advice::Stop,
-        _ => Advice::Silent,
+        Some("true") => RetryAdvice::Try,
+        Some("false") => RetryAdvice::Stop,
+        _ => RetryAdvice::Silent,
     }
 }
 

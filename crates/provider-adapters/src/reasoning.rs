@@ -36,12 +36,12 @@ pub struct ReasoningOverrides {
     /// `historyPolicy` or `stripFromHistory`.
     pub window: Option<ReasoningWindow>,
     pub transport: Option<Transport>,
-    pub store: Option<Store>,
+    pub store: Option<AnswerStorage>,
 }
 
 /// The next request can name a stored answer by its id.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Store {
+pub enum AnswerStorage {
     #[default]
     Off,
     On,
@@ -94,7 +94,11 @@ impl ReasoningOverrides {
                 }
                 "store" => {
                     let stores = flag.ok_or_else(|| wrong(key, "`true` or `false`"))?;
-                    read.store = Some(if stores { Store::On } else { Store::Off });
+                    read.store = Some(if stores {
+                        AnswerStorage::On
+                    } else {
+                        AnswerStorage::Off
+                    });
                 }
                 other => return Err(wrong(other, "a known key")),
             }
@@ -135,7 +139,7 @@ pub(crate) struct ReasoningPlan {
     pub(crate) budget_field: Option<String>,
     pub(crate) transport: Transport,
     /// Off if the protocol stores no answers.
-    pub(crate) store: Store,
+    pub(crate) store: AnswerStorage,
 }
 
 impl ReasoningPlan {

@@ -6,19 +6,19 @@ use crate::preset::Protocol;
 use crate::wire::Decoder;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayedAnswer {
     pub text: String,
     pub calls: Vec<(String, serde_json::Value)>,
     pub usage: TokenUsage,
 }
 
-pub fn replay(protocol: Protocol, stream: &[u8], piece: usize) -> Result<Replayed, LlmError> {
+pub fn replay(protocol: Protocol, stream: &[u8], piece: usize) -> Result<ReplayedAnswer, LlmError> {
     let mut decoder = Decoder::new(protocol, "recorded");
     for bytes in stream.chunks(piece.max(1)) {
         decoder.push(bytes);
     }
     let response = decoder.finish()?;
-    Ok(Replayed {
+    Ok(ReplayedAnswer {
         text: response.text(),
         calls: response
             .calls()

@@ -28,16 +28,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::caching::PromptCaching;
-use crate::catalogue::Listing;
-use crate::clients::Clients;
+use crate::catalogue::FactsOrigin;
+use crate::clients::HttpClients;
 use crate::google_tokens::GoogleTokens;
-use crate::http::{Access, Call, CallAnswer, Endpoint, OldReasoning};
+use crate::http::{Authorization, Endpoint, HttpCall, HttpCallAnswer, OldReasoning};
 use crate::preset;
 use crate::settings::{HttpSettings, RateLimit, Timeouts};
 use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
-use crate::wire::request::{CanonicalRequest, Delivery};
-use crate::wire::response::{Response, Stop};
-use account::Account;
+use crate::wire::request::{CanonicalRequest, DeliveryMode};
+use crate::wire::response::{Response, ResponseEnd};
+use account::UsageAccount;
 use names::MessageNames;
 use role_model::RoleModel;
 
@@ -79,9 +79,9 @@ impl HttpRuntime {
         let role_models = role_model::all(&settings)?;
         for role_model in role_models
             .values()
-            .filter(|role_model| role_model.role_is_its_own(&role_models))
+            .filter(|role_model| role_model.has_own_model(&role_models))
         {
-            if role_model.facts.listing == Listing::Guessed
+            if role_model.facts.listing == FactsOrigin::Guessed
                 && !preset::row(settings.provider).catalogue.is_empty()
             {
                 events.event(RuntimeEvent::Warning(format!(
@@ -106,17 +106,16 @@ impl HttpRuntime {
             RateLimit::Shared(governor) => governor,
         };
         let access = match (settings.provider, settings.api_key, settings.vertex) {
-            (Provider::Vertex, _, Some(vertex)) => Access::Google(Box::new(GoogleTokens::new(
-                vertex.credentials,
-                settings.clock.clone(),
-            ))),
-            (Provider::Anthropic, Some(key), _) => Access::Header("x-api-key", key),
-            (Provider::Gemini, Some(key), _) => Access::Header("x-goog-api-key", key),
-            (Provider::Vertex, _, None) | (_, None, _) => Access::Open,
-            (_, Some(key), _) => Access::Bearer(key),
+            (Provider::Vertex, _, Some(vertex)) => Authorization::Google(Box::new(
+                GoogleTokens::new(vertex.credentials, settings.clock.clone()),
+            )),
+            (Provider::Anthropic, Some(key), _) => Authorization::Header("x-api-key", key),
+            (Provider::Gemini, Some(key), _) => Authorization::Header("x-goog-api-key", key),
+            (Provider::Vertex, _, None) | (_, None, _) => Authorization::Open,
+            (_, Some(key), _) => Authorization::Bearer(key),
         };
         let endpoint = Endpoint {
-            clients: Clients::new(&settings.proxy, &settings.timeouts)?,
+            clients: HttpClients::new(&settings.proxy, &settings.timeouts)?,
             access,
             governor,
             gate: settings.gate,
@@ -144,7 +143,7 @@ impl HttpRuntime {
     }
 }
 
-struct Operation<'a> {
+struct RuntimeOperation<'a> {
     inner: &'a RuntimeState,
     role_model: &'a RoleModel,
     role: ModelRole,
@@ -173,11 +172,11 @@ impl RuntimeState {
         role: ModelRole,
         label: &'a CallLabel,
         cancel: &'a CancellationToken,
-    ) -> Result<Operation<'a>, LlmError> {
+    ) -> Result<RuntimeOperation<'a>, LlmError> {
         if cancel.is_cancelled() {
             return Err(LlmError::cancelled());
         }
-        Ok(Operation {
+        Ok(RuntimeOperation {
             inner: self,
             role_model: self.role_model(role)?,
             role,
@@ -193,10 +192,10 @@ impl RuntimeState {
     }
 }
 
-impl Operation<'_> {
+impl RuntimeOperation<'_> {
     async fn turn(&mut self, request: &CanonicalRequest) -> Result<Response, LlmError> {
         let paid: Mutex<Vec<UsageFact>> = Mutex::default();
-        let account = Account {
+        let account = UsageAccount {
             inner: self.inner,
             role_model: self.role_model,
             role: self.role,
@@ -205,7 +204,7 @@ impl Operation<'_> {
         let outcome = self
             .inner
             .endpoint
-            .call(Call {
+            .call(HttpCall {
                 role: self.role,
                 request,
                 target: self.role_model.target(),
@@ -227,7 +226,7 @@ impl Operation<'_> {
                 writer.event(RunEvent::UsageReport(fact)).await;
             }
         }
-        let CallAnswer {
+        let HttpCallAnswer {
             response,
             reasoning,
         } = outcome?;
@@ -288,7 +287,7 @@ impl Operation<'_> {
 
 fn usable(response: Response) -> Result<Response, LlmError> {
     match &response.stop {
-        Stop::Refusal(category) => {
+        ResponseEnd::Refusal(category) => {
             let error = LlmError::new(LlmErrorKind::Refusal, "the model refused to answer")
                 .hint(LOOK_INSIDE);
             Err(match category {
@@ -296,17 +295,17 @@ fn usable(response: Response) -> Result<Response, LlmError> {
                 None => error,
             })
         }
-        Stop::MaxOutput => Err(LlmError::new(
+        ResponseEnd::MaxOutput => Err(LlmError::new(
             LlmErrorKind::MaxOutput,
             "the answer does not fit the model's output limit",
         )
         .hint("set `llm.models` to a model that may write longer answers")),
-        Stop::ContextFull => Err(LlmError::new(
+        ResponseEnd::ContextFull => Err(LlmError::new(
             LlmErrorKind::ContextTooLong,
             "the conversation does not fit the model's context window",
         )
         .hint(LARGER_WINDOW)),
-        Stop::Natural | Stop::Pause => Ok(response),
+        ResponseEnd::Natural | ResponseEnd::Pause => Ok(response),
     }
 }
 
@@ -343,7 +342,7 @@ impl LlmRuntime for HttpRuntime {
                 let messages = vec![Message::text(MessageRole::User, request.prompt.as_str())];
                 agent::run(
                     operation,
-                    agent::Task {
+                    agent::LoopTask {
                         system: &request.system,
                         messages,
                         tools: &request.tools,
@@ -385,7 +384,7 @@ impl LlmRuntime for HttpRuntime {
         let mut operation = inner.operation(ModelRole::Default, &label, &request.cancel)?;
         operation.patience = request.patience;
         let mut asked = operation.request("", "Answer with the word ok.");
-        asked.delivery = Delivery::Whole;
+        asked.delivery = DeliveryMode::Whole;
         asked.max_output = Some(PROBE_TOKENS);
         let response = operation.turn(&asked).await?;
         let role_model = operation.role_model;
@@ -393,7 +392,7 @@ impl LlmRuntime for HttpRuntime {
             .draft
             .model
             .unwrap_or_else(|| role_model.facts.id.clone());
-        let warnings = (role_model.facts.listing == Listing::Guessed)
+        let warnings = (role_model.facts.listing == FactsOrigin::Guessed)
             .then(|| {
                 format!(
                     "the model `{}` is not in the catalogue",

@@ -299,9 +299,9 @@ fn is_object(map: &Map<String, Value>) -> bool {
     }
 }
 
-type Visit<'a> = dyn FnMut(&mut Map<String, Value>) -> Result<(), UnsupportedSchema> + 'a;
+type SchemaVisitor<'a> = dyn FnMut(&mut Map<String, Value>) -> Result<(), UnsupportedSchema> + 'a;
 
-fn walk(schema: &mut Value, visit: &mut Visit<'_>) -> Result<(), UnsupportedSchema> {
+fn walk(schema: &mut Value, visit: &mut SchemaVisitor<'_>) -> Result<(), UnsupportedSchema> {
     let Value::Object(map) = schema else {
         return Ok(());
     };

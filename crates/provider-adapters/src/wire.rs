@@ -17,11 +17,11 @@ mod tests;
 use ktx_llm_runtime::{LlmError, LlmErrorKind, Message};
 
 use crate::preset::Protocol;
-use request::{CanonicalRequest, EncodedRequest, Target};
+use request::{CanonicalRequest, EncodedRequest, RequestTarget};
 use response::{MessageDraft, Response, StreamEvent};
 use sse::{SseEvent, SseParser};
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
+pub(crate) fn encode(request: &CanonicalRequest, target: &RequestTarget<'_>) -> EncodedRequest {
     match target.protocol {
         Protocol::Anthropic => anthropic::encode(request, target),
         Protocol::OpenAiChat => chat::encode(request, target),
@@ -163,7 +163,10 @@ impl Decoder {
     }
 }
 
-pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String, Vec<Message>) {
+pub(crate) fn ready(
+    request: &CanonicalRequest,
+    target: &RequestTarget<'_>,
+) -> (String, Vec<Message>) {
     let normalized = ktx_llm_runtime::normalize(&request.messages, &target.dialect());
     let system = [request.system.as_str(), normalized.system.as_str()]
         .into_iter()

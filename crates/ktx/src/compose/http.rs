@@ -8,8 +8,8 @@ use ktx_config::{Endpoint, OpenAiProtocol, Project};
 use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::{EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime};
 use ktx_provider_adapters::{
-    CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, PromptCaching, Protocol,
-    RateLimit, ReasoningOverrides, Timeouts, VertexSettings,
+    CacheOverrides, FactsOrigin, GoogleCredentials, HttpRuntime, HttpSettings, PromptCaching,
+    Protocol, RateLimit, ReasoningOverrides, Timeouts, VertexSettings,
 };
 use ktx_secrets::{Secret, SecretRef};
 use ktx_usage_ledger::Budget;
@@ -350,7 +350,7 @@ pub(crate) fn model_facts(backend: Backend, model: &str) -> Facts {
         Some(provider) => {
             let facts = ktx_provider_adapters::model_facts(provider, model);
             Facts {
-                known: facts.listing == Listing::Listed,
+                known: facts.listing == FactsOrigin::Listed,
                 context_window: facts.max_input,
                 id: facts.id,
             }

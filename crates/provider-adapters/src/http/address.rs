@@ -2,30 +2,30 @@
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
-use crate::clients::is_here;
+use crate::clients::is_local;
 use crate::preset::Protocol;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum ApiKeyUse {
     Sent,
     None,
 }
 
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Base {
+pub(crate) struct BaseAddress {
     /// No query or trailing slash.
     pub(crate) url: String,
     query: Option<String>,
 }
 
 /// The query can contain a key.
-impl std::fmt::Debug for Base {
+impl std::fmt::Debug for BaseAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Base").field(&self.url).finish()
     }
 }
 
-impl Base {
+impl BaseAddress {
     /// `path` can have its own query.
     pub(crate) fn with(&self, path: &str) -> String {
         let Self { url, query } = self;
@@ -39,7 +39,11 @@ impl Base {
 
 /// Adds the protocol's version and removes extra slashes. A key may leave the machine only
 /// encrypted.
-pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Base, LlmError> {
+pub(crate) fn normalized(
+    base: &str,
+    protocol: Protocol,
+    key: ApiKeyUse,
+) -> Result<BaseAddress, LlmError> {
     let refused = |what: &str, hint: &str| {
         // The query and the fragment can contain a key.
         let plain = base.split(['?', '#']).next().unwrap_or_default();
@@ -71,13 +75,13 @@ pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Bas
             "write `base_url` without it",
         ));
     }
-    if url.scheme() == "http" && !is_here(&url) && key == Key::Sent {
+    if url.scheme() == "http" && !is_local(&url) && key == ApiKeyUse::Sent {
         return Err(refused(
             "would send the key in plain text",
             "give `base_url` with `https://`; `http://` is for this machine, or for a server that needs no key",
         ));
     }
-    Ok(Base {
+    Ok(BaseAddress {
         url: with_version(&url, protocol),
         query: url
             .query()
@@ -119,11 +123,11 @@ fn is_version(segment: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-pub(crate) fn vertex(location: &str) -> Base {
+pub(crate) fn vertex(location: &str) -> BaseAddress {
     let url = match location {
         "global" => "https://aiplatform.googleapis.com".to_owned(),
         "us" | "eu" => format!("https://aiplatform.{location}.rep.googleapis.com"),
         region => format!("https://{region}-aiplatform.googleapis.com"),
     };
-    Base { url, query: None }
+    BaseAddress { url, query: None }
 }

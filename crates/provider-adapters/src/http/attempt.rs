@@ -6,12 +6,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::bill::{Bill, Charge};
+use super::bill::{Charge, MessageBill};
 use super::deadlines::Deadlines;
-use super::obstacle::Obstacle;
-use super::{Access, Call, Endpoint, Failure, RetryRule};
+use super::obstacle::ConnectionObstacle;
+use super::{Authorization, Endpoint, Failure, HttpCall, RetryRule};
 use crate::google_tokens::Freshness;
-use crate::limit_headers::{self, Advice};
+use crate::limit_headers::{self, RetryAdvice};
 use crate::wire::Decoder;
 use crate::wire::failure::{self, ProviderError};
 use crate::wire::request::EncodedRequest;
@@ -23,10 +23,10 @@ const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
 impl Endpoint {
     pub(super) async fn attempt(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         encoded: &EncodedRequest,
         freshness: Freshness,
-        bill: &mut Bill<'_>,
+        bill: &mut MessageBill<'_>,
     ) -> Result<Response, Failure> {
         let request = self.request(call, encoded, freshness).await?;
         let mut deadlines = self.deadlines();
@@ -66,7 +66,7 @@ impl Endpoint {
         &self,
         mut decoder: Decoder,
         body: &[u8],
-        bill: &mut Bill<'_>,
+        bill: &mut MessageBill<'_>,
     ) -> Result<Response, Failure> {
         decoder.whole(body);
         bill.grow(decoder.draft(), decoder.seen());
@@ -87,7 +87,7 @@ impl Endpoint {
 
     async fn request(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         encoded: &EncodedRequest,
         freshness: Freshness,
     ) -> Result<reqwest::RequestBuilder, Failure> {
@@ -99,10 +99,10 @@ impl Endpoint {
             request = request.header(*name, value);
         }
         Ok(match &self.access {
-            Access::Open => request,
-            Access::Header(name, key) => request.header(*name, sensitive(key.expose())?),
-            Access::Bearer(key) => request.bearer_auth(key.expose()),
-            Access::Google(tokens) => {
+            Authorization::Open => request,
+            Authorization::Header(name, key) => request.header(*name, sensitive(key.expose())?),
+            Authorization::Bearer(key) => request.bearer_auth(key.expose()),
+            Authorization::Google(tokens) => {
                 let token = tokens.token(&self.clients, freshness);
                 let token = self
                     .deadlines()
@@ -158,11 +158,11 @@ impl Endpoint {
 
     async fn stream(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         mut response: reqwest::Response,
         mut decoder: Decoder,
         mut deadlines: Deadlines<'_>,
-        bill: &mut Bill<'_>,
+        bill: &mut MessageBill<'_>,
     ) -> Result<Response, Failure> {
         let mut shown = false;
         let mut length = 0_usize;
@@ -199,7 +199,7 @@ impl Endpoint {
                         break Some(failure);
                     }
                     // A slow listener is not the provider's fault.
-                    deadlines.excuse(delivery_start.elapsed());
+                    deadlines.extend(delivery_start.elapsed());
                 }
             }
         };
@@ -258,9 +258,9 @@ impl Endpoint {
         }
         error.retry_after = limit_headers::retry_after(headers).or(error.retry_after);
         let again = match (limit_headers::advice(headers), error.kind) {
-            (_, LlmErrorKind::Billing) | (Advice::Stop, _) => RetryRule::Pointless,
-            (Advice::Try, _) => RetryRule::Worth,
-            (Advice::Silent, _) => retry_rule(&error),
+            (_, LlmErrorKind::Billing) | (RetryAdvice::Stop, _) => RetryRule::Pointless,
+            (RetryAdvice::Try, _) => RetryRule::Worth,
+            (RetryAdvice::Silent, _) => retry_rule(&error),
         };
         Failure::new(self.redacted(error), again)
     }
@@ -293,11 +293,15 @@ impl Endpoint {
         }
         let words = words.join(": ");
         let found = if was_sent {
-            Obstacle::Broken
+            ConnectionObstacle::Broken
         } else {
-            Obstacle::of(&words)
+            ConnectionObstacle::of(&words)
         };
-        let is_silence = is_late && matches!(found, Obstacle::Broken | Obstacle::NoNetwork);
+        let is_silence = is_late
+            && matches!(
+                found,
+                ConnectionObstacle::Broken | ConnectionObstacle::NoNetwork
+            );
         let (kind, message, again) = if is_silence {
             let message = "the provider did not answer in time";
             (LlmErrorKind::Timeout, message, RetryRule::Once)

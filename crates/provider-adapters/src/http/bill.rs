@@ -4,13 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use ktx_llm_runtime::{RuntimeEvent, TokenUsage, UsageFact, UsageKind, estimated_tokens};
 
-use crate::wire::request::{CanonicalRequest, Delivery, EncodedRequest, Target};
+use crate::wire::request::{CanonicalRequest, DeliveryMode, EncodedRequest, RequestTarget};
 use crate::wire::response::MessageDraft;
 
 /// Bytes that can be in transit.
 const ON_THE_WAY: usize = 1024;
 
-pub(crate) trait Payer: Send + Sync {
+pub(crate) trait UsageReporter: Send + Sync {
     fn blank(&self) -> UsageFact;
 
     fn name(&self, draft: &MessageDraft) -> String;
@@ -25,8 +25,8 @@ pub(super) enum Charge {
     Whole,
 }
 
-pub(super) struct Bill<'a> {
-    payer: &'a dyn Payer,
+pub(super) struct MessageBill<'a> {
+    payer: &'a dyn UsageReporter,
     paid: &'a Mutex<Vec<UsageFact>>,
     begun: UsageFact,
     asked: TokenUsage,
@@ -43,12 +43,12 @@ enum BillState {
     Closed,
 }
 
-impl<'a> Bill<'a> {
+impl<'a> MessageBill<'a> {
     pub(super) fn open(
-        payer: &'a dyn Payer,
+        payer: &'a dyn UsageReporter,
         paid: &'a Mutex<Vec<UsageFact>>,
         request: &CanonicalRequest,
-        target: &Target<'_>,
+        target: &RequestTarget<'_>,
         encoded: &EncodedRequest,
     ) -> Self {
         let mut bill = Self {
@@ -61,8 +61,8 @@ impl<'a> Bill<'a> {
             covered: ON_THE_WAY,
             state: BillState::Open,
         };
-        bill.begun.usage = bill.so_far();
-        if request.delivery == Delivery::Whole {
+        bill.begun.usage = bill.usage_so_far();
+        if request.delivery == DeliveryMode::Whole {
             // The output is visible only at the end.
             let longest = target.output_limit(request).unwrap_or_default();
             bill.begun.usage.output = bill.begun.usage.output.max(longest);
@@ -77,7 +77,7 @@ impl<'a> Bill<'a> {
         self.seen = seen;
         if seen > self.covered || counted {
             self.covered = seen.saturating_add(ON_THE_WAY);
-            self.begun.usage = self.so_far();
+            self.begun.usage = self.usage_so_far();
             self.payer
                 .report(RuntimeEvent::UsageBegun(self.begun.clone()));
         }
@@ -115,7 +115,7 @@ impl<'a> Bill<'a> {
                 Some(self.settle(&draft))
             }
             Charge::None if !began => {
-                self.drop_it();
+                self.drop_bill();
                 None
             }
             Charge::None | Charge::Possible => Some(self.cut_off()),
@@ -123,7 +123,7 @@ impl<'a> Bill<'a> {
     }
 
     fn cut_off(&mut self) -> TokenUsage {
-        let usage = self.so_far();
+        let usage = self.usage_so_far();
         let name = match self.draft.id {
             Some(_) => self.payer.name(&self.draft),
             None => self.begun.message_id.clone(),
@@ -149,7 +149,7 @@ impl<'a> Bill<'a> {
             self.state = BillState::Closed;
         } else {
             // The message counts twice for a moment rather than never.
-            self.drop_it();
+            self.drop_bill();
         }
         self.paid
             .lock()
@@ -157,13 +157,13 @@ impl<'a> Bill<'a> {
             .push(fact);
     }
 
-    fn drop_it(&mut self) {
+    fn drop_bill(&mut self) {
         self.state = BillState::Closed;
         self.payer
             .report(RuntimeEvent::UsageDropped(self.begun.clone()));
     }
 
-    fn so_far(&self) -> TokenUsage {
+    fn usage_so_far(&self) -> TokenUsage {
         let reported = self.draft.usage;
         let input = if reported.input_total() > 0 {
             reported
@@ -179,7 +179,7 @@ impl<'a> Bill<'a> {
 }
 
 /// A dropped call may have been billed.
-impl Drop for Bill<'_> {
+impl Drop for MessageBill<'_> {
     fn drop(&mut self) {
         if self.state == BillState::Open {
             self.cut_off();

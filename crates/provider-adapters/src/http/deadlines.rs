@@ -48,7 +48,7 @@ impl<'a> Deadlines<'a> {
     }
 
     /// Excludes time spent by ktx.
-    pub(super) fn excuse(&mut self, time: Duration) {
+    pub(super) fn extend(&mut self, time: Duration) {
         self.grown += time;
         self.started += time;
         self.last_bytes = self.last_bytes.map(|last_bytes| last_bytes + time);
@@ -127,12 +127,12 @@ impl<'a> Deadlines<'a> {
                     RetryRule::Pointless,
                 )
             }
-            ExpiredDeadline::Run => Failure::new(time_is_over(), RetryRule::Pointless),
+            ExpiredDeadline::Run => Failure::new(run_time_is_over(), RetryRule::Pointless),
         }
     }
 }
 
-fn time_is_over() -> LlmError {
+fn run_time_is_over() -> LlmError {
     LlmError::new(
         LlmErrorKind::Budget,
         "the time of the run is over: a model call was cut off",

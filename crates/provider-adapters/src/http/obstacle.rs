@@ -3,7 +3,7 @@
 use super::RetryRule;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Obstacle {
+pub(super) enum ConnectionObstacle {
     Broken,
     NoNetwork,
     /// Or a proxy that opens no tunnel.
@@ -15,7 +15,7 @@ pub(super) enum Obstacle {
     UntrustedCertificate,
 }
 
-impl Obstacle {
+impl ConnectionObstacle {
     /// Texts of reqwest 0.13, hyper-util 0.1, rustls 0.23.
     pub(super) fn of(words: &str) -> Self {
         let says = |text: &str| words.contains(text);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ktx_llm_runtime::LimitSignal;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::address::{Key, normalized, vertex};
+use super::address::{ApiKeyUse, normalized, vertex};
 use crate::limit_headers::{observed, retry_after};
 use crate::preset::Protocol;
 
@@ -57,15 +57,19 @@ fn base_addresses_are_normalised_for_their_protocol() {
             "https://g.test/v1beta",
         ),
     ] {
-        let found = normalized(base, protocol, Key::Sent).unwrap();
+        let found = normalized(base, protocol, ApiKeyUse::Sent).unwrap();
         assert_eq!(found.with("/x"), format!("{expected}/x"));
     }
     // A user's own server without a key.
-    let own = normalized("http://10.0.0.7:8000", Protocol::OpenAiChat, Key::None);
+    let own = normalized(
+        "http://10.0.0.7:8000",
+        Protocol::OpenAiChat,
+        ApiKeyUse::None,
+    );
     assert_eq!(own.unwrap().url, "http://10.0.0.7:8000/v1");
     for wrong in ["api.openai.com", "ftp://x", "", "file:///etc"] {
         assert_eq!(
-            normalized(wrong, Protocol::OpenAiChat, Key::None)
+            normalized(wrong, Protocol::OpenAiChat, ApiKeyUse::None)
                 .unwrap_err()
                 .to_string(),
             format!("`{wrong}` is not an API URL")
@@ -76,7 +80,7 @@ fn base_addresses_are_normalised_for_their_protocol() {
 #[test]
 fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
     let base = "https://gateway.test/openai/deployments/d?api-version=2026-10-21&x=1";
-    let base = normalized(base, Protocol::OpenAiChat, Key::Sent).unwrap();
+    let base = normalized(base, Protocol::OpenAiChat, ApiKeyUse::Sent).unwrap();
     assert_eq!(
         [base.with("/chat/completions"), base.with("/m?alt=sse")],
         [
@@ -85,7 +89,7 @@ fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
         ]
     );
     let refused = |base: &str| {
-        let error = normalized(base, Protocol::OpenAiChat, Key::None).unwrap_err();
+        let error = normalized(base, Protocol::OpenAiChat, ApiKeyUse::None).unwrap_err();
         assert!(!format!("{error:?}").contains("hidden"), "{error:?}");
         error.to_string().split("` ").nth(1).map(str::to_owned)
     };

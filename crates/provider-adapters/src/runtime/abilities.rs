@@ -7,7 +7,7 @@ use ktx_llm_runtime::{Abilities, Ability};
 use super::role_model::RoleModel;
 use crate::catalogue::Capability;
 use crate::preset::Protocol;
-use crate::wire::request::Target;
+use crate::wire::request::RequestTarget;
 
 /// Gemini from version 3 on.
 const LEVELS: [&str; 4] = ["minimal", "low", "medium", "high"];
@@ -26,7 +26,7 @@ pub(super) fn of(role_model: &RoleModel) -> Abilities {
             Ability::Thinks,
             target
                 .thinks_always()
-                .unwrap_or_else(|| target.thinks_unasked()),
+                .unwrap_or_else(|| target.thinks_by_default()),
         ),
         (Ability::ThinkingOff, !is_fixed && takes_less(&target)),
         (Ability::ThinkingBudget, !is_fixed && takes_budget(&target)),
@@ -44,7 +44,7 @@ pub(super) fn of(role_model: &RoleModel) -> Abilities {
 }
 
 /// True if a request can ask for less thinking.
-fn takes_less(target: &Target<'_>) -> bool {
+fn takes_less(target: &RequestTarget<'_>) -> bool {
     let facts = target.facts;
     let least = facts.least_effort().is_some();
     if !facts.can(Capability::Reasoning) {
@@ -63,7 +63,7 @@ fn takes_less(target: &Target<'_>) -> bool {
     }
 }
 
-fn takes_budget(target: &Target<'_>) -> bool {
+fn takes_budget(target: &RequestTarget<'_>) -> bool {
     match target.protocol {
         Protocol::Anthropic => target.facts.can(Capability::ThinkingBudget),
         Protocol::OpenAiResponses => false,
@@ -72,7 +72,7 @@ fn takes_budget(target: &Target<'_>) -> bool {
     }
 }
 
-fn efforts(target: &Target<'_>) -> Vec<String> {
+fn efforts(target: &RequestTarget<'_>) -> Vec<String> {
     let facts = target.facts;
     match target.protocol {
         Protocol::Anthropic | Protocol::OpenAiResponses => facts.efforts.clone(),

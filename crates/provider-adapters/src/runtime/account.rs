@@ -8,20 +8,20 @@ use ktx_vocabulary::ModelRole;
 
 use super::RuntimeState;
 use super::role_model::RoleModel;
-use crate::http::bill::Payer;
+use crate::http::bill::UsageReporter;
 use crate::wire::response::MessageDraft;
 
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone, Copy)]
-pub(super) struct Account<'a> {
+pub(super) struct UsageAccount<'a> {
     pub(super) inner: &'a RuntimeState,
     pub(super) role_model: &'a RoleModel,
     pub(super) role: ModelRole,
     pub(super) label: &'a CallLabel,
 }
 
-impl Payer for Account<'_> {
+impl UsageReporter for UsageAccount<'_> {
     fn blank(&self) -> UsageFact {
         let number = BEGUN.fetch_add(1, Ordering::Relaxed) + 1;
         UsageFact {

@@ -12,16 +12,16 @@ use tracing::Instrument as _;
 use tracing::field::Empty;
 
 use super::role_model::RoleModel;
-use super::{Operation, RuntimeState, abilities, tool_calls, usable};
+use super::{RuntimeOperation, RuntimeState, abilities, tool_calls, usable};
 use crate::http::drop_reasoning;
 use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
-use crate::wire::response::{Response, Stop};
+use crate::wire::response::{Response, ResponseEnd};
 
 /// After this many refusals, ktx returns no signatures to the provider.
 const SIGNATURE_REFUSALS: u32 = 1;
 
-pub(super) struct Task<'a> {
+pub(super) struct LoopTask<'a> {
     pub(super) system: &'a str,
     pub(super) messages: Vec<Message>,
     pub(super) tools: &'a ToolSet,
@@ -38,7 +38,7 @@ struct LoopEnd {
     error: Option<LlmError>,
 }
 
-pub(super) async fn run(mut operation: Operation<'_>, task: Task<'_>) -> LoopOutcome {
+pub(super) async fn run(mut operation: RuntimeOperation<'_>, task: LoopTask<'_>) -> LoopOutcome {
     let mut traces = Vec::new();
     let end = turns(&mut operation, task, &mut traces).await;
     let end = end.unwrap_or_else(|error| LoopEnd {
@@ -56,17 +56,17 @@ pub(super) async fn run(mut operation: Operation<'_>, task: Task<'_>) -> LoopOut
 }
 
 async fn turns(
-    operation: &mut Operation<'_>,
-    task: Task<'_>,
+    operation: &mut RuntimeOperation<'_>,
+    task: LoopTask<'_>,
     traces: &mut Vec<ToolTrace>,
 ) -> Result<LoopEnd, LlmError> {
     let mut conversation = LoopConversation::new(&task, operation, traces);
-    let done = conversation.take_up(operation).await?;
-    if let Some(end) = conversation.end_of_earlier() {
+    let done = conversation.finish_pending_calls(operation).await?;
+    if let Some(end) = conversation.earlier_end() {
         return Ok(end);
     }
     for index in done + 1..=task.step_budget {
-        conversation.change_course().await?;
+        conversation.apply_hook().await?;
         let refused_before = operation.refused_signatures;
         let response = traced_turn(operation, &conversation.request, index).await?;
         if operation.refused_signatures > refused_before {
@@ -76,7 +76,7 @@ async fn turns(
         notify_step(task.on_step, index, task.step_budget);
         let response = continuable(response, conversation.request.max_output)?;
         let calls = response.calls();
-        if calls.is_empty() && response.stop != Stop::Pause {
+        if calls.is_empty() && response.stop != ResponseEnd::Pause {
             let text = response.text();
             conversation.record(&assistant(operation.role_model, &response))?;
             return Ok(natural(text));
@@ -103,7 +103,11 @@ struct LoopConversation<'a> {
 }
 
 impl<'a> LoopConversation<'a> {
-    fn new(task: &Task<'a>, operation: &Operation<'_>, traces: &'a mut Vec<ToolTrace>) -> Self {
+    fn new(
+        task: &LoopTask<'a>,
+        operation: &RuntimeOperation<'_>,
+        traces: &'a mut Vec<ToolTrace>,
+    ) -> Self {
         let settings = abilities::of(operation.role_model).accepted(&task.settings);
         // Some models refuse both together.
         let usual = settings.top_p.is_none().then_some(0.0);
@@ -133,7 +137,10 @@ impl<'a> LoopConversation<'a> {
     }
 
     /// Runs unanswered tool calls of the continued loop. Returns its number of turns.
-    async fn take_up(&mut self, operation: &mut Operation<'_>) -> Result<u32, LlmError> {
+    async fn finish_pending_calls(
+        &mut self,
+        operation: &mut RuntimeOperation<'_>,
+    ) -> Result<u32, LlmError> {
         let mut earlier = self.transcript.map(Transcript::earlier).unwrap_or_default();
         let turns = earlier
             .iter()
@@ -154,13 +161,13 @@ impl<'a> LoopConversation<'a> {
         Ok(u32::try_from(turns).unwrap_or(u32::MAX))
     }
 
-    fn end_of_earlier(&self) -> Option<LoopEnd> {
+    fn earlier_end(&self) -> Option<LoopEnd> {
         let last = self.request.messages.last()?;
         let is_answer = self.transcript.is_some() && last.role == MessageRole::Assistant;
         is_answer.then(|| natural(Response::earlier(last.content.clone()).text()))
     }
 
-    async fn change_course(&mut self) -> Result<(), LlmError> {
+    async fn apply_hook(&mut self) -> Result<(), LlmError> {
         let Some(hook) = self.hook else {
             return Ok(());
         };
@@ -174,7 +181,7 @@ impl<'a> LoopConversation<'a> {
 
     async fn answer(
         &mut self,
-        operation: &mut Operation<'_>,
+        operation: &mut RuntimeOperation<'_>,
         response: Response,
     ) -> Result<(), LlmError> {
         let answer = assistant(operation.role_model, &response);
@@ -193,7 +200,7 @@ impl<'a> LoopConversation<'a> {
 
     async fn results(
         &mut self,
-        operation: &mut Operation<'_>,
+        operation: &mut RuntimeOperation<'_>,
         response: &Response,
     ) -> Vec<ToolTrace> {
         let results = tool_calls::execute(operation, self.tools, &mut self.parts, response).await;
@@ -203,7 +210,11 @@ impl<'a> LoopConversation<'a> {
     }
 
     /// Does not store results of canceled calls: a continuing loop runs those again.
-    fn take(&mut self, operation: &Operation<'_>, results: Vec<ToolTrace>) -> Result<(), LlmError> {
+    fn take(
+        &mut self,
+        operation: &RuntimeOperation<'_>,
+        results: Vec<ToolTrace>,
+    ) -> Result<(), LlmError> {
         let content = results.iter().map(tool_calls::block).collect();
         let message = Message::new(MessageRole::User, content);
         self.traces.extend(results);
@@ -240,7 +251,7 @@ fn natural(text: String) -> LoopEnd {
 }
 
 async fn traced_turn(
-    operation: &mut Operation<'_>,
+    operation: &mut RuntimeOperation<'_>,
     request: &CanonicalRequest,
     index: u32,
 ) -> Result<Response, LlmError> {
@@ -269,7 +280,7 @@ async fn traced_turn(
 
 /// An error answers a truncated tool call.
 fn continuable(response: Response, permitted: Option<u64>) -> Result<Response, LlmError> {
-    if response.stop != Stop::MaxOutput {
+    if response.stop != ResponseEnd::MaxOutput {
         return usable(response);
     }
     if !response.calls().is_empty() {
@@ -346,7 +357,7 @@ async fn outcome(
             operation.role_model.facts.id
         )))
         .await;
-    let task = Task {
+    let task = LoopTask {
         system: &request.system,
         messages: request.messages.clone(),
         tools: &request.tools,

@@ -10,13 +10,13 @@ use ktx_llm_runtime::{
 use ktx_tool_descriptors::ObjectSchema;
 use serde_json::Value;
 
-use super::{Operation, usable};
+use super::{RuntimeOperation, usable};
 use crate::catalogue::Capability;
 use crate::preset::{Protocol, StructuredForm};
 use crate::schema;
 use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{
-    CanonicalRequest, OutputForm, Strictness, Target, ToolChoice, ToolSpec,
+    CanonicalRequest, OutputForm, RequestTarget, Strictness, ToolChoice, ToolSpec,
 };
 use crate::wire::response::Response;
 
@@ -43,7 +43,7 @@ pub(super) struct RefusedForms {
 
 /// Starts with the first possible form that was not refused.
 pub(super) async fn generate(
-    mut operation: Operation<'_>,
+    mut operation: RuntimeOperation<'_>,
     request: &ObjectRequest,
 ) -> Result<ObjectOutcome, LlmError> {
     let target = operation.role_model.target();
@@ -106,7 +106,7 @@ pub(super) async fn generate(
     ))
 }
 
-fn forms<'a>(operation: &'a Operation<'_>) -> MutexGuard<'a, RefusedForms> {
+fn forms<'a>(operation: &'a RuntimeOperation<'_>) -> MutexGuard<'a, RefusedForms> {
     operation
         .inner
         .refused_forms
@@ -116,7 +116,7 @@ fn forms<'a>(operation: &'a Operation<'_>) -> MutexGuard<'a, RefusedForms> {
 
 /// Starts with the answered form from now on, and reports that once.
 fn remember(
-    operation: &Operation<'_>,
+    operation: &RuntimeOperation<'_>,
     key: &FormKey,
     skipped: usize,
     refused: &[StructuredForm],
@@ -152,7 +152,7 @@ fn prepared(
     form: StructuredForm,
     mut asked: CanonicalRequest,
     schema: &ObjectSchema,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
 ) -> Option<CanonicalRequest> {
     match form {
         StructuredForm::Native => {
@@ -189,7 +189,7 @@ fn prepared(
 
 /// Converts the schema to the provider's dialect; one that breaks its strict rules is sent without
 /// them if possible.
-fn native(schema: &Value, target: &Target<'_>) -> Option<OutputForm> {
+fn native(schema: &Value, target: &RequestTarget<'_>) -> Option<OutputForm> {
     let (fitted, otherwise) = match target.protocol {
         Protocol::Anthropic => (schema::for_anthropic(schema), None),
         Protocol::OpenAiChat | Protocol::OpenAiResponses => {
@@ -216,7 +216,7 @@ fn native(schema: &Value, target: &Target<'_>) -> Option<OutputForm> {
 }
 
 async fn request_object(
-    operation: &mut Operation<'_>,
+    operation: &mut RuntimeOperation<'_>,
     mut asked: CanonicalRequest,
     schema: &ObjectSchema,
 ) -> Result<Value, LlmError> {
@@ -265,10 +265,10 @@ fn candidate(response: &Response) -> Option<Value> {
         .into_iter()
         .find(|(id, name, _)| name == TOOL && !broken(id))
         .map(|(_, _, arguments)| arguments);
-    by_tool.or_else(|| json_in(&response.text()))
+    by_tool.or_else(|| json_object_in(&response.text()))
 }
 
-pub(super) fn json_in(text: &str) -> Option<Value> {
+pub(super) fn json_object_in(text: &str) -> Option<Value> {
     let read = |text: &str| -> Option<Value> {
         let value: Option<Value> = serde_json::from_str(text).ok(); // not JSON: not an answer
         value.filter(Value::is_object)

@@ -7,29 +7,29 @@ use ktx_vocabulary::{ModelRole, Provider};
 
 use crate::caching::CacheOverrides;
 use crate::catalogue::{ModelFacts, model_facts};
-use crate::http::address::{self, Base, Key};
+use crate::http::address::{self, ApiKeyUse, BaseAddress};
 use crate::preset::{self, PresetRow, Protocol};
-use crate::reasoning::{ReasoningPlan, Store};
+use crate::reasoning::{AnswerStorage, ReasoningPlan};
 use crate::settings::{HttpSettings, VertexSettings};
-use crate::wire::request::{Target, VertexPlace};
+use crate::wire::request::{RequestTarget, VertexLocation};
 use crate::wire::{anthropic, gemini, responses};
 
 #[derive(Debug, Clone)]
 pub(crate) struct RoleModel {
-    pub(crate) base: Base,
+    pub(crate) base: BaseAddress,
     pub(crate) facts: ModelFacts,
     row: &'static PresetRow,
     protocol: Protocol,
     provider: &'static str,
     reasoning: ReasoningPlan,
-    vertex: Option<VertexPlace>,
+    vertex: Option<VertexLocation>,
     cache: CacheOverrides,
     role: ModelRole,
 }
 
 impl RoleModel {
-    pub(crate) fn target(&self) -> Target<'_> {
-        Target {
+    pub(crate) fn target(&self) -> RequestTarget<'_> {
+        RequestTarget {
             provider: self.provider,
             protocol: self.protocol,
             row: self.row,
@@ -41,7 +41,7 @@ impl RoleModel {
     }
 
     pub(crate) fn stores(&self) -> bool {
-        self.reasoning.store == Store::On
+        self.reasoning.store == AnswerStorage::On
     }
 
     pub(crate) fn has_strict_tools(&self) -> bool {
@@ -53,7 +53,7 @@ impl RoleModel {
     }
 
     /// True if no earlier role has the same model.
-    pub(crate) fn role_is_its_own(&self, role_models: &BTreeMap<ModelRole, Self>) -> bool {
+    pub(crate) fn has_own_model(&self, role_models: &BTreeMap<ModelRole, Self>) -> bool {
         role_models
             .range(..self.role)
             .all(|(_, other)| other.facts.id != self.facts.id)
@@ -89,14 +89,14 @@ fn role_model(
         .map(vertex_place)
         .transpose()?;
     let key = match &settings.api_key {
-        Some(key) if !key.expose().trim().is_empty() => Key::Sent,
-        _ => Key::None,
+        Some(key) if !key.expose().trim().is_empty() => ApiKeyUse::Sent,
+        _ => ApiKeyUse::None,
     };
     let base = match (&settings.base_url, &vertex, &row.base_url) {
         (Some(base), _, _) => address::normalized(base, protocol, key)?,
         (None, Some(place), _) => address::vertex(&place.location),
         (None, None, Some(base)) => address::normalized(base, protocol, key)?,
-        (None, None, None) => Base::default(),
+        (None, None, None) => BaseAddress::default(),
     };
     let provider = match protocol {
         Protocol::Anthropic => anthropic::PROVIDER,
@@ -123,7 +123,7 @@ fn role_model(
     })
 }
 
-fn vertex_place(vertex: &VertexSettings) -> Result<VertexPlace, LlmError> {
+fn vertex_place(vertex: &VertexSettings) -> Result<VertexLocation, LlmError> {
     let wrong = |what: &str, key: &str| {
         LlmError::new(LlmErrorKind::InvalidRequest, what.to_owned())
             .hint(format!("set `llm.provider.vertex.{key}` in `ktx.yaml`"))
@@ -151,7 +151,7 @@ fn vertex_place(vertex: &VertexSettings) -> Result<VertexPlace, LlmError> {
             "location",
         ));
     }
-    Ok(VertexPlace {
+    Ok(VertexLocation {
         project: project.to_owned(),
         location: vertex.location.clone(),
     })

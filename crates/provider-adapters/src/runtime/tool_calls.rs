@@ -7,7 +7,7 @@ use ktx_llm_runtime::{ContentBlock, RunEvent, ToolTrace};
 use ktx_tool_descriptors::{CallContext, ResultParts, ToolError, ToolOutput, ToolSet, WriteEffect};
 use serde_json::Value;
 
-use super::Operation;
+use super::RuntimeOperation;
 use crate::schema;
 use crate::wire::response::Response;
 
@@ -23,7 +23,7 @@ struct PendingCall {
 
 /// In call order. Adjacent read-only calls run concurrently; writing calls run alone.
 pub(super) async fn execute(
-    operation: &Operation<'_>,
+    operation: &RuntimeOperation<'_>,
     tools: &ToolSet,
     parts: &mut ResultParts,
     response: &Response,
@@ -55,7 +55,7 @@ pub(super) async fn execute(
                 one(operation, tools, call, part)
             })
             .collect();
-        let done: Vec<Outcome> = stream::iter(work).buffered(AT_ONCE).collect().await;
+        let done: Vec<CallOutcome> = stream::iter(work).buffered(AT_ONCE).collect().await;
         let done: Vec<ToolTrace> = group
             .iter()
             .zip(done)
@@ -84,27 +84,27 @@ fn reads(tools: &ToolSet, call: &PendingCall) -> bool {
         .is_some_and(|tool| tool.effect != WriteEffect::Writes)
 }
 
-enum Outcome {
+enum CallOutcome {
     Part(Result<String, String>),
     Called(Result<ToolOutput, ToolError>),
 }
 
 async fn one(
-    operation: &Operation<'_>,
+    operation: &RuntimeOperation<'_>,
     tools: &ToolSet,
     call: &PendingCall,
     part: Option<Result<String, String>>,
-) -> Outcome {
+) -> CallOutcome {
     match part {
-        Some(part) => Outcome::Part(part),
-        None => Outcome::Called(answer(operation, tools, call).await),
+        Some(part) => CallOutcome::Part(part),
+        None => CallOutcome::Called(answer(operation, tools, call).await),
     }
 }
 
-fn trace_of(call: &PendingCall, outcome: Outcome, parts: &mut ResultParts) -> ToolTrace {
+fn trace_of(call: &PendingCall, outcome: CallOutcome, parts: &mut ResultParts) -> ToolTrace {
     let (shown, structured) = match outcome {
-        Outcome::Part(part) => (part, None),
-        Outcome::Called(outcome) => {
+        CallOutcome::Part(part) => (part, None),
+        CallOutcome::Called(outcome) => {
             let shown = parts.shown(&outcome);
             (shown, outcome.ok().and_then(|output| output.structured))
         }
@@ -122,7 +122,7 @@ fn trace_of(call: &PendingCall, outcome: Outcome, parts: &mut ResultParts) -> To
 }
 
 async fn answer(
-    operation: &Operation<'_>,
+    operation: &RuntimeOperation<'_>,
     tools: &ToolSet,
     call: &PendingCall,
 ) -> Result<ToolOutput, ToolError> {
@@ -147,7 +147,7 @@ async fn answer(
     }
 }
 
-async fn announce(operation: &Operation<'_>, call: &PendingCall) {
+async fn announce(operation: &RuntimeOperation<'_>, call: &PendingCall) {
     if let Some(writer) = operation.writer {
         writer
             .event(RunEvent::ToolCallStart {
@@ -159,7 +159,7 @@ async fn announce(operation: &Operation<'_>, call: &PendingCall) {
     }
 }
 
-async fn report(operation: &Operation<'_>, trace: &ToolTrace) {
+async fn report(operation: &RuntimeOperation<'_>, trace: &ToolTrace) {
     if let Some(writer) = operation.writer {
         writer
             .event(RunEvent::ToolCallResult {

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, EncodedRequest, LEAST_BUDGET, OutputForm, Target, Thinking,
+    CanonicalRequest, DeliveryMode, EncodedRequest, LEAST_BUDGET, OutputForm, RequestTarget,
+    Thinking,
 };
 use crate::caching::{self, PromptCaching};
 use crate::catalogue::Capability;
@@ -20,7 +21,7 @@ pub(crate) const VERSION: &str = "2023-06-01";
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 pub(crate) const PROVIDER: &str = "anthropic";
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
+pub(crate) fn encode(request: &CanonicalRequest, target: &RequestTarget<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
     if target.vertex.is_some() {
@@ -61,7 +62,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if let Some(share) = target.top_p(request) {
         body.insert("top_p".to_owned(), share.into());
     }
-    if request.delivery == Delivery::Stream {
+    if request.delivery == DeliveryMode::Stream {
         body.insert("stream".to_owned(), true.into());
     }
     body.extend(target.cache.request_params.clone());
@@ -77,13 +78,13 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
 }
 
-fn path(request: &CanonicalRequest, target: &Target<'_>) -> String {
+fn path(request: &CanonicalRequest, target: &RequestTarget<'_>) -> String {
     match target.vertex {
         None => "/v1/messages".to_owned(),
         Some(place) => {
             let call = match request.delivery {
-                Delivery::Stream => "streamRawPredict",
-                Delivery::Whole => "rawPredict",
+                DeliveryMode::Stream => "streamRawPredict",
+                DeliveryMode::Whole => "rawPredict",
             };
             format!(
                 "/v1/projects/{}/locations/{}/publishers/anthropic/models/{}:{call}",
@@ -95,7 +96,7 @@ fn path(request: &CanonicalRequest, target: &Target<'_>) -> String {
 
 fn headers(
     request: &CanonicalRequest,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     turns: &[Message],
 ) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
@@ -138,7 +139,7 @@ fn tools(request: &CanonicalRequest) -> Value {
 }
 
 /// Some models refuse a budget, some always think, and a forced tool excludes thinking.
-fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
+fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &RequestTarget<'_>) {
     let facts = target.facts;
     let mut config = Map::new();
     let forced = target.forced_tool(request).is_some();
@@ -175,7 +176,7 @@ fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &
     }
 }
 
-fn message(message: &Message, target: &Target<'_>) -> Value {
+fn message(message: &Message, target: &RequestTarget<'_>) -> Value {
     let role = match message.role {
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::System => "user",
@@ -190,7 +191,7 @@ fn message(message: &Message, target: &Target<'_>) -> Value {
     json!({"role": role, "content": content})
 }
 
-fn block(block: &ContentBlock, target: &Target<'_>) -> Value {
+fn block(block: &ContentBlock, target: &RequestTarget<'_>) -> Value {
     match block {
         ContentBlock::Text { text } => json!({"type": "text", "text": text}),
         ContentBlock::Reasoning { reasoning, meta } => match meta.get("redacted_data") {
@@ -231,7 +232,7 @@ fn block(block: &ContentBlock, target: &Target<'_>) -> Value {
 }
 
 /// Vertex accepts only bytes.
-fn media_block(block: &ContentBlock, source: &MediaSource, target: &Target<'_>) -> Value {
+fn media_block(block: &ContentBlock, source: &MediaSource, target: &RequestTarget<'_>) -> Value {
     let (kind, fallback) = match block {
         ContentBlock::Image { .. } => ("image", "image/png"),
         _ => ("document", "application/pdf"),

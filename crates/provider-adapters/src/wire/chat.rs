@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, EncodedRequest, OutputForm, OutputLimit, Strictness, Target,
-    Thinking,
+    CanonicalRequest, DeliveryMode, EncodedRequest, OutputForm, OutputLimit, RequestTarget,
+    Strictness, Thinking,
 };
 use crate::caching::{self, CacheOverrides, PromptCaching};
 use crate::catalogue::Capability;
 use crate::preset::CacheKind;
 use crate::schema;
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
+pub(crate) fn encode(request: &CanonicalRequest, target: &RequestTarget<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut messages = Vec::new();
     if !system.is_empty() {
@@ -58,7 +58,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if let Some(share) = target.top_p(request) {
         body.insert("top_p".to_owned(), share.into());
     }
-    if request.delivery == Delivery::Stream {
+    if request.delivery == DeliveryMode::Stream {
         body.insert("stream".to_owned(), true.into());
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         if !request.tools.is_empty() {
@@ -78,7 +78,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
 }
 
 /// OpenAI's reasoning models refuse the older field.
-fn limit_field<'a>(request: &CanonicalRequest, target: &Target<'a>) -> &'a str {
+fn limit_field<'a>(request: &CanonicalRequest, target: &RequestTarget<'a>) -> &'a str {
     const WITH_REASONING: &str = "max_completion_tokens";
     match &target.row.max_tokens_field {
         _ if request.limit == OutputLimit::WithReasoning => WITH_REASONING,
@@ -101,7 +101,7 @@ fn reasons_as_openai_does(id: &str) -> bool {
     is_o || generation.is_some_and(|generation| generation >= 5)
 }
 
-fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
+fn mark(body: &mut Value, request: &CanonicalRequest, target: &RequestTarget<'_>) {
     let Some(min_tokens) = explicit_minimum(target) else {
         return;
     };
@@ -117,14 +117,18 @@ fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
     }
 }
 
-fn explicit_minimum(target: &Target<'_>) -> Option<u64> {
+fn explicit_minimum(target: &RequestTarget<'_>) -> Option<u64> {
     target
         .row
         .cache_min_tokens
         .filter(|_| target.row.cache == CacheKind::Explicit)
 }
 
-fn reasoning(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
+fn reasoning(
+    body: &mut Map<String, Value>,
+    request: &CanonicalRequest,
+    target: &RequestTarget<'_>,
+) {
     if target.reasoning.params.is_some() {
         return;
     }
@@ -167,7 +171,7 @@ pub(super) fn response_format(output: &OutputForm) -> Option<Value> {
     }
 }
 
-fn tools(request: &CanonicalRequest, target: &Target<'_>) -> Value {
+fn tools(request: &CanonicalRequest, target: &RequestTarget<'_>) -> Value {
     request
         .tools
         .iter()
@@ -191,7 +195,11 @@ fn tools(request: &CanonicalRequest, target: &Target<'_>) -> Value {
         .collect()
 }
 
-fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, String>) -> Value {
+fn assistant(
+    turn: &Message,
+    target: &RequestTarget<'_>,
+    names: &mut BTreeMap<String, String>,
+) -> Value {
     let mut text = String::new();
     let mut thoughts = String::new();
     let mut details: Vec<Value> = Vec::new();
@@ -250,7 +258,7 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
 fn user(
     turn: &Message,
     names: &BTreeMap<String, String>,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     messages: &mut Vec<Value>,
 ) {
     let mut parts = Vec::new();

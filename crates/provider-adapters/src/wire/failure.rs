@@ -243,7 +243,7 @@ pub(crate) const ASK_ANOTHER: &str =
 pub(crate) const NO_PROTOCOL: &str = "run the command again; if the error stays, check `base_url` in `ktx.yaml` and the proxies before it";
 
 /// The provider no longer accepts its own signature.
-pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
+pub(crate) fn rejects_old_reasoning(error: &LlmError) -> bool {
     let detail = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| detail.contains(word));
     let of_anthropic = says(&["thinking"]) && says(&["signature", "cannot be modified"]);
@@ -328,7 +328,7 @@ pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
     })
 }
 
-pub(crate) fn not_a_response() -> LlmError {
+pub(crate) fn not_a_model_response() -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
         "the provider answered with JSON that does not follow its protocol",

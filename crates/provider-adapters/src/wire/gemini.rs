@@ -10,7 +10,9 @@ use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole};
 use serde_json::{Map, Value, json};
 
 use super::media;
-use super::request::{CanonicalRequest, Delivery, EncodedRequest, OutputForm, Target, Thinking};
+use super::request::{
+    CanonicalRequest, DeliveryMode, EncodedRequest, OutputForm, RequestTarget, Thinking,
+};
 use crate::catalogue::Capability;
 use crate::schema;
 
@@ -18,7 +20,7 @@ pub(crate) const PROVIDER: &str = "gemini";
 /// The documented placeholder for the signature of another provider's call.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
+pub(crate) fn encode(request: &CanonicalRequest, target: &RequestTarget<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut names = BTreeMap::new();
     let contents: Vec<Value> = turns
@@ -52,8 +54,8 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     body.extend(target.cache.request_params.clone());
     target.reasoning.complete(&mut body);
     let call = match request.delivery {
-        Delivery::Stream => "streamGenerateContent?alt=sse",
-        Delivery::Whole => "generateContent",
+        DeliveryMode::Stream => "streamGenerateContent?alt=sse",
+        DeliveryMode::Whole => "generateContent",
     };
     EncodedRequest {
         path: format!("/models/{}:{call}", target.facts.id),
@@ -77,7 +79,7 @@ fn declarations(request: &CanonicalRequest) -> Value {
         .collect()
 }
 
-fn generation_config(request: &CanonicalRequest, target: &Target<'_>) -> Map<String, Value> {
+fn generation_config(request: &CanonicalRequest, target: &RequestTarget<'_>) -> Map<String, Value> {
     let mut config = Map::new();
     if let Some(most) = target.output_limit(request) {
         config.insert("maxOutputTokens".to_owned(), most.into());
@@ -105,7 +107,7 @@ fn generation_config(request: &CanonicalRequest, target: &Target<'_>) -> Map<Str
 }
 
 /// 2.5 models accept a budget, later ones a level; 2.5 Pro always thinks.
-fn thinking_config(request: &CanonicalRequest, target: &Target<'_>) -> Option<Value> {
+fn thinking_config(request: &CanonicalRequest, target: &RequestTarget<'_>) -> Option<Value> {
     let id = target.facts.id.as_str();
     match &request.thinking {
         Thinking::On => None,
@@ -118,7 +120,11 @@ fn thinking_config(request: &CanonicalRequest, target: &Target<'_>) -> Option<Va
     }
 }
 
-fn content(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, String>) -> Value {
+fn content(
+    turn: &Message,
+    target: &RequestTarget<'_>,
+    names: &mut BTreeMap<String, String>,
+) -> Value {
     let mut parts = Vec::new();
     let mut calls = 0;
     for block in &turn.content {
@@ -175,7 +181,7 @@ fn thought(reasoning: &str, meta: &Map<String, Value>) -> Value {
 }
 
 /// Returns the signature of a call. The first call of a turn must be signed from version 3 on.
-fn signature(meta: &Map<String, Value>, number: u32, target: &Target<'_>) -> Option<Value> {
+fn signature(meta: &Map<String, Value>, number: u32, target: &RequestTarget<'_>) -> Option<Value> {
     let old = ["gemini-1", "gemini-2"]
         .iter()
         .any(|prefix| target.facts.id.starts_with(prefix));

@@ -17,7 +17,7 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-pub(crate) fn map1(key: &str, value: impl Into<Value>) -> Map<String, Value> {
+pub(crate) fn single_entry(key: &str, value: impl Into<Value>) -> Map<String, Value> {
     Map::from_iter([(key.to_owned(), value.into())])
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct CanonicalRequest {
     pub(crate) top_p: Option<f64>,
     pub(crate) max_output: Option<u64>,
     pub(crate) limit: OutputLimit,
-    pub(crate) delivery: Delivery,
+    pub(crate) delivery: DeliveryMode,
     pub(crate) caching: Option<PromptCaching>,
     pub(crate) history: HistoryForm,
 }
@@ -90,14 +90,14 @@ pub(crate) enum HistoryForm {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Delivery {
+pub(crate) enum DeliveryMode {
     #[default]
     Stream,
     Whole,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct VertexPlace {
+pub(crate) struct VertexLocation {
     pub(crate) project: String,
     pub(crate) location: String,
 }
@@ -109,17 +109,17 @@ const LONGEST_ANSWER: u64 = 32_000;
 pub(crate) const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct RequestTarget<'a> {
     pub(crate) provider: &'a str,
     pub(crate) protocol: Protocol,
     pub(crate) row: &'a PresetRow,
     pub(crate) facts: &'a ModelFacts,
     pub(crate) reasoning: &'a ReasoningPlan,
-    pub(crate) vertex: Option<&'a VertexPlace>,
+    pub(crate) vertex: Option<&'a VertexLocation>,
     pub(crate) cache: &'a CacheOverrides,
 }
 
-impl Target<'_> {
+impl RequestTarget<'_> {
     pub(crate) fn dialect(&self) -> Dialect {
         Dialect {
             provider: self.provider.to_owned(),
@@ -151,11 +151,11 @@ impl Target<'_> {
             .unwrap_or_else(|| match request.thinking {
                 Thinking::Off => false,
                 Thinking::Budget(_) => true,
-                Thinking::On | Thinking::Effort(_) => self.thinks_unasked(),
+                Thinking::On | Thinking::Effort(_) => self.thinks_by_default(),
             })
     }
 
-    pub(crate) fn thinks_unasked(&self) -> bool {
+    pub(crate) fn thinks_by_default(&self) -> bool {
         self.facts.can(match self.protocol {
             Protocol::Anthropic => Capability::ThinkingAdaptive,
             _ => Capability::Reasoning,

@@ -10,7 +10,7 @@ pub(crate) enum StreamEvent {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum ResponseEnd {
     Natural,
     MaxOutput,
     ContextFull,
@@ -41,7 +41,7 @@ pub(crate) struct MessageDraft {
 pub(crate) struct Response {
     pub(crate) draft: MessageDraft,
     pub(crate) content: Vec<ContentBlock>,
-    pub(crate) stop: Stop,
+    pub(crate) stop: ResponseEnd,
     pub(crate) broken: Vec<BrokenCall>,
 }
 
@@ -50,7 +50,7 @@ impl Response {
         Self {
             draft: MessageDraft::default(),
             content,
-            stop: Stop::Natural,
+            stop: ResponseEnd::Natural,
             broken: Vec::new(),
         }
     }

@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, EncodedRequest, HistoryForm, OutputForm, Strictness, Target,
-    Thinking,
+    CanonicalRequest, DeliveryMode, EncodedRequest, HistoryForm, OutputForm, RequestTarget,
+    Strictness, Thinking,
 };
 use crate::catalogue::Capability;
-use crate::reasoning::Store;
+use crate::reasoning::AnswerStorage;
 
 pub(crate) const PROVIDER: &str = "openai";
 
 /// Nothing is stored by default: encrypted reasoning travels with the history.
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
+pub(crate) fn encode(request: &CanonicalRequest, target: &RequestTarget<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
     body.insert("model".to_owned(), target.facts.id.clone().into());
@@ -59,7 +59,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if let Some(share) = target.top_p(request) {
         body.insert("top_p".to_owned(), share.into());
     }
-    if request.delivery == Delivery::Stream {
+    if request.delivery == DeliveryMode::Stream {
         body.insert("stream".to_owned(), true.into());
     }
     body.extend(target.cache.request_params.clone());
@@ -77,7 +77,7 @@ fn input(
     body: &mut Map<String, Value>,
     request: &CanonicalRequest,
     turns: &[Message],
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
 ) -> usize {
     let encoded = |turns: &[Message]| -> Value {
         let mut input = Vec::new();
@@ -88,10 +88,10 @@ fn input(
     };
     let whole = encoded(turns);
     let rest = match target.reasoning.store {
-        Store::On => rest(request, target),
-        Store::Off => None,
+        AnswerStorage::On => rest(request, target),
+        AnswerStorage::Off => None,
     };
-    let stores = target.reasoning.store == Store::On;
+    let stores = target.reasoning.store == AnswerStorage::On;
     let mut stored = 0;
     match rest {
         Some((id, turns)) => {
@@ -111,7 +111,7 @@ fn input(
     stored
 }
 
-fn rest(request: &CanonicalRequest, target: &Target<'_>) -> Option<(String, Vec<Message>)> {
+fn rest(request: &CanonicalRequest, target: &RequestTarget<'_>) -> Option<(String, Vec<Message>)> {
     if request.history == HistoryForm::Whole {
         return None;
     }
@@ -166,7 +166,7 @@ fn tools(request: &CanonicalRequest) -> Value {
 }
 
 /// Keeps the order; adjacent parts of a message stay together.
-fn items(turn: &Message, target: &Target<'_>, input: &mut Vec<Value>) {
+fn items(turn: &Message, target: &RequestTarget<'_>, input: &mut Vec<Value>) {
     let role = match turn.role {
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::System => "user",
@@ -226,7 +226,7 @@ fn items(turn: &Message, target: &Target<'_>, input: &mut Vec<Value>) {
     flush(&mut parts, input);
 }
 
-fn media_part(block: &ContentBlock, source: &MediaSource, target: &Target<'_>) -> Value {
+fn media_part(block: &ContentBlock, source: &MediaSource, target: &RequestTarget<'_>) -> Value {
     let part = match block {
         ContentBlock::Image { .. } if target.facts.can(Capability::Vision) => {
             media::data_url(source, "image/png")

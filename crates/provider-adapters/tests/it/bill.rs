@@ -26,14 +26,14 @@ const OWNER: Owner = Owner {
 };
 const NOW: &str = "2026-11-22T12:00:00Z";
 
-struct Program {
+struct BilledProgram {
     ledger: Mutex<Ledger>,
     prices: PriceTable,
     meter: Arc<Meter>,
     begun: AtomicU64,
 }
 
-impl Program {
+impl BilledProgram {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             ledger: Mutex::new(Ledger::in_memory().expect("a ledger")),
@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-impl EventSink for Program {
+impl EventSink for BilledProgram {
     fn event(&self, event: RuntimeEvent) {
         let ledger = self.ledger.lock().expect("no poison");
         let price = |fact| ktx_usage_ledger::price_of(fact, NOW, &self.prices);
@@ -105,7 +105,11 @@ const TOKENS: [&str; 8] = [
     "_id",
 ];
 
-fn runtime(mut settings: HttpSettings, program: &Arc<Program>, limits: Limits) -> HttpRuntime {
+fn runtime(
+    mut settings: HttpSettings,
+    program: &Arc<BilledProgram>,
+    limits: Limits,
+) -> HttpRuntime {
     if limits.any() {
         let meter = Arc::clone(&program.meter);
         settings.gate = Arc::new(Budget::new(limits, meter, |_, _| None));
@@ -192,7 +196,7 @@ impl BilledProtocol {
 }
 
 #[derive(Debug, Default)]
-struct Bill {
+struct BillTotals {
     tokens: u64,
     answers: u64,
     largest: u64,
@@ -203,7 +207,7 @@ struct Bill {
 fn provider(
     speaks: BilledProtocol,
     tokens: usize,
-    bill: &Arc<Mutex<Bill>>,
+    bill: &Arc<Mutex<BillTotals>>,
     ends: impl Fn(usize, usize) -> End + Send + Sync + 'static,
 ) -> Loopback {
     let bill = Arc::clone(bill);
@@ -249,7 +253,7 @@ fn question() -> TextRequest {
     ask(&"How many orders has each customer placed, by month? ".repeat(20))
 }
 
-fn check(what: &str, total: &ReportRow, bill: &Bill) {
+fn check(what: &str, total: &ReportRow, bill: &BillTotals) {
     let ledger = total.usage.total();
     assert!(bill.tokens <= ledger, "{what}: {ledger} of {bill:?}");
     assert!(
@@ -262,7 +266,7 @@ fn check(what: &str, total: &ReportRow, bill: &Bill) {
 #[tokio::test]
 async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
     for speaks in ALL {
-        let (program, bill) = (Program::new(), Arc::<Mutex<Bill>>::default());
+        let (program, bill) = (BilledProgram::new(), Arc::<Mutex<BillTotals>>::default());
         let server = provider(speaks, 60, &bill, |number, length| match number % 2 {
             0 => End::CutAfter(number * length / 80),
             _ => End::Whole,
@@ -296,7 +300,7 @@ async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum StopCause {
     /// As by Ctrl-C.
     Cancel,
     /// As by a second Ctrl-C.
@@ -307,7 +311,7 @@ enum Stop {
 }
 
 /// Waits until the reports cover the charges: the client cannot know what it has not read yet.
-async fn caught_up(program: &Program, bill: &Mutex<Bill>) {
+async fn caught_up(program: &BilledProgram, bill: &Mutex<BillTotals>) {
     let holds = || {
         let charged = bill.lock().expect("no poison").tokens;
         charged > 0 && program.begun.load(Ordering::SeqCst) >= charged
@@ -325,8 +329,8 @@ async fn caught_up(program: &Program, bill: &Mutex<Bill>) {
 
 async fn stopped(
     runtime: HttpRuntime,
-    (program, bill): (&Arc<Program>, &Mutex<Bill>),
-    how: Stop,
+    (program, bill): (&Arc<BilledProgram>, &Mutex<BillTotals>),
+    how: StopCause,
 ) -> ReportRow {
     let request = question();
     let (cancel, at_once) = (request.cancel.clone(), CancellationToken::new());
@@ -337,22 +341,22 @@ async fn stopped(
             call.with_cancellation_token(&at_once).await
         })
     };
-    if how != Stop::Silence {
+    if how != StopCause::Silence {
         caught_up(program, bill).await;
     }
     match how {
-        Stop::Cancel => cancel.cancel(),
-        Stop::GiveUp => at_once.cancel(),
-        Stop::Kill => {
+        StopCause::Cancel => cancel.cancel(),
+        StopCause::GiveUp => at_once.cancel(),
+        StopCause::Kill => {
             // Before the call can report more.
             let total = program.total();
             call.abort();
             return total;
         }
-        Stop::Silence => {}
+        StopCause::Silence => {}
     }
     let outcome = call.await.expect("no panic");
-    if how == Stop::Silence {
+    if how == StopCause::Silence {
         let error = outcome.expect("not given up").expect_err("a failure");
         assert_eq!(error.kind, LlmErrorKind::Timeout);
     }
@@ -367,14 +371,19 @@ async fn stopped(
 #[tokio::test]
 async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
     for speaks in ALL {
-        for how in [Stop::Cancel, Stop::GiveUp, Stop::Kill, Stop::Silence] {
+        for how in [
+            StopCause::Cancel,
+            StopCause::GiveUp,
+            StopCause::Kill,
+            StopCause::Silence,
+        ] {
             for tenth in [0, 1, 4, 9] {
-                let (program, bill) = (Program::new(), Arc::<Mutex<Bill>>::default());
+                let (program, bill) = (BilledProgram::new(), Arc::<Mutex<BillTotals>>::default());
                 let server = provider(speaks, 900, &bill, move |_, length| {
                     End::StallAfter(tenth * length / 10)
                 });
                 let mut settings = speaks.settings(&server.address());
-                if how == Stop::Silence {
+                if how == StopCause::Silence {
                     settings.timeouts.first_byte = Duration::from_millis(200);
                     settings.timeouts.between_bytes = Duration::from_millis(200);
                 }
@@ -394,7 +403,7 @@ async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
 async fn a_budget_counts_answers_that_were_cut_off() {
     const MOST: u64 = 10_000;
     for speaks in ALL {
-        let (program, bill) = (Program::new(), Arc::<Mutex<Bill>>::default());
+        let (program, bill) = (BilledProgram::new(), Arc::<Mutex<BillTotals>>::default());
         let server = provider(speaks, 60, &bill, |number, length| match number % 3 {
             0 => End::CutAfter(length / 2),
             1 => End::CutAfter(0),
@@ -421,7 +430,7 @@ async fn a_budget_counts_answers_that_were_cut_off() {
 
 #[tokio::test]
 async fn a_refused_call_is_on_no_bill() {
-    let program = Program::new();
+    let program = BilledProgram::new();
     let server = Loopback::start(|_, _| {
         let error = json!({"error": {"type": "invalid_request_error", "message": "no"}});
         Answer::json(400, &error)

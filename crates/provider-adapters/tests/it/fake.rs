@@ -19,15 +19,15 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 use crate::checkers;
 
 #[derive(Debug, Default)]
-pub(crate) struct Recorder(Mutex<Vec<String>>);
+pub(crate) struct EventRecorder(Mutex<Vec<String>>);
 
-impl Recorder {
+impl EventRecorder {
     pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().expect("no poison").clone()
     }
 }
 
-impl Recorder {
+impl EventRecorder {
     pub(crate) fn retries(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.retain(|line| line.starts_with("retry "));
@@ -35,7 +35,7 @@ impl Recorder {
     }
 }
 
-impl EventSink for Recorder {
+impl EventSink for EventRecorder {
     fn event(&self, event: RuntimeEvent) {
         let line = match event {
             RuntimeEvent::Usage(fact) => format!(
@@ -68,11 +68,11 @@ impl EventSink for Recorder {
     }
 }
 
-struct Script {
+struct ScriptedResponder {
     answers: Mutex<VecDeque<ResponseTemplate>>,
 }
 
-impl Respond for Script {
+impl Respond for ScriptedResponder {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let refuse = |reason: String| {
             ResponseTemplate::new(400).set_body_json(json!({
@@ -106,7 +106,7 @@ impl Respond for Script {
 pub(crate) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(any())
-        .respond_with(Script {
+        .respond_with(ScriptedResponder {
             answers: Mutex::new(answers.into()),
         })
         .mount(&server)
@@ -135,13 +135,13 @@ pub(crate) fn settings(provider: Provider, model: &str, address: &str) -> HttpSe
     settings
 }
 
-pub(crate) fn runtime(settings: HttpSettings) -> (HttpRuntime, Arc<Recorder>) {
-    let events = Arc::new(Recorder::default());
+pub(crate) fn runtime(settings: HttpSettings) -> (HttpRuntime, Arc<EventRecorder>) {
+    let events = Arc::new(EventRecorder::default());
     let runtime = HttpRuntime::new(settings, events.clone()).expect("usable settings");
     (runtime, events)
 }
 
-pub(crate) fn anthropic(address: &str, model: &str) -> (HttpRuntime, Arc<Recorder>) {
+pub(crate) fn anthropic(address: &str, model: &str) -> (HttpRuntime, Arc<EventRecorder>) {
     runtime(settings(Provider::Anthropic, model, address))
 }
 

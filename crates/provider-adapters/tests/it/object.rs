@@ -5,8 +5,8 @@ use ktx_vocabulary::Provider;
 use serde_json::{Value, json};
 
 use crate::fake::{
-    Recorder, anthropic, ask_object, bodies, message, refused, runtime, said, server, settings,
-    sse, tool_use,
+    EventRecorder, anthropic, ask_object, bodies, message, refused, runtime, said, server,
+    settings, sse, tool_use,
 };
 
 fn schema() -> Value {
@@ -109,7 +109,7 @@ async fn a_form_that_is_refused_is_not_tried_again() {
     );
 }
 
-fn warnings(events: &Recorder) -> Vec<String> {
+fn warnings(events: &EventRecorder) -> Vec<String> {
     let lines = events.lines().into_iter();
     lines.filter(|line| line.starts_with("warning")).collect()
 }

@@ -11,7 +11,7 @@ use ktx_test_support::loopback::{Answer, Loopback, Request};
 use ktx_vocabulary::Provider;
 use serde_json::json;
 
-use crate::fake::{Recorder, ask, runtime, settings};
+use crate::fake::{EventRecorder, ask, runtime, settings};
 
 /// Not shaped like a key, so only its value can identify it.
 const KEY: &str = "planted.value.0123456789";
@@ -46,7 +46,7 @@ fn shown(error: &LlmError) -> String {
     format!("{error} {error:?} {:?} {:?}", error.hint, error.detail)
 }
 
-fn all_lines(events: &Recorder) -> String {
+fn all_lines(events: &EventRecorder) -> String {
     events.lines().concat()
 }
 
@@ -191,7 +191,7 @@ async fn a_run_never_shows_text_of_the_provider() {
         )
     })
     .expect("a server");
-    let (runtime, _): (HttpRuntime, Arc<Recorder>) =
+    let (runtime, _): (HttpRuntime, Arc<EventRecorder>) =
         runtime(settings(Provider::Anthropic, "sonnet", &server.address()));
     let asked = crate::agent::request(Vec::new(), 2);
     let mut handle = runtime.start_run(RunRequest {

@@ -14,12 +14,12 @@ use crate::fake::{bodies, runtime, settings, sse};
 
 /// Refuses unknown ids, and requests that do not answer exactly the open calls of the stored
 /// answer.
-struct Service {
+struct StoringService {
     answers: Mutex<Vec<Value>>,
     stored: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
-impl Respond for Service {
+impl Respond for StoringService {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let body: Value = serde_json::from_slice(&request.body).expect("JSON");
         let refuse = |code: &str, message: &str| {
@@ -73,7 +73,7 @@ impl Respond for Service {
 
 async fn service(answers: Vec<Value>) -> MockServer {
     let server = MockServer::start().await;
-    let service = Service {
+    let service = StoringService {
         answers: Mutex::new(answers),
         stored: Mutex::default(),
     };

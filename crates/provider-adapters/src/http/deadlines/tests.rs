@@ -19,7 +19,7 @@ async fn time_on_our_side_is_not_the_providers() {
     let mut deadlines = Deadlines::new(&timeouts, None);
     let cancel = CancellationToken::new();
     tokio::time::sleep(Duration::from_secs(30)).await;
-    deadlines.excuse(Duration::from_secs(30));
+    deadlines.extend(Duration::from_secs(30));
     let began = Instant::now();
     let silence = deadlines.wait(&cancel, std::future::pending::<()>()).await;
     let error = silence.unwrap_err().error;

@@ -6,8 +6,8 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::PROVIDER;
-use crate::wire::json::{arguments, count, map1, text, written};
-use crate::wire::response::{BrokenCall, MessageDraft, Response, Stop, StreamEvent};
+use crate::wire::json::{arguments, count, single_entry, text, written};
+use crate::wire::response::{BrokenCall, MessageDraft, Response, ResponseEnd, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
@@ -70,7 +70,7 @@ impl ProtocolDecoder for AnthropicDecoder {
             .get("content")
             .is_none_or(|content| !content.is_array())
         {
-            return Err(failure::not_a_response());
+            return Err(failure::not_a_model_response());
         }
         self.head(body);
         let mut shown = Vec::new();
@@ -100,11 +100,11 @@ impl ProtocolDecoder for AnthropicDecoder {
             content.push(finished(growing, &mut broken));
         }
         let stop = match self.stop_reason.as_deref() {
-            None | Some("end_turn" | "tool_use" | "stop_sequence") => Stop::Natural,
-            Some("max_tokens") => Stop::MaxOutput,
-            Some("model_context_window_exceeded") => Stop::ContextFull,
-            Some("pause_turn") => Stop::Pause,
-            Some("refusal") => Stop::Refusal(self.refusal),
+            None | Some("end_turn" | "tool_use" | "stop_sequence") => ResponseEnd::Natural,
+            Some("max_tokens") => ResponseEnd::MaxOutput,
+            Some("model_context_window_exceeded") => ResponseEnd::ContextFull,
+            Some("pause_turn") => ResponseEnd::Pause,
+            Some("refusal") => ResponseEnd::Refusal(self.refusal),
             Some(other) => return Err(failure::stopped(other)),
         };
         Ok(Response {
@@ -210,7 +210,7 @@ fn finished(growing: OpenBlock, broken: &mut Vec<BrokenCall>) -> ContentBlock {
             thinking,
             signature,
         } => {
-            let mut meta = map1(META_PROVIDER, PROVIDER);
+            let mut meta = single_entry(META_PROVIDER, PROVIDER);
             meta.insert("signature".to_owned(), signature.into());
             ContentBlock::Reasoning {
                 reasoning: thinking,
@@ -243,7 +243,7 @@ fn finished(growing: OpenBlock, broken: &mut Vec<BrokenCall>) -> ContentBlock {
             }
         }
         OpenBlock::Other(block) if text(&block, "/type") == Some("redacted_thinking") => {
-            let mut meta = map1(META_PROVIDER, PROVIDER);
+            let mut meta = single_entry(META_PROVIDER, PROVIDER);
             let data = block.get("data").cloned().unwrap_or_default();
             meta.insert("redacted_data".to_owned(), data);
             ContentBlock::Reasoning {

@@ -4,8 +4,8 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::think::{SplitText, ThinkSplitter};
-use crate::wire::json::{arguments, count, dollars, list, map1, text, written};
-use crate::wire::response::{BrokenCall, MessageDraft, Response, Stop, StreamEvent};
+use crate::wire::json::{arguments, count, dollars, list, single_entry, text, written};
+use crate::wire::response::{BrokenCall, MessageDraft, Response, ResponseEnd, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
@@ -217,7 +217,7 @@ impl ProtocolDecoder for ChatDecoder {
             return Err(failure::in_stream(body));
         }
         let Some(choice) = list(body, "/choices").first() else {
-            return Err(failure::not_a_response());
+            return Err(failure::not_a_model_response());
         };
         self.message(&choice["message"], &mut Vec::new());
         self.finish_with(choice);
@@ -242,7 +242,7 @@ impl ProtocolDecoder for ChatDecoder {
         self.push_split(rest, &mut Vec::new());
         let mut content = Vec::new();
         if !self.reasoning.is_empty() || !self.details.is_empty() {
-            let mut meta = map1(META_PROVIDER, self.provider.as_str());
+            let mut meta = single_entry(META_PROVIDER, self.provider.as_str());
             if let Some(field) = self.field {
                 meta.insert("field".to_owned(), field.into());
             }
@@ -262,8 +262,8 @@ impl ProtocolDecoder for ChatDecoder {
             content.push(finished(call, number, &mut broken));
         }
         let stop = match self.finish_reason.as_deref() {
-            _ if self.refused => Stop::Refusal(None),
-            None => Stop::Natural,
+            _ if self.refused => ResponseEnd::Refusal(None),
+            None => ResponseEnd::Natural,
             Some(reason) => stop(reason)?,
         };
         Ok(Response {
@@ -276,14 +276,14 @@ impl ProtocolDecoder for ChatDecoder {
 }
 
 /// Includes the variants of other servers.
-fn stop(reason: &str) -> Result<Stop, LlmError> {
+fn stop(reason: &str) -> Result<ResponseEnd, LlmError> {
     Ok(match reason {
         "stop" | "tool_calls" | "function_call" | "tool_use" | "end_turn" | "stop_sequence"
-        | "eos" | "eos_token" => Stop::Natural,
-        "length" | "max_tokens" => Stop::MaxOutput,
-        "model_length" | "model_context_window_exceeded" => Stop::ContextFull,
-        "content_filter" | "refusal" => Stop::Refusal(None),
-        "sensitive" => Stop::Refusal(Some(reason.to_owned())),
+        | "eos" | "eos_token" => ResponseEnd::Natural,
+        "length" | "max_tokens" => ResponseEnd::MaxOutput,
+        "model_length" | "model_context_window_exceeded" => ResponseEnd::ContextFull,
+        "content_filter" | "refusal" => ResponseEnd::Refusal(None),
+        "sensitive" => ResponseEnd::Refusal(Some(reason.to_owned())),
         other => return Err(failure::stopped(other)),
     })
 }

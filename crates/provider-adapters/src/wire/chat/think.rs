@@ -45,7 +45,7 @@ impl ThinkSplitter {
                 self.held = rest.trim_start_matches('\n').to_owned();
                 self.state = ThinkState::Text;
             } else {
-                let kept = longest_suffix_that_begins(&self.held, CLOSE);
+                let kept = longest_marker_prefix(&self.held, CLOSE);
                 let shown = self.held.len() - kept;
                 let tail = self.held.split_off(shown);
                 split.reasoning = std::mem::replace(&mut self.held, tail);
@@ -73,7 +73,7 @@ impl ThinkSplitter {
     }
 }
 
-fn longest_suffix_that_begins(text: &str, mark: &str) -> usize {
+fn longest_marker_prefix(text: &str, mark: &str) -> usize {
     (1..mark.len())
         .rev()
         .find(|length| mark.get(..*length).is_some_and(|head| text.ends_with(head)))

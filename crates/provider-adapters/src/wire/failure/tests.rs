@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{classified, complaint, in_stream, stopped, wants_no_old_reasoning};
+use super::{classified, complaint, in_stream, rejects_old_reasoning, stopped};
 
 fn kind(status: u16, body: &Value) -> &'static str {
     classified(status, &complaint(body).unwrap_or_default())
@@ -188,7 +188,7 @@ fn our_words_hold_none_of_the_providers() {
 fn a_refused_signature_is_recognised() {
     let refused = |message: &str| {
         let body = json!({"error": {"type": "invalid_request_error", "message": message}});
-        wants_no_old_reasoning(&classified(400, &complaint(&body).unwrap()))
+        rejects_old_reasoning(&classified(400, &complaint(&body).unwrap()))
     };
     assert!(refused(
         "messages.1.content.0: Invalid `signature` in `thinking` block"

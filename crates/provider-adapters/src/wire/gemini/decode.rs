@@ -4,15 +4,15 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::PROVIDER;
-use crate::wire::json::{count, list, map1, text, written};
-use crate::wire::response::{MessageDraft, Response, Stop, StreamEvent};
+use crate::wire::json::{count, list, single_entry, text, written};
+use crate::wire::response::{MessageDraft, Response, ResponseEnd, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
 #[derive(Debug, Default)]
 pub(crate) struct GeminiDecoder {
     content: Vec<ContentBlock>,
-    stop: Option<Result<Stop, LlmError>>,
+    stop: Option<Result<ResponseEnd, LlmError>>,
     calls: u32,
     draft: MessageDraft,
     whole: bool,
@@ -33,7 +33,7 @@ impl GeminiDecoder {
             return Err(failure::in_stream(chunk));
         }
         if let Some(reason) = text(chunk, "/promptFeedback/blockReason") {
-            self.stop = Some(Ok(Stop::Refusal(Some(reason.to_lowercase()))));
+            self.stop = Some(Ok(ResponseEnd::Refusal(Some(reason.to_lowercase()))));
         }
         if let Some(candidate) = list(chunk, "/candidates").first() {
             for part in list(candidate, "/content/parts") {
@@ -98,7 +98,7 @@ impl GeminiDecoder {
     }
 
     fn push_reasoning(&mut self, piece: &str, signature: Option<&Value>) {
-        let mut meta = map1(META_PROVIDER, PROVIDER);
+        let mut meta = single_entry(META_PROVIDER, PROVIDER);
         if let Some(signature) = signature {
             meta.insert("thought_signature".to_owned(), signature.clone());
         }
@@ -110,7 +110,7 @@ impl GeminiDecoder {
 
     fn call(&mut self, call: &Value, signature: Option<&Value>) {
         self.calls += 1;
-        let mut meta = map1(META_PROVIDER, PROVIDER);
+        let mut meta = single_entry(META_PROVIDER, PROVIDER);
         let given = text(call, "/id").filter(|id| !id.is_empty());
         if let Some(id) = given {
             meta.insert("id".to_owned(), id.into());
@@ -149,7 +149,7 @@ impl ProtocolDecoder for GeminiDecoder {
                 && body.get("promptFeedback").is_none()
                 && body.get("error").is_none()
             {
-                return Err(failure::not_a_response());
+                return Err(failure::not_a_model_response());
             }
             self.chunk(body, &mut Vec::new())?;
         }
@@ -177,10 +177,10 @@ impl ProtocolDecoder for GeminiDecoder {
     }
 }
 
-fn stop(reason: &str) -> Result<Stop, LlmError> {
+fn stop(reason: &str) -> Result<ResponseEnd, LlmError> {
     Ok(match reason {
-        "STOP" => Stop::Natural,
-        "MAX_TOKENS" => Stop::MaxOutput,
+        "STOP" => ResponseEnd::Natural,
+        "MAX_TOKENS" => ResponseEnd::MaxOutput,
         "SAFETY"
         | "RECITATION"
         | "LANGUAGE"
@@ -190,7 +190,7 @@ fn stop(reason: &str) -> Result<Stop, LlmError> {
         | "MODEL_ARMOR"
         | "IMAGE_SAFETY"
         | "IMAGE_PROHIBITED_CONTENT"
-        | "IMAGE_RECITATION" => Stop::Refusal(Some(reason.to_lowercase())),
+        | "IMAGE_RECITATION" => ResponseEnd::Refusal(Some(reason.to_lowercase())),
         other => return Err(failure::stopped(other)),
     })
 }

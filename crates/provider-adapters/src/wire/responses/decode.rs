@@ -4,15 +4,15 @@ use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
 use super::PROVIDER;
-use crate::wire::json::{arguments, count, list, map1, text, written};
-use crate::wire::response::{BrokenCall, MessageDraft, Response, Stop, StreamEvent};
+use crate::wire::json::{arguments, count, list, single_entry, text, written};
+use crate::wire::response::{BrokenCall, MessageDraft, Response, ResponseEnd, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesDecoder {
     items: Vec<Value>,
-    stop: Option<Result<Stop, LlmError>>,
+    stop: Option<Result<ResponseEnd, LlmError>>,
     draft: MessageDraft,
 }
 
@@ -37,10 +37,10 @@ impl ResponsesDecoder {
         }
         let reason = text(response, "/incomplete_details/reason");
         self.stop = Some(match text(response, "/status") {
-            Some("completed") | None => Ok(Stop::Natural),
+            Some("completed") | None => Ok(ResponseEnd::Natural),
             Some("incomplete") => match reason {
-                Some("max_output_tokens") => Ok(Stop::MaxOutput),
-                Some("content_filter") => Ok(Stop::Refusal(None)),
+                Some("max_output_tokens") => Ok(ResponseEnd::MaxOutput),
+                Some("content_filter") => Ok(ResponseEnd::Refusal(None)),
                 other => Err(failure::stopped(other.unwrap_or("incomplete"))),
             },
             Some("failed" | "cancelled") => Err(failure::in_stream(response)),
@@ -101,7 +101,7 @@ impl ProtocolDecoder for ResponsesDecoder {
             return Err(failure::in_stream(body));
         }
         if body.get("output").is_none() {
-            return Err(failure::not_a_response());
+            return Err(failure::not_a_model_response());
         }
         self.draft.seen = written(&body["output"]);
         self.end(body);
@@ -128,7 +128,7 @@ impl ProtocolDecoder for ResponsesDecoder {
                             "output_text" => content.push(ContentBlock::Text {
                                 text: text(part, "/text").unwrap_or_default().to_owned(),
                             }),
-                            "refusal" => stop = Stop::Refusal(None),
+                            "refusal" => stop = ResponseEnd::Refusal(None),
                             _ => self.draft.unknown += 1,
                         }
                     }
@@ -167,7 +167,7 @@ fn reasoning(item: Value) -> ContentBlock {
     } else {
         summary
     };
-    let mut meta = map1(META_PROVIDER, PROVIDER);
+    let mut meta = single_entry(META_PROVIDER, PROVIDER);
     meta.insert("item".to_owned(), item);
     ContentBlock::Reasoning {
         reasoning: readable,

@@ -11,7 +11,7 @@ use crate::caching::PromptCaching;
 use crate::preset::Protocol;
 use crate::settings::HttpSettings;
 use crate::wire::request::{
-    CanonicalRequest, Delivery, OutputForm, Strictness, Thinking, ToolChoice,
+    CanonicalRequest, DeliveryMode, OutputForm, Strictness, Thinking, ToolChoice,
 };
 
 /// Compares with `fixtures/providers/golden/<name>.json`.
@@ -192,7 +192,7 @@ fn vertex_names_the_model_in_its_path() {
         &settings(Provider::Vertex, "claude-sonnet-4-5@20250929"),
         &request,
     );
-    request.delivery = Delivery::Whole;
+    request.delivery = DeliveryMode::Whole;
     let encoded = encoded(&settings(Provider::Vertex, "opus"), &request);
     assert_eq!(
         encoded.path,

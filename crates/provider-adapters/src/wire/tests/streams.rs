@@ -8,7 +8,7 @@ use super::{encoded, message, settings, user};
 use crate::preset::Protocol;
 use crate::wire::Decoder;
 use crate::wire::request::{CanonicalRequest, Thinking};
-use crate::wire::response::{Response, Stop, StreamEvent};
+use crate::wire::response::{Response, ResponseEnd, StreamEvent};
 
 fn read(protocol: Protocol, pieces: &[&[u8]]) -> (String, Result<Response, LlmError>) {
     let mut decoder = Decoder::new(protocol, "deepseek");
@@ -172,7 +172,7 @@ fn anthropic_errors_truncations_and_refusals_are_distinguished() {
         ],
     );
     let refused = response(protocol, stream!("anthropic_refusal")).unwrap();
-    assert_eq!(refused.stop, Stop::Refusal(Some("cyber".to_owned())));
+    assert_eq!(refused.stop, ResponseEnd::Refusal(Some("cyber".to_owned())));
 }
 
 /// KODE-11, KODE-16, KODE-23: calls joined by index, usage in the last chunk.
@@ -297,7 +297,7 @@ fn gemini_keeps_signatures_on_their_parts_and_replays_them() {
     let blocked = response_of_blocked();
     assert_eq!(
         blocked.stop,
-        Stop::Refusal(Some("prohibited_content".to_owned()))
+        ResponseEnd::Refusal(Some("prohibited_content".to_owned()))
     );
 }
 
@@ -311,7 +311,7 @@ fn whole(protocol: Protocol, body: &Value) -> Result<Response, LlmError> {
     decoder.finish()
 }
 
-fn ended(protocol: Protocol, chunk: &Value) -> Result<Stop, (&'static str, u64)> {
+fn ended(protocol: Protocol, chunk: &Value) -> Result<ResponseEnd, (&'static str, u64)> {
     let mut decoder = Decoder::new(protocol, "x");
     decoder.push(format!("data: {chunk}\n\n").as_bytes());
     let counted = decoder.draft().usage.output;
@@ -331,9 +331,9 @@ fn only_known_reasons_end_an_answer() {
         ended(Protocol::OpenAiChat, &chunk)
     };
     for reason in ["stop", "tool_calls", "eos"] {
-        assert_eq!(chat(reason), Ok(Stop::Natural), "{reason}");
+        assert_eq!(chat(reason), Ok(ResponseEnd::Natural), "{reason}");
     }
-    assert_eq!(chat("length"), Ok(Stop::MaxOutput));
+    assert_eq!(chat("length"), Ok(ResponseEnd::MaxOutput));
     assert_eq!(
         chat("insufficient_system_resource"),
         Err(("llm_overloaded", 3))
@@ -347,10 +347,10 @@ fn only_known_reasons_end_an_answer() {
         });
         ended(Protocol::Gemini, &chunk)
     };
-    assert_eq!(gemini("STOP"), Ok(Stop::Natural));
+    assert_eq!(gemini("STOP"), Ok(ResponseEnd::Natural));
     assert_eq!(
         gemini("IMAGE_SAFETY"),
-        Ok(Stop::Refusal(Some("image_safety".to_owned())))
+        Ok(ResponseEnd::Refusal(Some("image_safety".to_owned())))
     );
     assert_eq!(gemini("OTHER"), Err(("llm_server", 3)));
     for reason in [
@@ -369,7 +369,7 @@ fn only_known_reasons_end_an_answer() {
     };
     assert_eq!(
         responses("incomplete", "max_output_tokens"),
-        Ok(Stop::MaxOutput)
+        Ok(ResponseEnd::MaxOutput)
     );
     assert_eq!(
         responses("incomplete", "brand_new"),
@@ -380,7 +380,7 @@ fn only_known_reasons_end_an_answer() {
         let body = json!({"type": "message", "content": [], "stop_reason": reason});
         whole(Protocol::Anthropic, &body).map(|response| response.stop)
     };
-    assert_eq!(anthropic("end_turn"), Ok(Stop::Natural));
+    assert_eq!(anthropic("end_turn"), Ok(ResponseEnd::Natural));
     assert_eq!(
         anthropic("brand_new").unwrap_err().kind.code().as_str(),
         "llm_protocol"
@@ -402,7 +402,7 @@ fn chat_refusals_are_not_answers() {
     let whole = whole(Protocol::OpenAiChat, &body).unwrap();
     assert_eq!(
         [streamed.stop, whole.stop],
-        [Stop::Refusal(None), Stop::Refusal(None)]
+        [ResponseEnd::Refusal(None), ResponseEnd::Refusal(None)]
     );
 }
 
