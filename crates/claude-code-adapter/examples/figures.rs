@@ -64,7 +64,7 @@ enum Figure {
 
 fn with(fake: &str, folder: &str, runs: &str, figure: Figure) -> Outcome<Value> {
     let runs: usize = runs.parse()?;
-    let bench = Bench::new(fake, Path::new(folder))?;
+    let bench = FigureSetup::new(fake, Path::new(folder))?;
     let threads = tokio::runtime::Runtime::new()?;
     match figure {
         Figure::Endings => threads.block_on(endings(&bench, runs)),
@@ -75,13 +75,13 @@ fn with(fake: &str, folder: &str, runs: &str, figure: Figure) -> Outcome<Value> 
 
 const READY: Duration = Duration::from_millis(60);
 
-struct Bench {
+struct FigureSetup {
     settings: ClaudeCodeSettings,
     scenario: PathBuf,
     record: PathBuf,
 }
 
-impl Bench {
+impl FigureSetup {
     fn new(fake: &str, folder: &Path) -> Outcome<Self> {
         let project = folder.join("project");
         std::fs::create_dir_all(&project)?;
@@ -123,7 +123,7 @@ impl Bench {
 }
 
 /// Remaining processes after every ending; memory early and late.
-async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
+async fn endings(bench: &FigureSetup, runs: usize) -> Outcome<Value> {
     bench.play(&six_endings())?;
     let runtime = Arc::new(bench.runtime()?);
     let mut early = 0;
@@ -165,7 +165,7 @@ async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
 
 /// Medians in milliseconds, alternating with the bare program. With `ready`, a child waits on both
 /// sides first.
-async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
+async fn calls(bench: &FigureSetup, runs: usize, ready: Duration) -> Outcome<Value> {
     bench.play(&json!({ "echo": {}, "record": bench.record }))?;
     let mut settings = bench.settings.clone();
     settings.max_spares = 1;
@@ -201,7 +201,7 @@ async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
 }
 
 /// With the same arguments, environment and lines.
-fn alone(bench: &Bench, record: &Value, ready: Duration) -> Outcome<Duration> {
+fn alone(bench: &FigureSetup, record: &Value, ready: Duration) -> Outcome<Duration> {
     let arguments = record["arguments"].as_array().into_iter().flatten();
     let environment = record["environment"].as_object().into_iter().flatten();
     let program = bench

@@ -4,16 +4,16 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind, Patience, RuntimeEvent, StopReason
 use tokio::time::Instant;
 use tokio_util::future::FutureExt as _;
 
-use crate::call::Call;
-use crate::conversation::{Note, PromptTiming};
+use crate::call::RuntimeCall;
+use crate::conversation::{ConversationNote, PromptTiming};
 use crate::host::{Host, WarmUp};
 use crate::invocation::Query;
 use crate::limits::unix_now;
-use crate::link::Link;
-use crate::outcome::{believed_reset, failure_kind, stop_reason_of};
+use crate::link::ChildLink;
+use crate::outcome::{failure_kind, plausible_reset, stop_reason_of};
 use crate::process::{VersionReply, another_program, ask_version};
 use crate::report::{CallReport, Caller};
-use crate::session::Session;
+use crate::session::ChildSession;
 use crate::spares::{CallGuard, CallStage};
 use crate::versions::too_old;
 
@@ -23,7 +23,7 @@ pub(crate) async fn run(
     host: &Host,
     query: Query,
     caller: &Caller,
-    observe: &mut (dyn FnMut(&Note) + Send),
+    observe: &mut (dyn FnMut(&ConversationNote) + Send),
 ) -> CallReport {
     let first = limited(host, query.clone(), caller, observe).await;
     let done = first.accepted.is_some();
@@ -50,7 +50,7 @@ async fn limited(
     host: &Host,
     query: Query,
     caller: &Caller,
-    observe: &mut (dyn FnMut(&Note) + Send),
+    observe: &mut (dyn FnMut(&ConversationNote) + Send),
 ) -> CallReport {
     let started = Instant::now();
     let mut failures = 0;
@@ -82,7 +82,7 @@ async fn limited(
         if let Some(limit) = limit {
             host.emit(RuntimeEvent::RateLimitRefused {
                 window: limit.window.clone(),
-                resets_at: believed_reset(limit.resets_at, unix_now()),
+                resets_at: plausible_reset(limit.resets_at, unix_now()),
             });
         }
         let pause = host.limits.refused(query.model(), limit, failures);
@@ -131,11 +131,11 @@ async fn attempt_call(
     query: Query,
     caller: &Caller,
     started: Instant,
-    observe: &mut (dyn FnMut(&Note) + Send),
+    observe: &mut (dyn FnMut(&ConversationNote) + Send),
 ) -> CallReport {
     let unfinished = CallGuard::new(&host.spares);
     let demand = host.spares.called(&query);
-    let call = Call {
+    let call = RuntimeCall {
         host,
         caller,
         demand: demand.as_ref(),
@@ -163,8 +163,8 @@ async fn explain_early_exit(host: &Host, report: &CallReport) -> LlmError {
         return LlmError::new(LlmErrorKind::Internal, "the error is lost");
     };
     let error = match ask_version(&host.settings).await {
-        VersionReply::Version(version) if report.lacks_an_option() => too_old(Some(&version)),
-        VersionReply::Nothing if report.lacks_an_option() => too_old(None),
+        VersionReply::Version(version) if report.lacks_option() => too_old(Some(&version)),
+        VersionReply::Nothing if report.lacks_option() => too_old(None),
         VersionReply::Another(program) => another_program(&host.settings, &program),
         VersionReply::Version(_) | VersionReply::Nothing => return failed,
     };
@@ -175,9 +175,9 @@ async fn explain_early_exit(host: &Host, report: &CallReport) -> LlmError {
 }
 
 async fn make_call(
-    call: Call<'_>,
+    call: RuntimeCall<'_>,
     query: Query,
-    observe: &mut (dyn FnMut(&Note) + Send),
+    observe: &mut (dyn FnMut(&ConversationNote) + Send),
 ) -> CallReport {
     let host = call.host;
     let bytes = query.bytes();
@@ -189,7 +189,7 @@ async fn make_call(
         && let Some(link) = host.spares.take(demand).await
     {
         let warm_up = WarmUp::not_needed();
-        let (mut session, running) = Session::new(call, observe, warm_up, link);
+        let (mut session, running) = ChildSession::new(call, observe, warm_up, link);
         session.release(query.clone(), &running);
         let report = session.drive(running).await;
         if !report.never_began {
@@ -205,7 +205,7 @@ async fn make_call(
     if let Err(refused) = host.settings.gate.begin(bytes) {
         return CallReport::failed(refused);
     }
-    let opened = Link::open(
+    let opened = ChildLink::open(
         &host.settings,
         &host.guard,
         query,
@@ -214,7 +214,7 @@ async fn make_call(
     );
     match opened.with_cancellation_token(&call.caller.cancel).await {
         Some(Ok(link)) => {
-            let (session, running) = Session::new(call, observe, warm_up, link);
+            let (session, running) = ChildSession::new(call, observe, warm_up, link);
             session.drive(running).await
         }
         Some(Err(error)) => CallReport::failed(host.redacted(error)),

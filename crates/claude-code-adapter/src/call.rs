@@ -3,23 +3,23 @@
 use ktx_llm_runtime::{ReportedCost, RuntimeEvent, SourceSystem, UsageFact};
 use tokio::time::Instant;
 
-use crate::conversation::Record;
+use crate::conversation::ConversationRecord;
 use crate::host::Host;
 use crate::report::Caller;
-use crate::spares::Demand;
+use crate::spares::SpareDemand;
 use crate::unattributed::unattributed;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Call<'a> {
+pub(crate) struct RuntimeCall<'a> {
     pub(crate) host: &'a Host,
     pub(crate) caller: &'a Caller,
-    pub(crate) demand: Option<&'a Demand>,
+    pub(crate) demand: Option<&'a SpareDemand>,
     pub(crate) started: Instant,
 }
 
-impl Call<'_> {
+impl RuntimeCall<'_> {
     /// Usage outside of messages, and the total cost (COG-14). One process serves one call.
-    pub(crate) fn report_sums(&self, record: &Record) {
+    pub(crate) fn report_sums(&self, record: &ConversationRecord) {
         let Some(result) = &record.result else { return };
         let Caller { role, label, .. } = self.caller;
         let system = SourceSystem::LocalSession;

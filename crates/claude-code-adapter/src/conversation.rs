@@ -13,7 +13,7 @@ use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
 use serde_json::{Map, Value, json};
 
 use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
-use crate::mcp::{Answer, SERVER, ToolServer, tool_name, visible_text};
+use crate::mcp::{McpAnswer, SERVER, ToolServer, tool_name, visible_text};
 use crate::outcome::{FailureSigns, limit_in_text, stop_reason_of};
 use crate::protocol::{
     AssistantBlock, AssistantFrame, ControlAnswer, ControlRequest, Frame, InitFrame, ResultFrame,
@@ -23,11 +23,11 @@ use crate::surface::{checked_account, checked_surface, no_session, substituted, 
 use crate::turns::{TurnCounter, UsageMeter};
 use crate::versions::is_version;
 
-pub(crate) use action::{Action, Note, Record};
+pub(crate) use action::{Action, ConversationNote, ConversationRecord};
 pub(crate) use stage::PromptTiming;
 
 use lines::{control_answer, mcp_answer, question};
-use stage::Stage;
+use stage::ConversationStage;
 use traces::Traces;
 
 const INITIALIZE: &str = "ktx-initialize";
@@ -49,7 +49,7 @@ pub(crate) struct Conversation {
     query: Query,
     server: ToolServer,
     prompt_at: PromptTiming,
-    stage: Stage,
+    stage: ConversationStage,
     init: Option<InitFrame>,
     calls: BTreeMap<String, OpenCall>,
     traces: Traces,
@@ -69,7 +69,7 @@ impl Conversation {
             server: ToolServer::new(query.tools(), version),
             query,
             prompt_at,
-            stage: Stage::Opening,
+            stage: ConversationStage::Opening,
             init: None,
             calls: BTreeMap::new(),
             traces: Traces::default(),
@@ -111,7 +111,7 @@ impl Conversation {
     pub(crate) fn on_frame(&mut self, mut frame: Frame) -> Vec<Action> {
         let mut actions = Vec::new();
         let wrong = counts::leave_out(&mut frame);
-        actions.extend(wrong.map(Note::Warning).map(Action::Note));
+        actions.extend(wrong.map(ConversationNote::Warning).map(Action::Note));
         match frame {
             Frame::ControlRequest { id, ask } => self.on_control_request(id, ask, &mut actions),
             Frame::Answer(answer) => self.on_answer(&answer, &mut actions),
@@ -135,21 +135,21 @@ impl Conversation {
                 if limit.status == "rejected" && !limit.is_extra {
                     self.signs.rejected = Some(limit.clone());
                 }
-                actions.push(Action::Note(Note::RateLimit(limit)));
+                actions.push(Action::Note(ConversationNote::RateLimit(limit)));
             }
             Frame::Retry {
                 attempt,
                 delay_ms,
                 status,
-            } => actions.push(Action::Note(Note::Retry {
+            } => actions.push(Action::Note(ConversationNote::Retry {
                 attempt,
                 delay_ms,
                 status,
             })),
-            Frame::Compaction => actions.push(Action::Note(Note::Compaction)),
+            Frame::Compaction => actions.push(Action::Note(ConversationNote::Compaction)),
             Frame::Substituted { asked, by } => {
                 actions.push(match substituted(&self.query, &asked, &by) {
-                    Ok(warning) => Action::Note(Note::Warning(warning)),
+                    Ok(warning) => Action::Note(ConversationNote::Warning(warning)),
                     Err(error) => Action::Fail(error),
                 });
             }
@@ -162,7 +162,7 @@ impl Conversation {
     }
 
     fn on_answer(&mut self, answer: &ControlAnswer, actions: &mut Vec<Action>) {
-        if answer.id != INITIALIZE || self.stage != Stage::Opening {
+        if answer.id != INITIALIZE || self.stage != ConversationStage::Opening {
             return;
         }
         let account = match &answer.outcome {
@@ -175,7 +175,7 @@ impl Conversation {
         match checked_account(account) {
             Ok(account) => match self.prompt_at {
                 PromptTiming::Once => self.prompt(account, actions),
-                PromptTiming::Release => self.stage = Stage::Ready(account),
+                PromptTiming::Release => self.stage = ConversationStage::Ready(account),
             },
             Err(error) => actions.push(Action::Fail(error)),
         }
@@ -189,8 +189,15 @@ impl Conversation {
                 if !is_version(&init.version) {
                     init.version.clear();
                 }
-                actions.push(Action::Note(Note::Verified(init.version.clone())));
-                actions.extend(warnings.into_iter().map(Note::Warning).map(Action::Note));
+                actions.push(Action::Note(ConversationNote::Verified(
+                    init.version.clone(),
+                )));
+                actions.extend(
+                    warnings
+                        .into_iter()
+                        .map(ConversationNote::Warning)
+                        .map(Action::Note),
+                );
                 self.meter.session_model(&init.model);
                 self.init = Some(init);
             }
@@ -218,12 +225,12 @@ impl Conversation {
             return;
         }
         let counted = self.meter.assistant(frame);
-        actions.extend(counted.map(Note::from).map(Action::Note));
+        actions.extend(counted.map(ConversationNote::from).map(Action::Note));
         if frame.nested {
             return;
         }
         if self.turns.assistant(frame) {
-            actions.push(Action::Note(Note::Step));
+            actions.push(Action::Note(ConversationNote::Step));
         }
         if self.turns.is_endless(self.query.max_turns()) {
             actions.push(Action::Fail(self.query.out_of_turns()));
@@ -233,7 +240,7 @@ impl Conversation {
             match block {
                 AssistantBlock::Text(text) => {
                     let block = ContentBlock::Text { text: text.clone() };
-                    actions.push(Action::Note(Note::Block(block)));
+                    actions.push(Action::Note(ConversationNote::Block(block)));
                 }
                 AssistantBlock::ToolUse { id, name, input } => {
                     self.on_tool_use(id, name, input, actions);
@@ -255,12 +262,14 @@ impl Conversation {
         let Some(start) = self.traces.begin(id, name, input) else {
             return;
         };
-        actions.push(Action::Note(Note::Block(ContentBlock::ToolUse {
-            id: id.to_owned(),
-            name: name.to_owned(),
-            input: input.clone(),
-            meta: Map::new(),
-        })));
+        actions.push(Action::Note(ConversationNote::Block(
+            ContentBlock::ToolUse {
+                id: id.to_owned(),
+                name: name.to_owned(),
+                input: input.clone(),
+                meta: Map::new(),
+            },
+        )));
         actions.push(Action::Note(start));
     }
 
@@ -269,7 +278,7 @@ impl Conversation {
         for result in results {
             if let Some(object) = self.objects.remove(&result.call_id) {
                 if result.is_error {
-                    actions.push(Action::Note(Note::FurtherTurn));
+                    actions.push(Action::Note(ConversationNote::FurtherTurn));
                 } else {
                     self.accepted = Some(object);
                 }
@@ -284,13 +293,13 @@ impl Conversation {
             return;
         }
         let counted = self.meter.stream(&piece, parent);
-        actions.extend(counted.map(Note::from).map(Action::Note));
+        actions.extend(counted.map(ConversationNote::from).map(Action::Note));
         match piece {
             StreamFrame::Text(text) if parent.is_none() => {
-                actions.push(Action::Note(Note::Text(text)));
+                actions.push(Action::Note(ConversationNote::Text(text)));
             }
-            StreamFrame::Start { .. } if self.meter.is_further() => {
-                actions.push(Action::Note(Note::FurtherTurn));
+            StreamFrame::Start { .. } if self.meter.is_later_turn() => {
+                actions.push(Action::Note(ConversationNote::FurtherTurn));
             }
             StreamFrame::Stop => self.on_whole_message(actions),
             _ => {}
@@ -313,7 +322,7 @@ impl Conversation {
         }
         actions.extend(self.unfinished_messages());
         if self.turns.result(stop) {
-            actions.push(Action::Note(Note::Step));
+            actions.push(Action::Note(ConversationNote::Step));
         }
         self.result = Some(result);
         let open: Vec<String> = self.calls.keys().cloned().collect();
@@ -335,7 +344,7 @@ impl Conversation {
 
     fn unfinished_messages(&mut self) -> impl Iterator<Item = Action> {
         let open = self.meter.flush().into_iter();
-        open.map(Note::Usage).map(Action::Note)
+        open.map(ConversationNote::Usage).map(Action::Note)
     }
 
     pub(crate) fn flush(&mut self) -> Vec<Action> {
@@ -398,8 +407,8 @@ impl Conversation {
 
     fn on_mcp(&mut self, id: String, message: &Value, actions: &mut Vec<Action>) {
         match self.server.answer(message) {
-            Answer::Reply(reply) => actions.push(Action::Send(mcp_answer(&id, &reply))),
-            Answer::Cancel { rpc, reply } => {
+            McpAnswer::Reply(reply) => actions.push(Action::Send(mcp_answer(&id, &reply))),
+            McpAnswer::Cancel { rpc, reply } => {
                 actions.push(Action::Send(mcp_answer(&id, &reply)));
                 let open = self.calls.iter().find(|(_, call)| call.rpc == rpc);
                 if let Some(request) = open.map(|(request, _)| request.clone()) {
@@ -407,7 +416,7 @@ impl Conversation {
                     actions.push(Action::Abort { request });
                 }
             }
-            Answer::Call {
+            McpAnswer::Call {
                 rpc,
                 name,
                 arguments,
@@ -457,11 +466,11 @@ impl Conversation {
         actions
     }
 
-    pub(crate) fn into_record(self) -> Record {
+    pub(crate) fn into_record(self) -> ConversationRecord {
         let tools = self.traces.into_calls();
         let tool_failures = tools.iter().filter(|trace| trace.is_error).count();
         let (counted, used) = self.meter.into_counted();
-        Record {
+        ConversationRecord {
             model: self
                 .init
                 .map(|init| init.model)

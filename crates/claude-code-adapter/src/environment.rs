@@ -204,7 +204,7 @@ pub(crate) fn is_allowed(name: &str) -> bool {
 }
 
 /// Not if it chooses account, provider, address, model or session.
-pub(crate) fn may_be_added(name: &str) -> bool {
+pub(crate) fn can_be_added(name: &str) -> bool {
     let family = |prefix: &&str| name.starts_with(*prefix);
     is_allowed(name) || !DENIED.contains(&name) && !DENIED_PREFIXES.iter().any(family)
 }
@@ -239,7 +239,7 @@ fn without_ipv6_ranges(hosts: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(","))
 }
 
-pub(crate) struct Parent<'a> {
+pub(crate) struct ParentEnvironment<'a> {
     pub(crate) variables: &'a BTreeMap<String, String>,
     pub(crate) added: &'a [String],
     pub(crate) version: &'a str,
@@ -247,7 +247,7 @@ pub(crate) struct Parent<'a> {
 
 /// `child_token` marks all descendants.
 pub(crate) fn child_environment(
-    parent: &Parent<'_>,
+    parent: &ParentEnvironment<'_>,
     compaction: Compaction,
     substitution: Substitution,
     child_token: &str,
@@ -256,7 +256,7 @@ pub(crate) fn child_environment(
     let mut child: BTreeMap<String, String> = parent
         .variables
         .iter()
-        .filter(|(name, _)| is_allowed(name) || is_added(name) && may_be_added(name))
+        .filter(|(name, _)| is_allowed(name) || is_added(name) && can_be_added(name))
         .filter_map(|(name, value)| {
             let value = if name.eq_ignore_ascii_case("NO_PROXY") {
                 without_ipv6_ranges(value)?

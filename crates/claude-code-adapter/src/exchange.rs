@@ -4,7 +4,7 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason};
 use ktx_vocabulary::ModelRole;
 
 use crate::host::Host;
-use crate::invocation::{Purpose, Query};
+use crate::invocation::{Query, QueryPurpose};
 use crate::limits::unix_now;
 use crate::outcome::{failure, stop_reason_of};
 use crate::protocol::ResultFrame;
@@ -18,7 +18,7 @@ pub(crate) fn model_of(host: &Host, role: ModelRole) -> Result<String, LlmError>
 pub(crate) fn query_for(
     host: &Host,
     role: ModelRole,
-    purpose: Purpose,
+    purpose: QueryPurpose,
     system: String,
     prompt: String,
     stage: &str,

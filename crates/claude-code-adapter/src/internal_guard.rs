@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::process::{Descendants, GUARD_NAME, forget_below, kill_child, note_below};
+use crate::process::{Descendants, GUARD_NAME, forget_descendants, kill_child, note_below};
 
 /// A child may just be starting.
 const ROUNDS: u32 = 5;
@@ -48,7 +48,7 @@ impl GuardedChildren {
         } else if let Some(token) = line.strip_prefix('-')
             && let Some(file) = self.0.remove(token).and_then(|ward| ward.below)
         {
-            forget_below(&file);
+            forget_descendants(&file);
         }
     }
 
@@ -68,7 +68,7 @@ impl GuardedChildren {
 
 /// Must be called before anything else of the program starts.
 pub fn internal_guard() {
-    take_name();
+    set_process_name();
     let mut wards = GuardedChildren::default();
     let mut buffer = Vec::new();
     // Errors end the input.
@@ -124,13 +124,13 @@ fn input(_wards: &mut GuardedChildren) -> Option<Vec<u8>> {
     clippy::disallowed_methods,
     reason = "the file is the kernel's own, about this process"
 )]
-fn take_name() {
+fn set_process_name() {
     // Failure is harmless: only the name differs.
     std::fs::write("/proc/self/comm", GUARD_NAME).unwrap_or_default();
 }
 
 #[cfg(not(target_os = "linux"))]
-fn take_name() {}
+fn set_process_name() {}
 
 #[expect(
     clippy::disallowed_methods,

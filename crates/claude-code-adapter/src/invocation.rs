@@ -33,7 +33,7 @@ pub(crate) const GATE_HOOK: &str = "gate";
 pub(crate) const FAILURE_HOOK: &str = "failure";
 
 #[derive(Debug, Clone)]
-pub(crate) enum Purpose {
+pub(crate) enum QueryPurpose {
     Text,
     Probe(Patience),
     Object(ObjectSchema),
@@ -46,13 +46,13 @@ pub(crate) struct Query {
     system: String,
     prompt: String,
     title: String,
-    purpose: Purpose,
+    purpose: QueryPurpose,
 }
 
 impl Query {
     /// The only constructor.
     pub(crate) fn new(
-        purpose: Purpose,
+        purpose: QueryPurpose,
         model: &str,
         system: String,
         prompt: String,
@@ -73,45 +73,53 @@ impl Query {
 
     pub(crate) fn tools(&self) -> ToolSet {
         match &self.purpose {
-            Purpose::Loop { tools, .. } => tools.clone(),
-            Purpose::Text | Purpose::Probe(_) | Purpose::Object(_) => ToolSet::default(),
+            QueryPurpose::Loop { tools, .. } => tools.clone(),
+            QueryPurpose::Text | QueryPurpose::Probe(_) | QueryPurpose::Object(_) => {
+                ToolSet::default()
+            }
         }
     }
 
     pub(crate) fn schema(&self) -> Option<&ObjectSchema> {
         match &self.purpose {
-            Purpose::Object(schema) => Some(schema),
-            Purpose::Text | Purpose::Probe(_) | Purpose::Loop { .. } => None,
+            QueryPurpose::Object(schema) => Some(schema),
+            QueryPurpose::Text | QueryPurpose::Probe(_) | QueryPurpose::Loop { .. } => None,
         }
     }
 
     pub(crate) fn max_turns(&self) -> u32 {
         match &self.purpose {
-            Purpose::Text | Purpose::Probe(_) => 1,
-            Purpose::Object(_) => OBJECT_TURNS,
-            Purpose::Loop { budget, .. } => *budget,
+            QueryPurpose::Text | QueryPurpose::Probe(_) => 1,
+            QueryPurpose::Object(_) => OBJECT_TURNS,
+            QueryPurpose::Loop { budget, .. } => *budget,
         }
     }
 
     pub(crate) fn out_of_turns(&self) -> LlmError {
         match &self.purpose {
-            Purpose::Object(_) => no_object(),
-            Purpose::Text | Purpose::Probe(_) | Purpose::Loop { .. } => out_of_turns(),
+            QueryPurpose::Object(_) => no_object(),
+            QueryPurpose::Text | QueryPurpose::Probe(_) | QueryPurpose::Loop { .. } => {
+                out_of_turns()
+            }
         }
     }
 
     /// True if the answer is the only effect, except for the probe, which shows a first call.
     pub(crate) fn is_repeatable(&self) -> bool {
         match &self.purpose {
-            Purpose::Text | Purpose::Object(_) | Purpose::Probe(Patience::AsConfigured) => true,
-            Purpose::Probe(Patience::None) | Purpose::Loop { .. } => false,
+            QueryPurpose::Text
+            | QueryPurpose::Object(_)
+            | QueryPurpose::Probe(Patience::AsConfigured) => true,
+            QueryPurpose::Probe(Patience::None) | QueryPurpose::Loop { .. } => false,
         }
     }
 
     pub(crate) fn compaction(&self) -> Compaction {
         match &self.purpose {
-            Purpose::Loop { .. } => Compaction::Allowed,
-            Purpose::Text | Purpose::Probe(_) | Purpose::Object(_) => Compaction::Refused,
+            QueryPurpose::Loop { .. } => Compaction::Allowed,
+            QueryPurpose::Text | QueryPurpose::Probe(_) | QueryPurpose::Object(_) => {
+                Compaction::Refused
+            }
         }
     }
 
@@ -130,8 +138,10 @@ impl Query {
 
     pub(crate) fn patience(&self) -> Patience {
         match &self.purpose {
-            Purpose::Probe(patience) => *patience,
-            Purpose::Text | Purpose::Object(_) | Purpose::Loop { .. } => Patience::AsConfigured,
+            QueryPurpose::Probe(patience) => *patience,
+            QueryPurpose::Text | QueryPurpose::Object(_) | QueryPurpose::Loop { .. } => {
+                Patience::AsConfigured
+            }
         }
     }
 
@@ -237,10 +247,10 @@ impl Query {
     /// `None` for the probe, which shows a first call.
     pub(crate) fn waiting(&self) -> Option<Self> {
         let purpose = match &self.purpose {
-            Purpose::Probe(_) => return None,
-            Purpose::Text => Purpose::Text,
-            Purpose::Object(schema) => Purpose::Object(schema.clone()),
-            Purpose::Loop { tools, budget } => Purpose::Loop {
+            QueryPurpose::Probe(_) => return None,
+            QueryPurpose::Text => QueryPurpose::Text,
+            QueryPurpose::Object(schema) => QueryPurpose::Object(schema.clone()),
+            QueryPurpose::Loop { tools, budget } => QueryPurpose::Loop {
                 tools: without_handlers(tools),
                 budget: *budget,
             },

@@ -19,7 +19,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Se
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::outcome::{believed_reset, limit_reached};
+use crate::outcome::{limit_reached, plausible_reset};
 use crate::protocol::RateLimit;
 use crate::settings::ClaudeCodeSettings;
 
@@ -64,7 +64,7 @@ enum Pressure {
 }
 
 #[derive(Debug)]
-pub(crate) struct Pass {
+pub(crate) struct LimitPermit {
     _trial: Option<OwnedMutexGuard<()>>,
     _narrow: Option<OwnedSemaphorePermit>,
 }
@@ -108,7 +108,7 @@ impl Limits {
         patience: Patience,
         events: &dyn EventSink,
         cancel: &CancellationToken,
-    ) -> Result<Pass, LlmError> {
+    ) -> Result<LimitPermit, LlmError> {
         let mut reporter = WaitReporter {
             limits: self,
             events,
@@ -122,7 +122,7 @@ impl Limits {
                         return Err(LlmError::cancelled());
                     };
                     if self.admission(model) == Admission::Open {
-                        return Ok(Pass {
+                        return Ok(LimitPermit {
                             _trial: None,
                             _narrow: turn,
                         });
@@ -135,7 +135,7 @@ impl Limits {
                         return Err(LlmError::cancelled());
                     };
                     if self.admission(model) == Admission::Trial {
-                        return Ok(Pass {
+                        return Ok(LimitPermit {
                             _trial: Some(turn),
                             _narrow: None,
                         });
@@ -143,7 +143,7 @@ impl Limits {
                 }
                 Admission::Closed(limit) => {
                     let left = time_left(&limit);
-                    if patience == Patience::None || !self.is_worth(&limit, left) {
+                    if patience == Patience::None || !self.is_worth_waiting(&limit, left) {
                         return Err(refusal(&limit, left));
                     }
                     reporter.report(&limit, left);
@@ -162,7 +162,7 @@ impl Limits {
         WaitGuard(self)
     }
 
-    pub(crate) fn is_waited_for(&self) -> bool {
+    pub(crate) fn has_waiters(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
@@ -230,7 +230,7 @@ impl Limits {
         let (announced, is_late) = postponed(announced, now);
         let again = (is_late || failures < rules.max_attempts) && rules.governing == Governing::On;
         let Some(announced) = announced
-            .filter(|announced| !time_left(announced).is_zero() && announced.is_believable(now))
+            .filter(|announced| !time_left(announced).is_zero() && announced.is_plausible(now))
         else {
             let pause = rules.backoff(failures, 0.5);
             return (again && self.is_allowed(pause)).then_some(pause);
@@ -246,7 +246,8 @@ impl Limits {
         );
         known.book.announce(announced.clone(), status);
         drop(known);
-        (again && self.is_worth(&announced, time_left(&announced))).then_some(Duration::ZERO)
+        (again && self.is_worth_waiting(&announced, time_left(&announced)))
+            .then_some(Duration::ZERO)
     }
 
     pub(crate) fn served(&self, model: &str) {
@@ -278,7 +279,7 @@ impl Limits {
         known
     }
 
-    fn is_worth(&self, limit: &AnnouncedLimit, left: Duration) -> bool {
+    fn is_worth_waiting(&self, limit: &AnnouncedLimit, left: Duration) -> bool {
         self.settings.rate_limit.governing == Governing::On
             && !limit.is_weekly()
             && left <= LONGEST
@@ -390,7 +391,7 @@ fn time_left(limit: &AnnouncedLimit) -> Duration {
 }
 
 fn refusal(limit: &AnnouncedLimit, left: Duration) -> LlmError {
-    let resets_at = believed_reset(Some(limit.resets_at), unix_now());
+    let resets_at = plausible_reset(Some(limit.resets_at), unix_now());
     let (message, hint) = limit_reached(&limit.window, resets_at);
     let mut error = LlmError::new(LlmErrorKind::RateLimit, message)
         .hint(hint)

@@ -7,21 +7,21 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::conversation::{Conversation, PromptTiming};
 use crate::invocation::Query;
-use crate::process::{Guard, Running, spawn};
+use crate::process::{Guard, RunningChild, spawn};
 use crate::protocol::{LineDecoder, MAX_LINE};
 use crate::settings::ClaudeCodeSettings;
 
 /// Dropping it kills the child.
 #[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) running: Running,
+pub(crate) struct ChildLink {
+    pub(crate) running: RunningChild,
     pub(crate) conversation: Conversation,
     pub(crate) decoder: LineDecoder,
     /// Must be the last field: the next child can start once the place is free.
     pub(crate) place: OwnedSemaphorePermit,
 }
 
-impl Link {
+impl ChildLink {
     pub(crate) async fn open(
         settings: &ClaudeCodeSettings,
         guard: &Arc<Guard>,

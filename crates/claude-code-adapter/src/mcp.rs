@@ -18,7 +18,7 @@ pub(crate) fn tool_name(id: &str) -> Option<&str> {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum McpAnswer {
     Reply(Value),
     /// Answer with [`result_message`].
     Call {
@@ -59,25 +59,25 @@ impl ToolServer {
         self.tools = tools;
     }
 
-    pub(crate) fn answer(&mut self, message: &Value) -> Answer {
+    pub(crate) fn answer(&mut self, message: &Value) -> McpAnswer {
         let method = message.get("method").and_then(Value::as_str).unwrap_or("");
         let params = message.get("params").unwrap_or(&Value::Null);
         let Some(rpc) = message.get("id").filter(|id| !id.is_null()).cloned() else {
             let reply = json!({ "jsonrpc": "2.0", "result": {}, "id": 0 });
             return match (method, params.get("requestId")) {
-                ("notifications/cancelled", Some(rpc)) => Answer::Cancel {
+                ("notifications/cancelled", Some(rpc)) => McpAnswer::Cancel {
                     rpc: rpc.clone(),
                     reply,
                 },
-                _ => Answer::Reply(reply),
+                _ => McpAnswer::Reply(reply),
             };
         };
         match method {
-            "initialize" => Answer::Reply(result(&rpc, &self.initialized(params))),
-            "tools/list" => Answer::Reply(result(&rpc, &listed(&self.tools))),
-            "ping" => Answer::Reply(result(&rpc, &json!({}))),
+            "initialize" => McpAnswer::Reply(result(&rpc, &self.initialized(params))),
+            "tools/list" => McpAnswer::Reply(result(&rpc, &listed(&self.tools))),
+            "ping" => McpAnswer::Reply(result(&rpc, &json!({}))),
             "tools/call" => self.call(rpc, params),
-            _ => Answer::Reply(json!({
+            _ => McpAnswer::Reply(json!({
                 "jsonrpc": "2.0",
                 "id": rpc,
                 "error": { "code": -32601, "message": "Method not found" },
@@ -97,7 +97,7 @@ impl ToolServer {
         })
     }
 
-    fn call(&mut self, rpc: Value, params: &Value) -> Answer {
+    fn call(&mut self, rpc: Value, params: &Value) -> McpAnswer {
         let name = params.get("name").and_then(Value::as_str).unwrap_or("");
         let arguments = params.get("arguments").cloned().unwrap_or(Value::Null);
         let call_id = params
@@ -105,9 +105,9 @@ impl ToolServer {
             .and_then(Value::as_str)
             .map(str::to_owned);
         if let Some(part) = self.parts.asked_for(&arguments) {
-            return Answer::Reply(result(&rpc, &text_result(&part)));
+            return McpAnswer::Reply(result(&rpc, &text_result(&part)));
         }
-        Answer::Call {
+        McpAnswer::Call {
             rpc,
             name: name.to_owned(),
             arguments,

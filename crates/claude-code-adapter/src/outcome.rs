@@ -59,7 +59,7 @@ pub(crate) fn failure(
     let kind = failure_kind(result, signs);
     let shown = FailureSigns {
         rejected: signs.rejected.clone().map(|limit| RateLimit {
-            resets_at: believed_reset(limit.resets_at, now),
+            resets_at: plausible_reset(limit.resets_at, now),
             ..limit
         }),
         ..signs.clone()
@@ -106,7 +106,7 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     if result.stop_reason.as_deref() == Some("refusal") {
         return Kind::Refusal;
     }
-    if says_too_long(result) {
+    if reports_long_prompt(result) {
         return Kind::ContextTooLong;
     }
     if result.text.as_deref().and_then(limit_in_text).is_some() {
@@ -132,7 +132,7 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
 }
 
 /// Older versions say so only in their text.
-fn says_too_long(result: &ResultFrame) -> bool {
+fn reports_long_prompt(result: &ResultFrame) -> bool {
     let text = result.text.as_deref().unwrap_or_default();
     text.starts_with("Prompt is too long")
         || (text.starts_with("API Error: 400 ") && text.contains("prompt is too long"))
@@ -250,25 +250,25 @@ pub(crate) fn not_usable() -> LlmError {
 }
 
 pub(crate) fn text_of(result: ResultFrame) -> Result<String, LlmError> {
-    not_a_text(&result)?;
+    require_text(&result)?;
     match result.text {
         Some(text) if !text.trim().is_empty() => Ok(text),
-        _ => Err(wrong_answer(
+        _ => Err(protocol_error(
             "Claude Code returned an empty answer".to_owned(),
         )),
     }
 }
 
-pub(crate) fn not_a_text(result: &ResultFrame) -> Result<(), LlmError> {
+pub(crate) fn require_text(result: &ResultFrame) -> Result<(), LlmError> {
     match result.no_text {
         None => Ok(()),
-        Some(found) => Err(wrong_answer(format!(
+        Some(found) => Err(protocol_error(format!(
             "Claude Code returned an answer whose text is {found}"
         ))),
     }
 }
 
-fn wrong_answer(message: String) -> LlmError {
+fn protocol_error(message: String) -> LlmError {
     LlmError::new(LlmErrorKind::Protocol, message).hint(use_a_tested_version())
 }
 
@@ -286,7 +286,7 @@ pub(crate) fn limit_in_text(text: &str) -> Option<RateLimit> {
 }
 
 /// Future, within a week's window.
-pub(crate) fn believed_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
+pub(crate) fn plausible_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
     const FARTHEST: i64 = 8 * 24 * 60 * 60;
     resets_at.filter(|reset| *reset > now && reset.saturating_sub(now) <= FARTHEST)
 }

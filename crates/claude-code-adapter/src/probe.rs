@@ -8,10 +8,10 @@ use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
 use crate::attempts::run;
-use crate::conversation::Note;
+use crate::conversation::ConversationNote;
 use crate::exchange::{model_of, natural, query_for};
 use crate::host::Host;
-use crate::invocation::{Purpose, Query};
+use crate::invocation::{Query, QueryPurpose};
 use crate::outcome::{status_kind, text_of};
 use crate::process::find_program;
 use crate::report::{CallReport, Caller, RUN_BY_HAND};
@@ -30,10 +30,10 @@ async fn in_time(
     let mut retried = None;
     let limit = host.settings.timeouts.probe;
     let (mut report, is_late) = {
-        let mut observe = |note: &Note| match note {
-            Note::Warning(warning) => warnings.push(warning.clone()),
-            Note::Hook(event) => warnings.push(hook_warning(event)),
-            Note::Retry { status, .. } => {
+        let mut observe = |note: &ConversationNote| match note {
+            ConversationNote::Warning(warning) => warnings.push(warning.clone()),
+            ConversationNote::Hook(event) => warnings.push(hook_warning(event)),
+            ConversationNote::Retry { status, .. } => {
                 retried = Some(status.map_or(LlmErrorKind::Transport, status_kind));
             }
             _ => {}
@@ -72,7 +72,7 @@ where
         if let Ok(output) = tokio::time::timeout(tick, work.as_mut()).await {
             return Some(output);
         }
-        silent = if host.limits.is_waited_for() {
+        silent = if host.limits.has_waiters() {
             Duration::ZERO
         } else {
             silent + tick
@@ -87,7 +87,7 @@ pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeRep
     let query = query_for(
         host,
         role,
-        Purpose::Probe(request.patience),
+        QueryPurpose::Probe(request.patience),
         "Answer with one word.".to_owned(),
         "Say ok.".to_owned(),
         "probe",

@@ -27,18 +27,18 @@ use crate::versions::{is_older, too_old};
 pub(crate) use descendants::Descendants;
 use exit_grace::ExitGrace;
 pub(crate) use guard::Guard;
-use launch::Cause;
+use launch::StartFailureCause;
 pub(crate) use launch::{GUARD_NAME, another_program, find_program};
 use pipes::PipeWriter;
 pub(crate) use pipes::{ChildInput, StderrTail};
 pub use registry::sweep;
-pub(crate) use registry::{forget_below, note_below};
-use tree::Tree;
+pub(crate) use registry::{forget_descendants, note_below};
+use tree::ProcessTree;
 pub(crate) use tree::kill_child;
 pub(crate) use version::{VersionReply, ask_version};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ProcessEnding {
     /// Waits for the end, then continues as for `Stop`.
     Wait,
     Stop,
@@ -47,12 +47,12 @@ pub(crate) enum Ending {
 
 /// Drop kills the whole tree.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningChild {
     pub(crate) stdout: ChildStdout,
     pub(crate) input: ChildInput,
     pub(crate) complaints: StderrTail,
     child: Child,
-    tree: Tree,
+    tree: ProcessTree,
 }
 
 /// Nothing else starts the program.
@@ -60,7 +60,7 @@ pub(crate) async fn spawn(
     settings: &ClaudeCodeSettings,
     guard: &Arc<Guard>,
     query: &Query,
-) -> Result<Running, LlmError> {
+) -> Result<RunningChild, LlmError> {
     let token = uuid::Uuid::new_v4().to_string();
     let environment: BTreeMap<String, String> = child_environment(
         &settings.parent(),
@@ -83,8 +83,8 @@ pub(crate) async fn spawn(
             "the pipes of the Claude Code process are missing",
         ));
     };
-    let tree = Tree::new(child.id(), token, settings.state_dir.as_deref(), watch);
-    Ok(Running {
+    let tree = ProcessTree::new(child.id(), token, settings.state_dir.as_deref(), watch);
+    Ok(RunningChild {
         stdout,
         input: ChildInput::new(stdin),
         complaints: StderrTail::new(stderr),
@@ -108,9 +108,9 @@ async fn started<W>(
             Err(failed) => failed,
         };
         let most = match cause {
-            Cause::Crowded => 4,
-            Cause::Absent if query.patience() == Patience::AsConfigured => 6,
-            Cause::Absent | Cause::Lasting => 1,
+            StartFailureCause::Crowded => 4,
+            StartFailureCause::Absent if query.patience() == Patience::AsConfigured => 6,
+            StartFailureCause::Absent | StartFailureCause::Lasting => 1,
         };
         if tries >= most {
             return Err(error);
@@ -130,11 +130,11 @@ fn start<W>(
 ) -> Result<(Child, W), StartFailure> {
     let lasting = |error| StartFailure {
         error,
-        cause: Cause::Lasting,
+        cause: StartFailureCause::Lasting,
     };
     let program = find_program(settings).map_err(|error| StartFailure {
         error,
-        cause: Cause::Absent,
+        cause: StartFailureCause::Absent,
     })?;
     if let Some(version) = version::installed_version(&program)
         && is_older(&version)
@@ -163,10 +163,10 @@ fn start<W>(
 
 struct StartFailure {
     error: LlmError,
-    cause: Cause,
+    cause: StartFailureCause,
 }
 
-impl Running {
+impl RunningChild {
     pub(crate) async fn exited(child: &mut Child) -> Option<ExitStatus> {
         match child.wait().await {
             Ok(status) => Some(status),
@@ -181,12 +181,12 @@ impl Running {
         (&mut self.stdout, &mut self.child)
     }
 
-    pub(crate) async fn end(self, ending: Ending, limits: &crate::Timeouts) -> ChildExit {
-        self.closing(Ending::Kill).end(ending, limits).await
+    pub(crate) async fn end(self, ending: ProcessEnding, limits: &crate::Timeouts) -> ChildExit {
+        self.closing(ProcessEnding::Kill).end(ending, limits).await
     }
 
     /// The child can only end then. `Ending::Wait` applies even if the caller is dropped.
-    pub(crate) fn closing(self, when_dropped: Ending) -> ClosingChild {
+    pub(crate) fn closing(self, when_dropped: ProcessEnding) -> ClosingChild {
         let Self {
             mut stdout,
             input,
@@ -198,7 +198,7 @@ impl Running {
         let mut drain = JoinSet::new();
         drain.spawn(async move { tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await });
         ClosingChild {
-            exit_grace: (when_dropped == Ending::Wait).then(|| ExitGrace::to(child.id())),
+            exit_grace: (when_dropped == ProcessEnding::Wait).then(|| ExitGrace::to(child.id())),
             tree,
             child,
             _writer: input.close(),
@@ -213,7 +213,7 @@ impl Running {
 pub(crate) struct ClosingChild {
     /// Must be dropped first.
     exit_grace: Option<ExitGrace>,
-    tree: Tree,
+    tree: ProcessTree,
     child: Child,
     _writer: PipeWriter,
     _drain: JoinSet<std::io::Result<u64>>,
@@ -221,16 +221,20 @@ pub(crate) struct ClosingChild {
 }
 
 impl ClosingChild {
-    pub(crate) async fn end(mut self, ending: Ending, limits: &crate::Timeouts) -> ChildExit {
+    pub(crate) async fn end(
+        mut self,
+        ending: ProcessEnding,
+        limits: &crate::Timeouts,
+    ) -> ChildExit {
         let mut status = None;
-        if ending == Ending::Wait {
+        if ending == ProcessEnding::Wait {
             status = within(limits.exit, &mut self.child).await;
         }
         if let Some(exit_grace) = self.exit_grace.take() {
             exit_grace.over();
         }
         let ended_by_itself = status.is_some();
-        if status.is_none() && ending != Ending::Kill {
+        if status.is_none() && ending != ProcessEnding::Kill {
             self.tree.terminate();
             status = within(limits.terminate, &mut self.child).await;
         }
@@ -264,10 +268,13 @@ pub(crate) struct ChildExit {
 }
 
 async fn within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {
-    timeout(limit, Running::exited(child)).await.ok().flatten()
+    timeout(limit, RunningChild::exited(child))
+        .await
+        .ok()
+        .flatten()
 }
 
-pub(crate) fn status_words(status: Option<ExitStatus>) -> String {
+pub(crate) fn status_text(status: Option<ExitStatus>) -> String {
     let Some(status) = status else {
         return "without a status".to_owned();
     };

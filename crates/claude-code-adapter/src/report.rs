@@ -11,9 +11,9 @@ use ktx_vocabulary::ModelRole;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::Record;
+use crate::conversation::ConversationRecord;
 use crate::outcome::FailureSigns;
-use crate::process::status_words;
+use crate::process::status_text;
 use crate::protocol::{BrokenLine, ResultFrame};
 use crate::turns::MessageUsage;
 use crate::versions::{too_old, use_a_tested_version};
@@ -62,13 +62,13 @@ pub(crate) struct CallReport {
 
 impl CallReport {
     /// The program checks options before it reads anything.
-    pub(crate) fn lacks_an_option(&self) -> bool {
+    pub(crate) fn lacks_option(&self) -> bool {
         let detail = self
             .ending
             .as_ref()
             .err()
             .and_then(|error| error.detail.as_deref());
-        self.never_began && detail.is_some_and(lacks_an_option)
+        self.never_began && detail.is_some_and(lacks_option)
     }
 
     pub(crate) fn has_crashed(&self) -> bool {
@@ -99,7 +99,7 @@ impl CallReport {
 
 const UNKNOWN_OPTION: [&str; 2] = ["error: unknown option '", "error: option '"];
 
-fn lacks_an_option(complaints: &str) -> bool {
+fn lacks_option(complaints: &str) -> bool {
     UNKNOWN_OPTION
         .iter()
         .any(|words| complaints.contains(words))
@@ -116,7 +116,7 @@ pub(crate) struct DeadProcess<'a> {
 
 pub(crate) fn dead_process_error(process: &DeadProcess<'_>) -> LlmError {
     let status = process.status;
-    if lacks_an_option(process.complaints) {
+    if lacks_option(process.complaints) {
         return too_old(None);
     }
     let when = if process.surface_verified {
@@ -125,10 +125,7 @@ pub(crate) fn dead_process_error(process: &DeadProcess<'_>) -> LlmError {
         "began to work"
     };
     let message = match status {
-        Some(_) => format!(
-            "Claude Code ended {} before it {when}",
-            status_words(status)
-        ),
+        Some(_) => format!("Claude Code ended {} before it {when}", status_text(status)),
         None => format!("Claude Code closed its output before it {when}"),
     };
     // A kill from outside says nothing about the next child.
@@ -146,7 +143,7 @@ pub(crate) fn dead_process_error(process: &DeadProcess<'_>) -> LlmError {
     LlmError::new(kind, message).hint(hint)
 }
 
-pub(crate) fn log_unknown(record: &Record, stray: &[String]) {
+pub(crate) fn log_unknown(record: &ConversationRecord, stray: &[String]) {
     if !record.unknown.is_empty() || !stray.is_empty() {
         tracing::debug!(unknown = ?record.unknown, stray = stray.len(), "Claude Code wrote messages that ktx does not know");
     }
@@ -184,7 +181,7 @@ pub(crate) fn broken_message(broken: &BrokenLine) -> LlmError {
     .detail(text.clone())
 }
 
-pub(crate) fn too_long_a_wait(wait: Duration) -> LlmError {
+pub(crate) fn wait_too_long(wait: Duration) -> LlmError {
     let mut error = LlmError::new(
         LlmErrorKind::RateLimit,
         format!(

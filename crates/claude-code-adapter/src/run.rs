@@ -9,10 +9,10 @@ use ktx_llm_runtime::{
 use tokio::sync::mpsc;
 
 use crate::attempts::run;
-use crate::conversation::Note;
+use crate::conversation::ConversationNote;
 use crate::exchange::{natural, query_for};
 use crate::host::Host;
-use crate::invocation::Purpose;
+use crate::invocation::QueryPurpose;
 use crate::outcome::{text_of, window_words};
 use crate::prompt::build_prompt;
 use crate::report::Caller;
@@ -27,13 +27,13 @@ pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {
         trace_id = request.trace_id.as_deref().unwrap_or_default(),
     );
     tokio::spawn(tracing::Instrument::instrument(
-        to_the_end(host, request, writer),
+        run_to_end(host, request, writer),
         span,
     ));
     handle
 }
 
-async fn to_the_end(host: Arc<Host>, request: RunRequest, writer: RunWriter) {
+async fn run_to_end(host: Arc<Host>, request: RunRequest, writer: RunWriter) {
     let run_id = request.label.run_id.clone();
     let request_id = request.ingress_request_id.clone();
     // A slow listener must not delay child or billing.
@@ -82,7 +82,7 @@ async fn work(
         return (Err(error), TokenUsage::default());
     }
     let query = build_prompt(&messages).and_then(|prompt| {
-        let purpose = Purpose::Loop {
+        let purpose = QueryPurpose::Loop {
             tools,
             budget: step_budget,
         };
@@ -100,7 +100,7 @@ async fn work(
         cancel: stop.clone(),
     };
     let mut not_kept = None;
-    let mut observe = |note: &Note| {
+    let mut observe = |note: &ConversationNote| {
         if let (Some(hook), Some(message)) = (&hook, message_of(note))
             && let Err(error) = hook.after_message(&message)
         {
@@ -122,10 +122,10 @@ async fn work(
 }
 
 /// One part per block.
-fn message_of(note: &Note) -> Option<Message> {
+fn message_of(note: &ConversationNote) -> Option<Message> {
     let (role, block) = match note {
-        Note::Block(block) => (MessageRole::Assistant, block.clone()),
-        Note::ToolEnd {
+        ConversationNote::Block(block) => (MessageRole::Assistant, block.clone()),
+        ConversationNote::ToolEnd {
             call_id,
             markdown,
             is_error,
@@ -143,10 +143,10 @@ fn message_of(note: &Note) -> Option<Message> {
 }
 
 /// COG-06.
-fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
+fn event_of(note: &ConversationNote, caller: &Caller) -> Option<RunEvent> {
     Some(match note {
-        Note::Text(text) => RunEvent::TextDelta(text.clone()),
-        Note::ToolStart {
+        ConversationNote::Text(text) => RunEvent::TextDelta(text.clone()),
+        ConversationNote::ToolStart {
             call_id,
             name,
             arguments,
@@ -155,7 +155,7 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
             name: name.clone(),
             arguments: arguments.clone(),
         },
-        Note::ToolEnd {
+        ConversationNote::ToolEnd {
             call_id,
             markdown,
             is_error,
@@ -164,23 +164,25 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
             markdown: markdown.clone(),
             is_error: *is_error,
         },
-        Note::Usage(message) => RunEvent::UsageReport(caller.usage_fact(message)),
-        Note::Retry { attempt, .. } => {
+        ConversationNote::Usage(message) => RunEvent::UsageReport(caller.usage_fact(message)),
+        ConversationNote::Retry { attempt, .. } => {
             let next = attempt.saturating_add(1);
             RunEvent::Status(format!("Claude did not answer; attempt {next} begins"))
         }
-        Note::Compaction => RunEvent::Status("the conversation is being summarized".to_owned()),
-        Note::RateLimit(limit) if limit.status == "allowed_warning" => {
+        ConversationNote::Compaction => {
+            RunEvent::Status("the conversation is being summarized".to_owned())
+        }
+        ConversationNote::RateLimit(limit) if limit.status == "allowed_warning" => {
             RunEvent::Status(format!("{} is nearly reached", window_words(&limit.window)))
         }
-        Note::Warning(warning) => RunEvent::Status(warning.clone()),
-        Note::Hook(event) => RunEvent::Status(hook_warning(event)),
-        Note::Payer(_)
-        | Note::Verified(_)
-        | Note::Step
-        | Note::Block(_)
-        | Note::Begun(_)
-        | Note::FurtherTurn
-        | Note::RateLimit(_) => return None,
+        ConversationNote::Warning(warning) => RunEvent::Status(warning.clone()),
+        ConversationNote::Hook(event) => RunEvent::Status(hook_warning(event)),
+        ConversationNote::Payer(_)
+        | ConversationNote::Verified(_)
+        | ConversationNote::Step
+        | ConversationNote::Block(_)
+        | ConversationNote::Begun(_)
+        | ConversationNote::FurtherTurn
+        | ConversationNote::RateLimit(_) => return None,
     })
 }

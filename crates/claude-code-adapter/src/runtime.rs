@@ -12,11 +12,11 @@ use ktx_llm_runtime::{
 use ktx_vocabulary::ModelRole;
 
 use crate::attempts::run;
-use crate::conversation::Note;
+use crate::conversation::ConversationNote;
 use crate::exchange::{failure_of, natural, query_for};
 use crate::host::Host;
-use crate::invocation::Purpose;
-use crate::outcome::{ASK_ANOTHER, no_object, not_a_text, stop_reason_of, text_of};
+use crate::invocation::QueryPurpose;
+use crate::outcome::{ASK_ANOTHER, no_object, require_text, stop_reason_of, text_of};
 use crate::report::{CallReport, Caller};
 use crate::settings::ClaudeCodeSettings;
 
@@ -40,7 +40,7 @@ impl ClaudeCodeRuntime {
     }
 }
 
-fn nothing(_note: &Note) {}
+fn nothing(_note: &ConversationNote) {}
 
 #[async_trait]
 impl LlmRuntime for ClaudeCodeRuntime {
@@ -55,7 +55,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
         let query = query_for(
             &self.host,
             role,
-            Purpose::Text,
+            QueryPurpose::Text,
             system,
             prompt,
             &label.stage,
@@ -82,7 +82,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
             cancel,
             label,
         } = request;
-        let purpose = Purpose::Object(schema.clone());
+        let purpose = QueryPurpose::Object(schema.clone());
         let query = query_for(&self.host, role, purpose, system, prompt, &label.stage)?;
         let caller = Caller {
             role,
@@ -121,7 +121,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
             cancel,
             label,
         } = request;
-        let purpose = Purpose::Loop {
+        let purpose = QueryPurpose::Loop {
             tools,
             budget: step_budget,
         };
@@ -135,8 +135,8 @@ impl LlmRuntime for ClaudeCodeRuntime {
             cancel,
         };
         let mut index = 0;
-        let mut observe = |note: &Note| {
-            if *note == Note::Step {
+        let mut observe = |note: &ConversationNote| {
+            if *note == ConversationNote::Step {
                 index += 1;
                 if let Some(on_step) = &on_step {
                     let step = Step {
@@ -164,7 +164,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
     }
 
     async fn settle(&self) {
-        self.host.spares.all_have_left().await;
+        self.host.spares.wait_for_exits().await;
     }
 
     fn describe(&self) -> BackendInfo {
@@ -204,7 +204,7 @@ fn loop_outcome(host: &Host, role: ModelRole, report: CallReport) -> LoopOutcome
         Err(error) if error.kind == LlmErrorKind::MaxTurns => (StopReason::Budget, None, None),
         Err(error) => (StopReason::Error, None, Some(error.clone())),
         Ok(result) => match stop_reason_of(result) {
-            StopReason::Natural => match not_a_text(result) {
+            StopReason::Natural => match require_text(result) {
                 // It may have ended with a tool.
                 Ok(()) => {
                     let text = result.text.clone().filter(|text| !text.is_empty());

@@ -19,19 +19,19 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::Call;
-use crate::conversation::{Action, Conversation, Note};
+use crate::call::RuntimeCall;
+use crate::conversation::{Action, Conversation, ConversationNote};
 use crate::host::WarmUp;
 use crate::invocation::Query;
-use crate::link::Link;
-use crate::process::{ChildExit, Ending, Running, STAYED};
+use crate::link::ChildLink;
+use crate::process::{ChildExit, ProcessEnding, RunningChild, STAYED};
 use crate::protocol::{DecodedLine, Frame, LineDecoder};
 use crate::report::{
     CallReport, DeadProcess, RUN_BY_HAND, broken_message, dead_process_error, endless_line,
-    log_unknown, too_long_a_wait, with_complaints,
+    log_unknown, wait_too_long, with_complaints,
 };
 use crate::settings::{Isolation, Timeouts};
-use crate::surface::hooked;
+use crate::surface::hook_error;
 use crate::unattributed::sum;
 
 use begun::OpenMessages;
@@ -40,9 +40,9 @@ use stop::{ProcessState, StopCause};
 
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-pub(crate) struct Session<'a> {
-    call: Call<'a>,
-    observe: &'a mut (dyn FnMut(&Note) + Send),
+pub(crate) struct ChildSession<'a> {
+    call: RuntimeCall<'a>,
+    observe: &'a mut (dyn FnMut(&ConversationNote) + Send),
     warm_up: WarmUp<'a>,
     conversation: Conversation,
     begun: OpenMessages<'a>,
@@ -66,13 +66,13 @@ pub(crate) struct Session<'a> {
     place: Option<OwnedSemaphorePermit>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> ChildSession<'a> {
     pub(crate) fn new(
-        call: Call<'a>,
-        observe: &'a mut (dyn FnMut(&Note) + Send),
+        call: RuntimeCall<'a>,
+        observe: &'a mut (dyn FnMut(&ConversationNote) + Send),
         warm_up: WarmUp<'a>,
-        link: Link,
-    ) -> (Self, Running) {
+        link: ChildLink,
+    ) -> (Self, RunningChild) {
         let session = Self {
             call,
             observe,
@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
         (session, link.running)
     }
 
-    pub(crate) fn release(&mut self, query: Query, running: &Running) {
+    pub(crate) fn release(&mut self, query: Query, running: &RunningChild) {
         let actions = self.conversation.release(query);
         if !actions.is_empty() {
             let closed = self.call.host.limits.closed(&self.model);
@@ -121,8 +121,8 @@ impl<'a> Session<'a> {
 
     fn refused_hook(&self, action: &Action) -> Option<StopCause> {
         match (action, self.call.host.settings.isolation) {
-            (Action::Note(Note::Hook(event)), Isolation::Strict) => {
-                Some(StopCause::Fail(hooked(event)))
+            (Action::Note(ConversationNote::Hook(event)), Isolation::Strict) => {
+                Some(StopCause::Fail(hook_error(event)))
             }
             _ => None,
         }
@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
         &self.call.host.settings.timeouts
     }
 
-    pub(crate) async fn drive(mut self, mut running: Running) -> CallReport {
+    pub(crate) async fn drive(mut self, mut running: RunningChild) -> CallReport {
         let stop = match self.held_back.take() {
             Some(stop) => stop,
             None => self.read(&mut running).await,
@@ -141,15 +141,17 @@ impl<'a> Session<'a> {
         for token in self.tokens.values() {
             token.cancel();
         }
-        if self.may_leave(&stop) {
+        if self.can_exit_in_background(&stop) {
             let spares = &self.call.host.spares;
-            spares.see_off(running, self.place.take(), self.call.demand);
+            spares.exit_in_background(running, self.place.take(), self.call.demand);
             return self.report(stop, None, "");
         }
         let ending = match &stop {
-            StopCause::Result | StopCause::Ended(_) => Ending::Wait,
-            StopCause::Watchdog(_) | StopCause::Cancelled | StopCause::HeldBack(_) => Ending::Stop,
-            StopCause::Fail(_) => Ending::Kill,
+            StopCause::Result | StopCause::Ended(_) => ProcessEnding::Wait,
+            StopCause::Watchdog(_) | StopCause::Cancelled | StopCause::HeldBack(_) => {
+                ProcessEnding::Stop
+            }
+            StopCause::Fail(_) => ProcessEnding::Kill,
         };
         let ChildExit {
             status,
@@ -158,7 +160,7 @@ impl<'a> Session<'a> {
         } = running.end(ending, self.limits()).await;
         drop(self.place.take());
         if matches!(stop, StopCause::Result) && !ended_by_itself {
-            self.note(&Note::Warning(STAYED.to_owned()));
+            self.note(&ConversationNote::Warning(STAYED.to_owned()));
         }
         for action in self.conversation.flush() {
             if let Action::Note(note) = action {
@@ -171,7 +173,7 @@ impl<'a> Session<'a> {
 
     /// True if the process may still be exiting when the call returns: only after a complete,
     /// natural answer, and never for the probe.
-    fn may_leave(&self, stop: &StopCause) -> bool {
+    fn can_exit_in_background(&self, stop: &StopCause) -> bool {
         let natural = self.conversation.stop_reason() == Some(StopReason::Natural);
         matches!(stop, StopCause::Result)
             && natural
@@ -186,7 +188,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn is_beyond_the_end(&self) -> bool {
+    fn exceeds_run_end(&self) -> bool {
         let end = self.call.host.settings.ends_at;
         end.is_some_and(|end| self.announced_until.into_std() > end)
     }
@@ -195,7 +197,7 @@ impl<'a> Session<'a> {
         self.idle_until = Instant::now() + self.limits().idle.saturating_add(wait);
     }
 
-    async fn read(&mut self, running: &mut Running) -> StopCause {
+    async fn read(&mut self, running: &mut RunningChild) -> StopCause {
         let mut buffer = vec![0; 64 * 1024];
         let cancel = self.call.caller.cancel.clone();
         loop {
@@ -225,7 +227,7 @@ impl<'a> Session<'a> {
                     },
                 },
                 Some(done) = self.tools.join_next() => self.tool_done(done, running),
-                status = Running::exited(child), if self.process_state == ProcessState::Running => {
+                status = RunningChild::exited(child), if self.process_state == ProcessState::Running => {
                     self.process_state = ProcessState::Gone(status);
                     self.deadline = Instant::now() + self.limits().drain;
                 }
@@ -241,7 +243,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn interrupt(&mut self, running: &Running) -> Option<StopCause> {
+    fn interrupt(&mut self, running: &RunningChild) -> Option<StopCause> {
         self.interrupted = true;
         for token in self.tokens.values() {
             token.cancel();
@@ -299,7 +301,7 @@ impl<'a> Session<'a> {
     }
 
     /// A sign of life is not always progress.
-    fn take(&mut self, line: DecodedLine, running: &Running) -> Option<StopCause> {
+    fn take(&mut self, line: DecodedLine, running: &RunningChild) -> Option<StopCause> {
         let value = match line {
             DecodedLine::Json(value) => value,
             DecodedLine::Broken(broken) => return Some(StopCause::Fail(broken_message(&broken))),
@@ -324,21 +326,21 @@ impl<'a> Session<'a> {
             match action {
                 Action::Note(note) => {
                     // The prompt is the next action after the payer.
-                    if matches!(note, Note::Payer(_))
+                    if matches!(note, ConversationNote::Payer(_))
                         && let Some(limit) = self.call.host.limits.closed(&self.model)
                     {
                         return Some(StopCause::HeldBack(limit));
                     }
-                    if note == Note::FurtherTurn
+                    if note == ConversationNote::FurtherTurn
                         && let Err(refused) = self.call.host.settings.gate.look()
                     {
                         return Some(StopCause::Fail(refused));
                     }
-                    if let Note::Retry { delay_ms, .. } = &note {
+                    if let ConversationNote::Retry { delay_ms, .. } = &note {
                         let wait = Duration::from_millis(*delay_ms).min(LONGEST_WAIT);
                         self.announced_until = Instant::now() + wait;
-                        if self.is_beyond_the_end() {
-                            stop = Some(StopCause::Watchdog(too_long_a_wait(wait)));
+                        if self.exceeds_run_end() {
+                            stop = Some(StopCause::Watchdog(wait_too_long(wait)));
                         }
                     }
                     self.note(&note);
@@ -368,7 +370,7 @@ impl<'a> Session<'a> {
         stop
     }
 
-    fn act(&mut self, action: Action, running: &Running) {
+    fn act(&mut self, action: Action, running: &RunningChild) {
         match action {
             Action::Send(line) => running.input.send(&line),
             Action::Call {
@@ -406,7 +408,7 @@ impl<'a> Session<'a> {
     fn tool_done(
         &mut self,
         done: Result<(String, Result<ToolOutput, ToolError>), tokio::task::JoinError>,
-        running: &Running,
+        running: &RunningChild,
     ) {
         let Ok((request, outcome)) = done else { return };
         self.tokens.remove(&request);

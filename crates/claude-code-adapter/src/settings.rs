@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ktx_llm_runtime::{GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_vocabulary::ModelRole;
 
-use crate::environment::{Parent, may_be_added};
+use crate::environment::{ParentEnvironment, can_be_added};
 
 /// If the owner of children is killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -144,8 +144,8 @@ impl ClaudeCodeSettings {
         }
     }
 
-    pub(crate) fn parent(&self) -> Parent<'_> {
-        Parent {
+    pub(crate) fn parent(&self) -> ParentEnvironment<'_> {
+        ParentEnvironment {
             variables: &self.environment,
             added: &self.added_variables,
             version: &self.version,
@@ -175,7 +175,7 @@ impl ClaudeCodeSettings {
                     .hint("use an alias (`sonnet`, `opus`, `haiku`) or a full model id"));
             }
         }
-        if let Some(name) = self.added_variables.iter().find(|name| !may_be_added(name)) {
+        if let Some(name) = self.added_variables.iter().find(|name| !can_be_added(name)) {
             let message = format!(
                 "`llm.provider.environment` may not add `{name}`: it changes the account, the provider or the session of `claude`"
             );

@@ -14,14 +14,14 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Duration, Instant};
 
 use crate::invocation::Query;
-use crate::link::Link;
-use crate::process::{Ending, Guard};
+use crate::link::ChildLink;
+use crate::process::{Guard, ProcessEnding};
 use crate::settings::ClaudeCodeSettings;
 
 const MOST_KINDS: usize = 16;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Demand {
+pub(crate) struct SpareDemand {
     kind: Arc<str>,
     query: Query,
 }
@@ -43,15 +43,15 @@ struct SharedSpares {
     settings: Arc<ClaudeCodeSettings>,
     guard: Arc<Guard>,
     places: Arc<Semaphore>,
-    shelf: Mutex<SpareSlots>,
-    leaving: Mutex<JoinSet<()>>,
+    spare_slots: Mutex<SpareSlots>,
+    exiting_children: Mutex<JoinSet<()>>,
     events: Arc<dyn EventSink>,
     warned: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct SpareSlots {
-    slots: BTreeMap<Arc<str>, Slot>,
+    slots: BTreeMap<Arc<str>, SpareSlot>,
     seen: BTreeMap<Arc<str>, CallHistory>,
     waiting: usize,
     numbers: u64,
@@ -65,23 +65,23 @@ struct CallHistory {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct SpareSlot {
     number: u64,
-    orders: oneshot::Sender<Order>,
+    orders: oneshot::Sender<SpareOrder>,
     task: JoinHandle<()>,
-    place: SlotPlace,
+    place: SlotPermit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SlotPlace {
+enum SlotPermit {
     None,
     Taken,
 }
 
 #[derive(Debug)]
-enum Order {
-    Take(oneshot::Sender<Link>),
-    End(Ending),
+enum SpareOrder {
+    Take(oneshot::Sender<ChildLink>),
+    End(ProcessEnding),
 }
 
 impl Spares {
@@ -95,8 +95,8 @@ impl Spares {
             settings,
             guard,
             places: Arc::new(Semaphore::new(places)),
-            shelf: Mutex::default(),
-            leaving: Mutex::default(),
+            spare_slots: Mutex::default(),
+            exiting_children: Mutex::default(),
             events,
             warned: AtomicBool::new(false),
         };
@@ -113,7 +113,7 @@ impl Spares {
         places.acquire_owned().await.ok()
     }
 
-    pub(crate) fn called(&self, query: &Query) -> Option<Demand> {
+    pub(crate) fn called(&self, query: &Query) -> Option<SpareDemand> {
         if self.shared.settings.max_spares == 0 {
             return None;
         }
@@ -121,31 +121,31 @@ impl Spares {
         let kind: Arc<str> = query.kind().into();
         let calls = self
             .shared
-            .shelf()
+            .spare_slots()
             .called(&kind, self.shared.settings.timeouts.spare_idle);
         tracing::trace!(calls, "a call that may have a spare");
-        Some(Demand { kind, query })
+        Some(SpareDemand { kind, query })
     }
 
-    pub(crate) async fn take(&self, demand: &Demand) -> Option<Link> {
-        let slot = self.shared.shelf().slots.remove(&demand.kind)?;
+    pub(crate) async fn take(&self, demand: &SpareDemand) -> Option<ChildLink> {
+        let slot = self.shared.spare_slots().slots.remove(&demand.kind)?;
         let (reply, link) = oneshot::channel();
         // An error means that the spare has ended.
-        slot.orders.send(Order::Take(reply)).ok()?;
+        slot.orders.send(SpareOrder::Take(reply)).ok()?;
         link.await.ok()
     }
 
-    pub(crate) fn prepare(&self, demand: &Demand, stage: CallStage) {
+    pub(crate) fn prepare(&self, demand: &SpareDemand, stage: CallStage) {
         self.shared.prepare(demand, stage);
     }
 
     pub(crate) async fn end_all(&self) {
         // First, because a spare can follow an exited child.
-        self.shared.everyone_has_left().await;
-        let slots = std::mem::take(&mut self.shared.shelf().slots);
+        self.shared.wait_for_exits().await;
+        let slots = std::mem::take(&mut self.shared.spare_slots().slots);
         let tasks: Vec<_> = slots
             .into_values()
-            .map(|slot| slot.send(Order::End(Ending::Stop)))
+            .map(|slot| slot.send(SpareOrder::End(ProcessEnding::Stop)))
             .collect();
         for task in tasks {
             if let Err(error) = task.await {
@@ -154,12 +154,12 @@ impl Spares {
         }
     }
 
-    pub(crate) async fn all_have_left(&self) {
-        self.shared.everyone_has_left().await;
+    pub(crate) async fn wait_for_exits(&self) {
+        self.shared.wait_for_exits().await;
     }
 
     pub(crate) fn kill_all(&self) {
-        let slots = std::mem::take(&mut self.shared.shelf().slots);
+        let slots = std::mem::take(&mut self.shared.spare_slots().slots);
         for slot in slots.into_values() {
             slot.task.abort();
         }
@@ -168,14 +168,14 @@ impl Spares {
 
 impl Drop for Spares {
     fn drop(&mut self) {
-        self.shared.shelf().is_closed = true;
-        self.shared.leaving().abort_all();
+        self.shared.spare_slots().is_closed = true;
+        self.shared.exiting_children().abort_all();
         self.kill_all();
     }
 }
 
-impl Slot {
-    fn send(self, order: Order) -> JoinHandle<()> {
+impl SpareSlot {
+    fn send(self, order: SpareOrder) -> JoinHandle<()> {
         if self.orders.send(order).is_err() {
             tracing::trace!("a spare process ended by itself");
         }
@@ -209,23 +209,25 @@ impl SpareSlots {
         let oldest = self
             .slots
             .iter()
-            .filter(|(_, slot)| slot.place == SlotPlace::Taken)
+            .filter(|(_, slot)| slot.place == SlotPermit::Taken)
             .min_by_key(|(_, slot)| slot.number);
         let oldest = oldest.map(|(kind, _)| Arc::clone(kind));
         if let Some(slot) = oldest.and_then(|kind| self.slots.remove(&kind)) {
-            drop(slot.send(Order::End(Ending::Stop)));
+            drop(slot.send(SpareOrder::End(ProcessEnding::Stop)));
         }
     }
 }
 
 impl SharedSpares {
-    fn shelf(&self) -> MutexGuard<'_, SpareSlots> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn spare_slots(&self) -> MutexGuard<'_, SpareSlots> {
+        self.spare_slots
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepare(self: &Arc<Self>, demand: &Demand, stage: CallStage) {
-        let mut shelf = self.shelf();
-        let Some(seen) = shelf.seen.get_mut(&demand.kind) else {
+    fn prepare(self: &Arc<Self>, demand: &SpareDemand, stage: CallStage) {
+        let mut spare_slots = self.spare_slots();
+        let Some(seen) = spare_slots.seen.get_mut(&demand.kind) else {
             return;
         };
         seen.last = Instant::now();
@@ -238,32 +240,32 @@ impl SharedSpares {
             }
             (CallStage::Answered | CallStage::Ended, _) => Duration::ZERO,
         };
-        let full = shelf.slots.len() >= self.settings.max_spares;
-        if full || shelf.is_closed || shelf.slots.contains_key(&demand.kind) {
+        let full = spare_slots.slots.len() >= self.settings.max_spares;
+        if full || spare_slots.is_closed || spare_slots.slots.contains_key(&demand.kind) {
             return;
         }
-        shelf.numbers += 1;
-        let number = shelf.numbers;
+        spare_slots.numbers += 1;
+        let number = spare_slots.numbers;
         let (orders, inbox) = oneshot::channel();
         let spare = keep::Spare {
             shared: Arc::clone(self),
             kind: Arc::clone(&demand.kind),
             number,
         };
-        let slot = Slot {
+        let slot = SpareSlot {
             number,
             orders,
             task: tokio::spawn(spare.keep(demand.query.clone(), pause, inbox)),
-            place: SlotPlace::None,
+            place: SlotPermit::None,
         };
-        shelf.slots.insert(Arc::clone(&demand.kind), slot);
+        spare_slots.slots.insert(Arc::clone(&demand.kind), slot);
     }
 
     fn make_room(&self) -> WaitingCall<'_> {
-        let mut shelf = self.shelf();
-        shelf.waiting += 1;
-        for _ in self.places.available_permits()..shelf.waiting {
-            shelf.evict();
+        let mut spare_slots = self.spare_slots();
+        spare_slots.waiting += 1;
+        for _ in self.places.available_permits()..spare_slots.waiting {
+            spare_slots.evict();
         }
         WaitingCall(self)
     }
@@ -271,9 +273,9 @@ impl SharedSpares {
     /// Waiting calls come first. Without a place the spare leaves the shelf at once, so that no
     /// call waits for it.
     fn claim(&self, kind: &str, number: u64) -> Option<OwnedSemaphorePermit> {
-        let mut shelf = self.shelf();
-        let is_wanted = shelf.waiting == 0;
-        let slot = shelf.slots.get_mut(kind)?;
+        let mut spare_slots = self.spare_slots();
+        let is_wanted = spare_slots.waiting == 0;
+        let slot = spare_slots.slots.get_mut(kind)?;
         if slot.number != number {
             return None;
         }
@@ -281,23 +283,23 @@ impl SharedSpares {
         let place = Arc::clone(&self.places).try_acquire_owned().ok();
         let place = place.filter(|_| is_wanted);
         slot.place = match place {
-            Some(_) => SlotPlace::Taken,
-            None => SlotPlace::None,
+            Some(_) => SlotPermit::Taken,
+            None => SlotPermit::None,
         };
         if place.is_none() {
-            shelf.slots.remove(kind);
+            spare_slots.slots.remove(kind);
         }
         place
     }
 
     fn forget(&self, kind: &str, number: u64) {
-        let mut shelf = self.shelf();
-        if shelf
+        let mut spare_slots = self.spare_slots();
+        if spare_slots
             .slots
             .get(kind)
             .is_some_and(|slot| slot.number == number)
         {
-            shelf.slots.remove(kind);
+            spare_slots.slots.remove(kind);
         }
     }
 }
@@ -306,7 +308,7 @@ struct WaitingCall<'a>(&'a SharedSpares);
 
 impl Drop for WaitingCall<'_> {
     fn drop(&mut self) {
-        self.0.shelf().waiting -= 1;
+        self.0.spare_slots().waiting -= 1;
     }
 }
 

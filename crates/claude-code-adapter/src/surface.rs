@@ -82,22 +82,22 @@ fn foreign_key(source: &str) -> LlmError {
 pub(crate) fn hook_warning(event: &str) -> String {
     format!(
         "{} runs inside each call and may change what the model reads",
-        hook_words(event)
+        hook_text(event)
     )
 }
 
-pub(crate) fn hooked(event: &str) -> LlmError {
+pub(crate) fn hook_error(event: &str) -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
         format!(
             "{} runs inside the call; ktx discarded the answer",
-            hook_words(event)
+            hook_text(event)
         ),
     )
     .hint("ask the administrator to remove the hook from the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`")
 }
 
-fn hook_words(event: &str) -> String {
+fn hook_text(event: &str) -> String {
     let is_name = event.chars().all(|letter| letter.is_ascii_alphabetic());
     let event = if is_name && (1..=40).contains(&event.len()) {
         format!(" (`{event}`)")

@@ -200,7 +200,7 @@ impl UsageMeter {
         Some(UsageUpdate::Begun(message))
     }
 
-    pub(crate) fn is_further(&self) -> bool {
+    pub(crate) fn is_later_turn(&self) -> bool {
         self.begun > 1
     }
 

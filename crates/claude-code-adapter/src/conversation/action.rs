@@ -22,13 +22,13 @@ pub(crate) enum Action {
     Abort {
         request: String,
     },
-    Note(Note),
+    Note(ConversationNote),
     Fail(LlmError),
     Finish,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Note {
+pub(crate) enum ConversationNote {
     Payer(String),
     Verified(String),
     Warning(String),
@@ -60,7 +60,7 @@ pub(crate) enum Note {
     },
 }
 
-impl From<UsageUpdate> for Note {
+impl From<UsageUpdate> for ConversationNote {
     fn from(counted: UsageUpdate) -> Self {
         match counted {
             UsageUpdate::Begun(message) => Self::Begun(message),
@@ -70,7 +70,7 @@ impl From<UsageUpdate> for Note {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Record {
+pub(crate) struct ConversationRecord {
     pub(crate) model: Option<String>,
     pub(crate) tool_failures: u32,
     pub(crate) counted: BTreeSet<String>,

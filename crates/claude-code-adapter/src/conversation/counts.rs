@@ -15,9 +15,9 @@ const MOST_DOLLARS: f64 = 1_000_000.0;
 
 pub(super) fn leave_out(frame: &mut Frame) -> Option<String> {
     let wrong = match frame {
-        Frame::Assistant(frame) => wrong_usage(&mut frame.usage, MOST_OF_A_MESSAGE),
+        Frame::Assistant(frame) => implausible_usage(&mut frame.usage, MOST_OF_A_MESSAGE),
         Frame::Stream { piece, .. } => match piece {
-            StreamFrame::Start { usage, .. } => wrong_usage(usage, MOST_OF_A_MESSAGE),
+            StreamFrame::Start { usage, .. } => implausible_usage(usage, MOST_OF_A_MESSAGE),
             StreamFrame::Delta { output } => {
                 let wrong = output.filter(|output| *output > MOST_OF_A_MESSAGE);
                 if wrong.is_some() {
@@ -28,12 +28,12 @@ pub(super) fn leave_out(frame: &mut Frame) -> Option<String> {
             _ => None,
         },
         Frame::Result(result) => {
-            if result.cost_usd.is_some_and(|cost| !is_believable(cost)) {
+            if result.cost_usd.is_some_and(|cost| !is_plausible(cost)) {
                 result.cost_usd = None;
             }
             let models = result.used.values_mut();
             models.fold(None, |wrong, usage| {
-                wrong_usage(usage, MOST_OF_A_PROCESS).or(wrong)
+                implausible_usage(usage, MOST_OF_A_PROCESS).or(wrong)
             })
         }
         _ => None,
@@ -43,11 +43,11 @@ pub(super) fn leave_out(frame: &mut Frame) -> Option<String> {
     })
 }
 
-fn is_believable(dollars: f64) -> bool {
+fn is_plausible(dollars: f64) -> bool {
     (0.0..=MOST_DOLLARS).contains(&dollars)
 }
 
-fn wrong_usage(usage: &mut TokenUsage, most: u64) -> Option<u64> {
+fn implausible_usage(usage: &mut TokenUsage, most: u64) -> Option<u64> {
     let TokenUsage {
         input,
         cache_write_5m,

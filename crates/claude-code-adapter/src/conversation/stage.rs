@@ -1,6 +1,6 @@
 //! The stages before the prompt and between turns.
 
-use super::{Action, Conversation, Note};
+use super::{Action, Conversation, ConversationNote};
 use crate::invocation::Query;
 use crate::surface::PayingAccount;
 
@@ -15,7 +15,7 @@ pub(crate) enum PromptTiming {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ConversationStage {
     Opening,
     Ready(PayingAccount),
     Prompted,
@@ -23,11 +23,11 @@ pub(super) enum Stage {
 
 impl Conversation {
     pub(crate) fn is_prompted(&self) -> bool {
-        self.stage == Stage::Prompted
+        self.stage == ConversationStage::Prompted
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.stage, Stage::Ready(_))
+        matches!(self.stage, ConversationStage::Ready(_))
     }
 
     pub(crate) fn release(&mut self, query: Query) -> Vec<Action> {
@@ -35,7 +35,7 @@ impl Conversation {
         self.query = query;
         self.prompt_at = PromptTiming::Once;
         let mut actions = Vec::new();
-        if let Stage::Ready(account) = &self.stage {
+        if let ConversationStage::Ready(account) = &self.stage {
             let account = account.clone();
             self.prompt(account, &mut actions);
         }
@@ -43,19 +43,19 @@ impl Conversation {
     }
 
     pub(super) fn prompt(&mut self, account: PayingAccount, actions: &mut Vec<Action>) {
-        self.stage = Stage::Prompted;
+        self.stage = ConversationStage::Prompted;
         let hooks = std::mem::take(&mut self.hooks).into_iter();
-        actions.extend(hooks.map(Note::Hook).map(Action::Note));
+        actions.extend(hooks.map(ConversationNote::Hook).map(Action::Note));
         if let Some(warning) = account.warning() {
-            actions.push(Action::Note(Note::Warning(warning)));
+            actions.push(Action::Note(ConversationNote::Warning(warning)));
         }
-        actions.push(Action::Note(Note::Payer(account.payer)));
+        actions.push(Action::Note(ConversationNote::Payer(account.payer)));
         actions.push(Action::Send(self.query.prompt_line()));
     }
 
     pub(super) fn on_hook(&mut self, event: String, actions: &mut Vec<Action>) {
         if self.is_prompted() {
-            actions.push(Action::Note(Note::Hook(event)));
+            actions.push(Action::Note(ConversationNote::Hook(event)));
         } else if self.hooks.len() < MOST_HOOKS {
             self.hooks.insert(event);
         }
@@ -72,7 +72,7 @@ impl Conversation {
             objects.any(|object| !schema.violations(object).is_empty())
         });
         if refused {
-            actions.push(Action::Note(Note::FurtherTurn));
+            actions.push(Action::Note(ConversationNote::FurtherTurn));
         }
     }
 }

@@ -9,13 +9,13 @@ use ktx_tool_descriptors::{
 };
 use serde_json::{Value, json};
 
-use super::{Action, Conversation, Note, PromptTiming};
-use crate::invocation::{Purpose, Query};
+use super::{Action, Conversation, ConversationNote, PromptTiming};
+use crate::invocation::{Query, QueryPurpose};
 use crate::outcome::{failure_kind, stop_reason_of};
 use crate::protocol::Frame;
 use crate::unattributed::sum;
 
-struct Recording {
+struct RecordedConversation {
     name: String,
     initialize: Option<Value>,
     tools: Vec<Value>,
@@ -23,12 +23,12 @@ struct Recording {
     out: Vec<Value>,
 }
 
-fn read(file: &Path) -> Recording {
+fn read(file: &Path) -> RecordedConversation {
     let text = std::fs::read_to_string(file).unwrap();
     let events = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut recording = Recording {
+    let mut recording = RecordedConversation {
         name: file.file_stem().unwrap().to_string_lossy().into_owned(),
         initialize: None,
         tools: Vec::new(),
@@ -57,7 +57,7 @@ fn read(file: &Path) -> Recording {
     recording
 }
 
-impl Recording {
+impl RecordedConversation {
     fn take_tools(&mut self, result: &Value) {
         if let Some(tools) = result["tools"].as_array() {
             self.tools.clone_from(tools);
@@ -70,14 +70,14 @@ impl Recording {
             .as_ref()
             .map_or(Value::Null, |line| line["request"].clone());
         let purpose = if let Some(schema) = request.get("jsonSchema") {
-            Purpose::Object(ObjectSchema::new(schema.clone()).unwrap())
+            QueryPurpose::Object(ObjectSchema::new(schema.clone()).unwrap())
         } else if request.get("sdkMcpServers").is_some() {
-            Purpose::Loop {
+            QueryPurpose::Loop {
                 tools: ToolSet::new(self.tools.iter().map(descriptor).collect()).unwrap(),
                 budget: 10,
             }
         } else {
-            Purpose::Text
+            QueryPurpose::Text
         };
         Query::new(purpose, "sonnet", String::new(), "p".to_owned(), "replay")
     }
@@ -109,7 +109,7 @@ fn descriptor(tool: &Value) -> ToolDescriptor {
     }
 }
 
-fn replay(recording: &Recording) -> String {
+fn replay(recording: &RecordedConversation) -> String {
     let mut conversation = Conversation::new(recording.query(), "1", PromptTiming::Once);
     let (mut steps, mut warnings, mut usage) = (0, 0, 0);
     let mut failed = None;
@@ -132,9 +132,9 @@ fn replay(recording: &Recording) -> String {
                     assert_answer(&sent, answer);
                     queue.extend(sent);
                 }
-                Action::Note(Note::Step) => steps += 1,
-                Action::Note(Note::Warning(_)) => warnings += 1,
-                Action::Note(Note::Usage(_)) => usage += 1,
+                Action::Note(ConversationNote::Step) => steps += 1,
+                Action::Note(ConversationNote::Warning(_)) => warnings += 1,
+                Action::Note(ConversationNote::Usage(_)) => usage += 1,
                 Action::Fail(error) => failed = failed.or(Some(error.kind)),
                 _ => {}
             }

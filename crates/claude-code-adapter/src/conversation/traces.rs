@@ -6,7 +6,7 @@ use ktx_llm_runtime::ToolTrace;
 use ktx_tool_descriptors::{ToolError, ToolOutput};
 use serde_json::Value;
 
-use super::Note;
+use super::ConversationNote;
 use crate::protocol::ToolResult;
 
 const UNANSWERED: &str = "the call did not come to an end";
@@ -26,7 +26,12 @@ pub(super) struct Traces {
 }
 
 impl Traces {
-    pub(super) fn begin(&mut self, id: &str, name: &str, arguments: &Value) -> Option<Note> {
+    pub(super) fn begin(
+        &mut self,
+        id: &str,
+        name: &str,
+        arguments: &Value,
+    ) -> Option<ConversationNote> {
         if self.places.contains_key(id) {
             return None;
         }
@@ -40,7 +45,7 @@ impl Traces {
             is_error: false,
         };
         self.calls.push((trace, Progress::Requested));
-        Some(Note::ToolStart {
+        Some(ConversationNote::ToolStart {
             call_id: id.to_owned(),
             name: name.to_owned(),
             arguments: arguments.clone(),
@@ -66,7 +71,7 @@ impl Traces {
         }
     }
 
-    pub(super) fn end_with_result(&mut self, result: &ToolResult) -> Option<Note> {
+    pub(super) fn end_with_result(&mut self, result: &ToolResult) -> Option<ConversationNote> {
         let (trace, progress) = self.call(&result.call_id)?;
         trace.is_error |= result.is_error;
         if trace.markdown.is_empty() {
@@ -77,7 +82,7 @@ impl Traces {
     }
 
     /// Those without a result for the model.
-    pub(super) fn close(&mut self) -> Vec<Note> {
+    pub(super) fn close(&mut self) -> Vec<ConversationNote> {
         let mut ends = Vec::new();
         for (trace, progress) in &mut self.calls {
             let before = std::mem::replace(progress, Progress::Reported);
@@ -102,8 +107,8 @@ impl Traces {
     }
 }
 
-fn end_of(trace: &ToolTrace) -> Note {
-    Note::ToolEnd {
+fn end_of(trace: &ToolTrace) -> ConversationNote {
+    ConversationNote::ToolEnd {
         call_id: trace.call_id.clone(),
         markdown: trace.markdown.clone(),
         is_error: trace.is_error,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ALLOWED, Compaction, DENIED, DENIED_PREFIXES, OWN_SESSION, Substitution, child_environment,
-    is_allowed, may_be_added, secret_values,
+    ALLOWED, Compaction, DENIED, DENIED_PREFIXES, OWN_SESSION, Substitution, can_be_added,
+    child_environment, is_allowed, secret_values,
 };
 use crate::settings::ClaudeCodeSettings;
 
@@ -140,7 +140,7 @@ fn every_name_of_the_denylist_is_stopped() {
         assert!(!is_allowed(name), "{name}");
     }
     for name in DENIED {
-        assert!(!may_be_added(name), "{name}");
+        assert!(!can_be_added(name), "{name}");
     }
 }
 
@@ -149,13 +149,13 @@ fn every_name_of_the_denylist_is_stopped() {
 fn future_routing_variables_are_stopped_by_their_family() {
     for prefix in DENIED_PREFIXES {
         let name = format!("{prefix}OF_TOMORROW");
-        assert!(!is_allowed(&name) && !may_be_added(&name), "{name}");
+        assert!(!is_allowed(&name) && !can_be_added(&name), "{name}");
     }
     for name in OWN_SESSION.iter().chain(ALLOWED) {
-        assert!(is_allowed(name) && may_be_added(name), "{name}");
+        assert!(is_allowed(name) && can_be_added(name), "{name}");
     }
     assert!(is_allowed("https_proxy") && is_allowed("Path") && is_allowed("LC_ALL"));
-    assert!(may_be_added("GITLAB_PAT"));
+    assert!(can_be_added("GITLAB_PAT"));
 }
 
 #[test]

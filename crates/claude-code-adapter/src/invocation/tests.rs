@@ -5,7 +5,7 @@ use ktx_tool_descriptors::{
 };
 use serde_json::{Value, json};
 
-use super::{Purpose, Query};
+use super::{Query, QueryPurpose};
 
 fn tools() -> ToolSet {
     let tool = |name: &str| ToolDescriptor {
@@ -24,7 +24,7 @@ fn schema() -> ObjectSchema {
     ObjectSchema::new(json!({ "type": "object", "required": ["name"] })).unwrap()
 }
 
-fn query(purpose: Purpose) -> Query {
+fn query(purpose: QueryPurpose) -> Query {
     Query::new(
         purpose,
         "sonnet",
@@ -34,7 +34,7 @@ fn query(purpose: Purpose) -> Query {
     )
 }
 
-fn arguments(purpose: Purpose) -> String {
+fn arguments(purpose: QueryPurpose) -> String {
     query(purpose)
         .arguments()
         .join("\n")
@@ -60,9 +60,9 @@ const COMMON: &str = "\
 #[test]
 fn text_and_probe_have_one_turn_and_no_tools() {
     let expected = format!("{COMMON}--settings=SETTINGS\n--max-turns=1\n--model=sonnet");
-    assert_eq!(arguments(Purpose::Text), expected);
+    assert_eq!(arguments(QueryPurpose::Text), expected);
     assert_eq!(
-        arguments(Purpose::Probe(ktx_llm_runtime::Patience::None)),
+        arguments(QueryPurpose::Probe(ktx_llm_runtime::Patience::None)),
         expected
     );
 }
@@ -71,7 +71,7 @@ fn text_and_probe_have_one_turn_and_no_tools() {
 #[test]
 fn an_object_has_five_turns() {
     assert_eq!(
-        arguments(Purpose::Object(schema())),
+        arguments(QueryPurpose::Object(schema())),
         format!("{COMMON}--settings=SETTINGS\n--max-turns=5\n--model=sonnet")
     );
 }
@@ -79,7 +79,7 @@ fn an_object_has_five_turns() {
 /// KTX-27.
 #[test]
 fn a_loop_allows_its_tools_by_id() {
-    let purpose = Purpose::Loop {
+    let purpose = QueryPurpose::Loop {
         tools: tools(),
         budget: 12,
     };
@@ -115,7 +115,7 @@ fn the_constants_are_whole() {
 #[test]
 fn initialize_carries_everything_that_may_be_long() {
     assert_eq!(
-        query(Purpose::Text).initialize(),
+        query(QueryPurpose::Text).initialize(),
         json!({
             "subtype": "initialize",
             "systemPrompt": "You are terse.",
@@ -127,7 +127,7 @@ fn initialize_carries_everything_that_may_be_long() {
             },
         })
     );
-    let object = query(Purpose::Object(schema())).initialize();
+    let object = query(QueryPurpose::Object(schema())).initialize();
     assert_eq!(
         (object.get("jsonSchema"), object.get("sdkMcpServers")),
         (
@@ -135,7 +135,7 @@ fn initialize_carries_everything_that_may_be_long() {
             None
         )
     );
-    let purpose = Purpose::Loop {
+    let purpose = QueryPurpose::Loop {
         tools: tools(),
         budget: 2,
     };
@@ -155,7 +155,7 @@ fn initialize_carries_everything_that_may_be_long() {
 #[test]
 fn the_prompt_ends_with_a_constant_block() {
     assert_eq!(
-        query(Purpose::Text).prompt_line(),
+        query(QueryPurpose::Text).prompt_line(),
         json!({
             "type": "user",
             "session_id": "",

@@ -50,13 +50,13 @@ impl AnnouncedLimit {
     }
 
     /// Milliseconds in place of seconds are not believable.
-    pub(crate) fn is_believable(&self, now: i64) -> bool {
+    pub(crate) fn is_plausible(&self, now: i64) -> bool {
         self.resets_at.saturating_sub(now) <= FARTHEST
     }
 
     /// Ignores limits from the future: a clock was wrong.
     pub(crate) fn closes(&self, now: i64) -> bool {
-        self.resets_at > now && self.is_believable(now) && self.heard_at <= now.saturating_add(SKEW)
+        self.resets_at > now && self.is_plausible(now) && self.heard_at <= now.saturating_add(SKEW)
     }
 
     /// Another run trusts only limits no longer than their window.

@@ -142,15 +142,15 @@ fn an_implausible_end_refuses_nothing() {
     for end in [now * 1000, i64::MAX] {
         let mut book = LimitBook::default();
         let far = limit("five_hour", "sonnet", end);
-        assert!(!far.is_believable(now));
+        assert!(!far.is_plausible(now));
         announce(&mut book, far);
         check(&book, "sonnet", now, &Admission::Trial);
         served(&mut book, "sonnet", now);
         check(&book, "sonnet", now, &Admission::Open);
     }
     let week = limit("seven_day", "sonnet", now + 7 * 24 * 60 * 60);
-    assert!(week.is_believable(now));
-    assert!(limit("five_hour", "sonnet", i64::MIN).is_believable(i64::MAX));
+    assert!(week.is_plausible(now));
+    assert!(limit("five_hour", "sonnet", i64::MIN).is_plausible(i64::MAX));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ktx_tool_descriptors::{
 };
 use serde_json::{Value, json};
 
-use super::{Answer, ToolServer, tool_id, tool_name};
+use super::{McpAnswer, ToolServer, tool_id, tool_name};
 
 fn server() -> ToolServer {
     let tool = |name: &str, effect| ToolDescriptor {
@@ -27,7 +27,7 @@ fn server() -> ToolServer {
 
 #[track_caller]
 fn check(message: &Value, expected: &Value) {
-    assert_eq!(server().answer(message), Answer::Reply(expected.clone()));
+    assert_eq!(server().answer(message), McpAnswer::Reply(expected.clone()));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn calls_carry_the_models_id() {
     } });
     assert_eq!(
         server().answer(&message),
-        Answer::Call {
+        McpAnswer::Call {
             rpc: json!(4),
             name: "emit".to_owned(),
             arguments: json!({ "key": "k" }),
@@ -100,7 +100,7 @@ fn a_cancelled_call_is_named() {
     let message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 4, "reason": "x" } });
     assert_eq!(
         server().answer(&message),
-        Answer::Cancel {
+        McpAnswer::Cancel {
             rpc: json!(4),
             reply: json!({ "jsonrpc": "2.0", "result": {}, "id": 0 }),
         }
@@ -147,7 +147,7 @@ fn a_long_result_is_read_in_parts() {
         let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
             "name": "read", "arguments": { "_cursor": format!("part-{next}") },
         } });
-        let Answer::Reply(reply) = server.answer(&call) else {
+        let McpAnswer::Reply(reply) = server.answer(&call) else {
             panic!("a cursor needs no call");
         };
         let part = text_of(&reply);
@@ -161,7 +161,7 @@ fn a_long_result_is_read_in_parts() {
     let again = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
         "name": "read", "arguments": { "_cursor": "part-1" },
     } });
-    let Answer::Reply(reply) = server.answer(&again) else {
+    let McpAnswer::Reply(reply) = server.answer(&again) else {
         panic!("a cursor needs no call");
     };
     assert_eq!(

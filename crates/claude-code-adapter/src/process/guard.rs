@@ -36,7 +36,7 @@ struct GuardProcess {
 }
 
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct GuardWatch {
     guard: Arc<Guard>,
     token: String,
 }
@@ -55,12 +55,12 @@ impl Guard {
     }
 
     /// Must be called before the child starts.
-    pub(super) fn watch(self: &Arc<Self>, token: &str) -> Option<Watch> {
+    pub(super) fn watch(self: &Arc<Self>, token: &str) -> Option<GuardWatch> {
         let program = self.program.as_ref()?;
         let mut state = self.state();
         state.watched.insert(token.to_owned(), None);
         state.send(program, &order(token, None));
-        Some(Watch {
+        Some(GuardWatch {
             guard: Arc::clone(self),
             token: token.to_owned(),
         })
@@ -71,7 +71,7 @@ impl Guard {
     }
 }
 
-impl Watch {
+impl GuardWatch {
     /// The guard records the child's descendants in `below`.
     pub(super) fn started(&self, process: u32, below: Option<PathBuf>) {
         if let Some(program) = &self.guard.program {
@@ -84,7 +84,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for GuardWatch {
     fn drop(&mut self) {
         let mut state = self.guard.state();
         state.watched.remove(&self.token);

@@ -128,7 +128,7 @@ pub(super) fn guard(program: &Path) -> std::process::Command {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum StartFailureCause {
     /// Temporary: no room, or the file is being written.
     Crowded,
     /// Possibly an update.
@@ -136,17 +136,17 @@ pub(super) enum Cause {
     Lasting,
 }
 
-pub(super) fn cause(error: &std::io::Error) -> Cause {
+pub(super) fn cause(error: &std::io::Error) -> StartFailureCause {
     const ENOEXEC: i32 = 8;
     match error.kind() {
         ErrorKind::WouldBlock
         | ErrorKind::OutOfMemory
         | ErrorKind::ExecutableFileBusy
-        | ErrorKind::Interrupted => Cause::Crowded,
-        _ if is_crowded(error) => Cause::Crowded,
-        ErrorKind::NotFound | ErrorKind::PermissionDenied => Cause::Absent,
-        _ if error.raw_os_error() == Some(ENOEXEC) => Cause::Absent,
-        _ => Cause::Lasting,
+        | ErrorKind::Interrupted => StartFailureCause::Crowded,
+        _ if is_crowded(error) => StartFailureCause::Crowded,
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => StartFailureCause::Absent,
+        _ if error.raw_os_error() == Some(ENOEXEC) => StartFailureCause::Absent,
+        _ => StartFailureCause::Lasting,
     }
 }
 

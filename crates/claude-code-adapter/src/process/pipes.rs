@@ -48,7 +48,7 @@ impl ChildInput {
     }
 
     pub(crate) fn send(&self, line: &Value) {
-        let mut text = in_ascii(line.to_string());
+        let mut text = escape_non_ascii(line.to_string());
         text.push('\n');
         if self.lines.send(text).is_err() {
             tracing::debug!("a line for Claude Code came after the end of its input");
@@ -62,7 +62,7 @@ impl ChildInput {
 }
 
 /// Older versions (2.1.76) decode chunks of 64 KiB and lose a character at a boundary.
-fn in_ascii(json: String) -> String {
+fn escape_non_ascii(json: String) -> String {
     if json.is_ascii() {
         return json;
     }

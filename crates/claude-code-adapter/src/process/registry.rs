@@ -25,11 +25,11 @@ pub(crate) fn note_below(file: &Path, below: &Descendants) {
     }
 }
 
-pub(crate) fn forget_below(file: &Path) {
+pub(crate) fn forget_descendants(file: &Path) {
     remove(file);
 }
 
-fn noted_below(note: &Path) -> Descendants {
+fn recorded_descendants(note: &Path) -> Descendants {
     let text = std::fs::read_to_string(note.with_extension(BELOW)).unwrap_or_default();
     Descendants::parse(&text)
 }
@@ -129,7 +129,7 @@ pub fn sweep(state_dir: &Path) -> u32 {
             kill_by_token(token);
         }
         // Descendants that left both their parent and their environment.
-        noted_below(&file).kill();
+        recorded_descendants(&file).kill();
         remove(&file.with_extension(BELOW));
         remove(&file);
         cleared += 1;

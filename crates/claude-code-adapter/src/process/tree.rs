@@ -3,27 +3,27 @@
 use std::path::Path;
 
 use super::descendants::Descendants;
-use super::guard::Watch;
+use super::guard::GuardWatch;
 use super::registry::ChildRecord;
 
 /// Drop kills the tree.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct ProcessTree {
     process: Option<u32>,
     token: String,
     entry: Option<ChildRecord>,
     /// Cannot be found after the end of the process.
     seen: Descendants,
     /// Must be dropped after the kill.
-    _watch: Option<Watch>,
+    _watch: Option<GuardWatch>,
 }
 
-impl Tree {
+impl ProcessTree {
     pub(super) fn new(
         process: Option<u32>,
         token: String,
         state_dir: Option<&Path>,
-        watch: Option<Watch>,
+        watch: Option<GuardWatch>,
     ) -> Self {
         let entry = process
             .zip(state_dir)
@@ -58,7 +58,7 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for ProcessTree {
     fn drop(&mut self) {
         self.kill();
         if let Some(entry) = self.entry.take() {
@@ -117,7 +117,7 @@ pub(super) fn kill_by_token(token: &str) {
                 continue;
             };
             // Checked after opening the handle, so that no other process gets the signal.
-            if carries(process, token) {
+            if carries_token(process, token) {
                 match pidfd_send_signal(&handle, Signal::KILL) {
                     Ok(()) => {
                         found = true;
@@ -237,7 +237,7 @@ fn read_at_once(path: &str) -> std::io::Result<Vec<u8>> {
 }
 
 #[cfg(target_os = "linux")]
-fn carries(process: i32, token: &str) -> bool {
+fn carries_token(process: i32, token: &str) -> bool {
     mark(process, token) == TokenMark::Carried
 }
 

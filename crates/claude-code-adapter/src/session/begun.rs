@@ -2,17 +2,17 @@
 
 use ktx_llm_runtime::{RuntimeEvent, UsageFact};
 
-use crate::call::Call;
+use crate::call::RuntimeCall;
 use crate::turns::MessageUsage;
 
 /// Dropped calls have cost their unfinished messages.
 pub(super) struct OpenMessages<'a> {
-    call: Call<'a>,
+    call: RuntimeCall<'a>,
     open: Vec<UsageFact>,
 }
 
 impl<'a> OpenMessages<'a> {
-    pub(super) fn new(call: Call<'a>) -> Self {
+    pub(super) fn new(call: RuntimeCall<'a>) -> Self {
         Self {
             call,
             open: Vec::new(),

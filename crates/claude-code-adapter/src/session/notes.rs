@@ -2,19 +2,19 @@
 
 use ktx_llm_runtime::{LlmErrorKind, RuntimeEvent};
 
-use super::Session;
-use crate::conversation::Note;
+use super::ChildSession;
+use crate::conversation::ConversationNote;
 use crate::limits::unix_now;
-use crate::outcome::{believed_reset, status_kind};
+use crate::outcome::{plausible_reset, status_kind};
 use crate::spares::CallStage;
 use crate::surface::hook_warning;
 
-impl Session<'_> {
-    pub(super) fn note(&mut self, note: &Note) {
+impl ChildSession<'_> {
+    pub(super) fn note(&mut self, note: &ConversationNote) {
         let host = self.call.host;
         match note {
-            Note::Payer(payer) => host.learn_payer(payer.clone()),
-            Note::Verified(version) => {
+            ConversationNote::Payer(payer) => host.learn_payer(payer.clone()),
+            ConversationNote::Verified(version) => {
                 self.warm_up.done();
                 host.learn_version(version);
                 if let Some(demand) = self.call.demand {
@@ -24,17 +24,17 @@ impl Session<'_> {
                     version: version.clone(),
                 });
             }
-            Note::Warning(warning) => host.warn_once(warning.clone()),
-            Note::Hook(event) => host.warn_once(hook_warning(event)),
-            Note::Step => self.boundaries.push(self.call.started.elapsed()),
-            Note::Begun(message) => self.begun.begin(message),
-            Note::Usage(message) => self.begun.end(message),
-            Note::RateLimit(limit) if limit.window.is_empty() => {}
-            Note::RateLimit(limit) => {
+            ConversationNote::Warning(warning) => host.warn_once(warning.clone()),
+            ConversationNote::Hook(event) => host.warn_once(hook_warning(event)),
+            ConversationNote::Step => self.boundaries.push(self.call.started.elapsed()),
+            ConversationNote::Begun(message) => self.begun.begin(message),
+            ConversationNote::Usage(message) => self.begun.end(message),
+            ConversationNote::RateLimit(limit) if limit.window.is_empty() => {}
+            ConversationNote::RateLimit(limit) => {
                 host.emit(RuntimeEvent::RateLimitObserved {
                     window: limit.window.clone(),
                     utilization: limit.utilization,
-                    resets_at: believed_reset(limit.resets_at, unix_now()),
+                    resets_at: plausible_reset(limit.resets_at, unix_now()),
                 });
                 if limit.is_extra {
                     host.warn_once(format!(
@@ -50,7 +50,7 @@ impl Session<'_> {
                     host.emit(event);
                 }
             }
-            Note::Retry {
+            ConversationNote::Retry {
                 attempt,
                 delay_ms,
                 status,
@@ -61,12 +61,14 @@ impl Session<'_> {
                     code: status.map_or(LlmErrorKind::Transport, status_kind).code(),
                 });
             }
-            Note::Compaction => tracing::info!("Claude Code summarizes the conversation"),
-            Note::FurtherTurn
-            | Note::Text(_)
-            | Note::Block(_)
-            | Note::ToolStart { .. }
-            | Note::ToolEnd { .. } => {}
+            ConversationNote::Compaction => {
+                tracing::info!("Claude Code summarizes the conversation")
+            }
+            ConversationNote::FurtherTurn
+            | ConversationNote::Text(_)
+            | ConversationNote::Block(_)
+            | ConversationNote::ToolStart { .. }
+            | ConversationNote::ToolEnd { .. } => {}
         }
         (self.observe)(note);
     }

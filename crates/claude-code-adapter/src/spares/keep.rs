@@ -6,11 +6,11 @@ use tokio::io::AsyncReadExt as _;
 use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
-use super::{Order, SharedSpares};
+use super::{SharedSpares, SpareOrder};
 use crate::conversation::{Action, PromptTiming};
 use crate::invocation::Query;
-use crate::link::Link;
-use crate::process::{Ending, Running};
+use crate::link::ChildLink;
+use crate::process::{ProcessEnding, RunningChild};
 use crate::protocol::{DecodedLine, Frame};
 
 /// On the shelf until its task ends.
@@ -26,10 +26,10 @@ impl Drop for Spare {
     }
 }
 
-enum Next {
+enum SpareAction {
     Wait,
-    End(Ending),
-    Give(oneshot::Sender<Link>),
+    End(ProcessEnding),
+    Give(oneshot::Sender<ChildLink>),
 }
 
 impl Spare {
@@ -37,7 +37,7 @@ impl Spare {
         self,
         query: Query,
         pause: Duration,
-        mut orders: oneshot::Receiver<Order>,
+        mut orders: oneshot::Receiver<SpareOrder>,
     ) {
         let opened = tokio::select! {
             biased;
@@ -48,28 +48,28 @@ impl Spare {
         let Some(mut link) = opened else { return };
         let limits = &self.shared.settings.timeouts;
         let ending = match attend(&mut link, limits, &mut orders).await {
-            Next::Give(reply) => match reply.send(link) {
+            SpareAction::Give(reply) => match reply.send(link) {
                 Ok(()) => return,
                 Err(returned) => {
                     link = returned;
-                    Ending::Stop
+                    ProcessEnding::Stop
                 }
             },
-            Next::End(ending) => ending,
-            Next::Wait => Ending::Stop,
+            SpareAction::End(ending) => ending,
+            SpareAction::Wait => ProcessEnding::Stop,
         };
-        let Link { running, place, .. } = link;
+        let ChildLink { running, place, .. } = link;
         running.end(ending, limits).await;
         drop(place);
     }
 
-    async fn open(&self, query: Query, pause: Duration) -> Option<Link> {
+    async fn open(&self, query: Query, pause: Duration) -> Option<ChildLink> {
         sleep(pause).await;
         let place = self.shared.claim(&self.kind, self.number)?;
         let SharedSpares {
             settings, guard, ..
         } = &*self.shared;
-        match Link::open(settings, guard, query, PromptTiming::Release, place).await {
+        match ChildLink::open(settings, guard, query, PromptTiming::Release, place).await {
             Ok(link) => Some(link),
             Err(error) => {
                 tracing::debug!(%error, "a spare Claude Code process could not be started");
@@ -80,10 +80,10 @@ impl Spare {
 }
 
 async fn attend(
-    link: &mut Link,
+    link: &mut ChildLink,
     limits: &crate::Timeouts,
-    orders: &mut oneshot::Receiver<Order>,
-) -> Next {
+    orders: &mut oneshot::Receiver<SpareOrder>,
+) -> SpareAction {
     let mut buffer = vec![0; 8 * 1024];
     let mut deadline = Instant::now() + limits.initialize;
     loop {
@@ -91,19 +91,19 @@ async fn attend(
         let (stdout, child) = link.running.parts();
         let next = tokio::select! {
             biased;
-            _ = Running::exited(child) => Next::End(Ending::Wait),
+            _ = RunningChild::exited(child) => SpareAction::End(ProcessEnding::Wait),
             order = &mut *orders => match order {
-                Ok(Order::Take(reply)) => Next::Give(reply),
-                Ok(Order::End(ending)) => Next::End(ending),
-                Err(_) => Next::End(Ending::Stop),
+                Ok(SpareOrder::Take(reply)) => SpareAction::Give(reply),
+                Ok(SpareOrder::End(ending)) => SpareAction::End(ending),
+                Err(_) => SpareAction::End(ProcessEnding::Stop),
             },
-            () = sleep_until(deadline) => Next::End(if was_ready { Ending::Wait } else { Ending::Stop }),
+            () = sleep_until(deadline) => SpareAction::End(if was_ready { ProcessEnding::Wait } else { ProcessEnding::Stop }),
             read = stdout.read(&mut buffer) => match read {
                 Ok(count @ 1..) => handle_output(link, buffer.get(..count).unwrap_or_default()),
-                Ok(0) | Err(_) => Next::End(Ending::Stop),
+                Ok(0) | Err(_) => SpareAction::End(ProcessEnding::Stop),
             },
         };
-        if !matches!(next, Next::Wait) {
+        if !matches!(next, SpareAction::Wait) {
             return next;
         }
         if !was_ready && link.conversation.is_ready() {
@@ -113,14 +113,14 @@ async fn attend(
 }
 
 /// Other messages make it unfit.
-fn handle_output(link: &mut Link, bytes: &[u8]) -> Next {
+fn handle_output(link: &mut ChildLink, bytes: &[u8]) -> SpareAction {
     let Ok(lines) = link.decoder.push(bytes) else {
-        return Next::End(Ending::Kill);
+        return SpareAction::End(ProcessEnding::Kill);
     };
     for line in lines {
         let value = match line {
             DecodedLine::Json(value) => value,
-            DecodedLine::Broken(_) => return Next::End(Ending::Kill),
+            DecodedLine::Broken(_) => return SpareAction::End(ProcessEnding::Kill),
             DecodedLine::Stray(_) => continue,
         };
         for action in link.conversation.on_frame(Frame::read(&value)) {
@@ -128,13 +128,13 @@ fn handle_output(link: &mut Link, bytes: &[u8]) -> Next {
                 Action::Send(line) => link.running.input.send(&line),
                 Action::Note(_) => {}
                 Action::Call { .. } | Action::Abort { .. } | Action::Fail(_) | Action::Finish => {
-                    return Next::End(Ending::Kill);
+                    return SpareAction::End(ProcessEnding::Kill);
                 }
             }
         }
     }
     if link.conversation.is_verified() {
-        return Next::End(Ending::Kill);
+        return SpareAction::End(ProcessEnding::Kill);
     }
-    Next::Wait
+    SpareAction::Wait
 }

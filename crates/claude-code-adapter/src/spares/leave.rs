@@ -7,26 +7,28 @@ use ktx_llm_runtime::RuntimeEvent;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
-use super::{CallStage, Demand, SharedSpares, Spares};
-use crate::process::{ChildExit, Ending, Running, STAYED, status_words};
+use super::{CallStage, SharedSpares, SpareDemand, Spares};
+use crate::process::{ChildExit, ProcessEnding, RunningChild, STAYED, status_text};
 
 impl Spares {
-    pub(crate) fn see_off(
+    pub(crate) fn exit_in_background(
         &self,
-        running: Running,
+        running: RunningChild,
         place: Option<OwnedSemaphorePermit>,
-        demand: Option<&Demand>,
+        demand: Option<&SpareDemand>,
     ) {
         let shared = Arc::clone(&self.shared);
         let demand = demand.cloned();
-        let mut leaving = self.shared.leaving();
-        while let Some(left) = leaving.try_join_next() {
+        let mut exiting_children = self.shared.exiting_children();
+        while let Some(left) = exiting_children.try_join_next() {
             log_breakdown(left);
         }
         // Outside of the task, which can be dropped before it begins.
-        let closing = running.closing(Ending::Wait);
-        leaving.spawn(async move {
-            let ended = closing.end(Ending::Wait, &shared.settings.timeouts).await;
+        let closing = running.closing(ProcessEnding::Wait);
+        exiting_children.spawn(async move {
+            let ended = closing
+                .end(ProcessEnding::Wait, &shared.settings.timeouts)
+                .await;
             drop(place);
             shared.report(&ended);
             if let Some(demand) = demand {
@@ -37,19 +39,21 @@ impl Spares {
 }
 
 impl SharedSpares {
-    pub(super) fn leaving(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn exiting_children(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.exiting_children
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn everyone_has_left(&self) {
-        let mut leaving = std::mem::take(&mut *self.leaving());
-        while let Some(left) = leaving.join_next().await {
+    pub(super) async fn wait_for_exits(&self) {
+        let mut exiting_children = std::mem::take(&mut *self.exiting_children());
+        while let Some(left) = exiting_children.join_next().await {
             log_breakdown(left);
         }
     }
 
     fn report(&self, ended: &ChildExit) {
-        let status = status_words(ended.status);
+        let status = status_text(ended.status);
         if !ended.ended_by_itself {
             tracing::warn!("a Claude Code process did not exit after its answer and was ended");
             if !self.warned.swap(true, Ordering::Relaxed) {

@@ -7,7 +7,7 @@ use ktx_tool_descriptors::{
 use serde_json::{Value, json};
 
 use super::{checked_account, checked_surface};
-use crate::invocation::{Purpose, Query};
+use crate::invocation::{Query, QueryPurpose};
 use crate::protocol::{Frame, InitFrame};
 
 fn outcome<T: std::fmt::Debug>(result: Result<T, LlmError>) -> Result<T, (LlmErrorKind, String)> {
@@ -62,11 +62,11 @@ fn the_account_says_who_pays() {
     );
 }
 
-fn query(purpose: Purpose) -> Query {
+fn query(purpose: QueryPurpose) -> Query {
     Query::new(purpose, "sonnet", String::new(), "p".to_owned(), "s")
 }
 
-fn tools() -> Purpose {
+fn tools() -> QueryPurpose {
     let tool = |name: &str| ToolDescriptor {
         name: name.to_owned(),
         title: name.to_owned(),
@@ -76,7 +76,7 @@ fn tools() -> Purpose {
         effect: WriteEffect::Writes,
         handler: handler_fn(|_, _| Ok(ToolOutput::text(""))),
     };
-    Purpose::Loop {
+    QueryPurpose::Loop {
         tools: ToolSet::new(vec![tool("emit"), tool("read")]).unwrap(),
         budget: 1,
     }
@@ -104,7 +104,7 @@ fn init(changes: &Value) -> InitFrame {
 }
 
 #[track_caller]
-fn check(purpose: Purpose, changes: &Value, expected: Result<&[&str], (LlmErrorKind, &str)>) {
+fn check(purpose: QueryPurpose, changes: &Value, expected: Result<&[&str], (LlmErrorKind, &str)>) {
     let found = outcome(checked_surface(&init(changes), &query(purpose)));
     let expected = expected
         .map(|warnings| warnings.iter().map(|text| (*text).to_owned()).collect())
@@ -115,15 +115,15 @@ fn check(purpose: Purpose, changes: &Value, expected: Result<&[&str], (LlmErrorK
 /// KTX-31.
 #[test]
 fn host_metadata_is_accepted() {
-    check(Purpose::Text, &json!({}), Ok(&[]));
+    check(QueryPurpose::Text, &json!({}), Ok(&[]));
     check(
-        Purpose::Probe(ktx_llm_runtime::Patience::None),
+        QueryPurpose::Probe(ktx_llm_runtime::Patience::None),
         &json!({}),
         Ok(&[]),
     );
     let schema = ObjectSchema::new(json!({ "type": "object" })).unwrap();
     check(
-        Purpose::Object(schema),
+        QueryPurpose::Object(schema),
         &json!({ "tools": ["StructuredOutput"] }),
         Ok(&[]),
     );
@@ -145,24 +145,24 @@ fn a_foreign_surface_is_refused() {
         check(purpose, &changes, Err((Isolation, detail)));
     };
     refused(
-        Purpose::Text,
+        QueryPurpose::Text,
         json!({ "tools": ["Bash"] }),
         r#"expected [], found ["Bash"]"#,
     );
     refused(
-        Purpose::Text,
+        QueryPurpose::Text,
         json!({ "tools": null }),
         r#"expected ["a list"], found ["none"]"#,
     );
     for list in ["mcp_servers", "plugins"] {
         refused(
-            Purpose::Text,
+            QueryPurpose::Text,
             json!({ list: null }),
             r#"expected ["a list"], found ["none"]"#,
         );
     }
     refused(
-        Purpose::Text,
+        QueryPurpose::Text,
         json!({ "plugins": [{ "name": "evil", "path": "builtin", "source": "evil@market" }] }),
         r#"expected [], found ["evil"]"#,
     );
@@ -175,17 +175,17 @@ fn a_foreign_surface_is_refused() {
         r#"expected ["sdk"], found ["project"]"#,
     );
     refused(
-        Purpose::Text,
+        QueryPurpose::Text,
         json!({ "mcp_servers": [{ "name": "usermcp", "status": "pending" }] }),
         r#"expected [], found ["usermcp"]"#,
     );
     refused(
-        Purpose::Text,
+        QueryPurpose::Text,
         json!({ "plugins": [{ "name": "evil", "path": "/home/dev/evil" }] }),
         r#"expected [], found ["evil"]"#,
     );
     refused(
-        Purpose::Text,
+        QueryPurpose::Text,
         json!({ "permissionMode": "default" }),
         r#"expected ["dontAsk"], found ["default"]"#,
     );
@@ -208,7 +208,7 @@ fn a_foreign_surface_is_refused() {
         r#"expected ["mcp__ktx__emit", "mcp__ktx__read"], found ["mcp__ktx__emit"]"#,
     );
     check(
-        Purpose::Text,
+        QueryPurpose::Text,
         &json!({ "apiKeySource": "ANTHROPIC_API_KEY" }),
         Err((Billing, "apiKeySource is ANTHROPIC_API_KEY")),
     );
@@ -218,12 +218,12 @@ fn a_foreign_surface_is_refused() {
 #[test]
 fn a_new_built_in_plugin_is_a_warning() {
     check(
-        Purpose::Text,
+        QueryPurpose::Text,
         &json!({ "plugins": [{ "name": "cc-plugin-new", "path": "builtin" }] }),
         Ok(&["Claude Code keeps its built-in plugin `cc-plugin-new` on"]),
     );
     check(
-        Purpose::Text,
+        QueryPurpose::Text,
         &json!({ "plugins": [{ "name": "SECRET\u{1b}[2J", "path": "builtin", "source": "x@builtin" }] }),
         Ok(&["Claude Code keeps a built-in plugin on"]),
     );

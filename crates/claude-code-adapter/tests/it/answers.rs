@@ -7,7 +7,7 @@ use ktx_llm_runtime::{
 use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
 
-use crate::support::{Bench, label, object_request, short, text_request};
+use crate::support::{TestSetup, label, object_request, short, text_request};
 
 pub(crate) const MESSAGE: TokenUsage = TokenUsage {
     input: 100,
@@ -36,7 +36,7 @@ fn fact(message: &str) -> RuntimeEvent {
     })
 }
 
-fn usage_events(bench: &Bench) -> Vec<RuntimeEvent> {
+fn usage_events(bench: &TestSetup) -> Vec<RuntimeEvent> {
     let events = bench.events().into_iter();
     events
         .filter(|event| matches!(event, RuntimeEvent::Usage(_)))
@@ -46,8 +46,9 @@ fn usage_events(bench: &Bench) -> Vec<RuntimeEvent> {
 /// KTX-50, COG-07…09.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_comes_with_one_usage_fact() {
-    let bench =
-        Bench::new(json!({ "message_ids": "a", "steps": [{ "text": "Grüße 🙂 vom Skript." }] }));
+    let bench = TestSetup::new(
+        json!({ "message_ids": "a", "steps": [{ "text": "Grüße 🙂 vom Skript." }] }),
+    );
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -79,7 +80,7 @@ async fn a_text_comes_with_one_usage_fact() {
 /// KTX-04.
 #[tokio::test(flavor = "multi_thread")]
 async fn roles_pick_models() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     bench
         .settings
         .models
@@ -107,7 +108,7 @@ async fn roles_pick_models() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_prompt_arrives_whole() {
-    let bench = Bench::new(json!({ "echo": {} }));
+    let bench = TestSetup::new(json!({ "echo": {} }));
     let prompt = "ü🙂 ".repeat(500_000);
     bench
         .runtime()
@@ -119,7 +120,7 @@ async fn a_long_prompt_arrives_whole() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_prompt_is_refused_before_any_process() {
-    let bench = Bench::new(json!({ "echo": {} }));
+    let bench = TestSetup::new(json!({ "echo": {} }));
     let outcome = bench.runtime().generate_text(text_request(" \n")).await;
     assert_eq!(
         short(outcome),
@@ -135,7 +136,7 @@ async fn an_empty_prompt_is_refused_before_any_process() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_is_accepted() {
     let object = json!({ "name": "orders", "score": 0.9 });
-    let bench = Bench::new(json!({ "steps": [{ "object": object }] }));
+    let bench = TestSetup::new(json!({ "steps": [{ "object": object }] }));
     let outcome = bench
         .runtime()
         .generate_object(object_request("An object."))
@@ -148,7 +149,7 @@ async fn an_object_is_accepted() {
 async fn a_refused_object_is_made_again() {
     let object = json!({ "name": "orders", "score": 0.5 });
     let steps = json!([{ "object": { "name": "orders" } }, { "object": object }]);
-    let bench = Bench::new(json!({ "message_ids": "a", "steps": steps }));
+    let bench = TestSetup::new(json!({ "message_ids": "a", "steps": steps }));
     let outcome = bench
         .runtime()
         .generate_object(object_request("An object."))
@@ -165,7 +166,7 @@ async fn a_refused_object_is_made_again() {
 async fn used_up_turns_keep_an_accepted_object() {
     let object = json!({ "name": "orders", "score": 0.5 });
     let end = json!({ "end": { "subtype": "error_max_turns", "is_error": true, "terminal_reason": "max_turns", "structured_output": null } });
-    let bench = Bench::new(
+    let bench = TestSetup::new(
         json!({ "steps": [{ "object": object }, end], "result": { "structured_output": null } }),
     );
     let outcome = bench
@@ -175,7 +176,7 @@ async fn used_up_turns_keep_an_accepted_object() {
         .unwrap();
     assert_eq!(outcome.value, object);
 
-    let bench = Bench::new(json!({ "steps": [{ "text": "No." }, end] }));
+    let bench = TestSetup::new(json!({ "steps": [{ "text": "No." }, end] }));
     let outcome = bench
         .runtime()
         .generate_object(object_request("An object."))
@@ -191,7 +192,7 @@ async fn used_up_turns_keep_an_accepted_object() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_schema_decides() {
-    let bench = Bench::new(json!({ "steps": [{ "text": "I will not." }] }));
+    let bench = TestSetup::new(json!({ "steps": [{ "text": "I will not." }] }));
     let outcome = bench
         .runtime()
         .generate_object(object_request("An object."))
@@ -203,7 +204,7 @@ async fn our_schema_decides() {
             "the model returned no object that matches the schema".to_owned()
         )
     );
-    let bench = Bench::new(json!({
+    let bench = TestSetup::new(json!({
         "steps": [{ "text": "Here." }],
         "result": { "structured_output": { "name": "orders", "score": -1 } },
     }));
@@ -243,7 +244,7 @@ async fn failures_of_the_api_have_kinds() {
     ];
     for (class, status, kind) in table {
         let text = "BACKEND said Bearer abcdefghijkl";
-        let bench = Bench::new(json!({ "steps": [
+        let bench = TestSetup::new(json!({ "steps": [
             { "api_error": { "class": class, "status": status, "text": text } },
         ] }));
         let error = bench
@@ -271,7 +272,7 @@ async fn a_subscription_limit_reports_its_end() {
     let resets_at = now + 5_000;
     let until = jiff::Timestamp::from_second(i64::try_from(resets_at).unwrap()).unwrap();
     let until = until.strftime("%Y-%m-%d %H:%M UTC");
-    let bench = Bench::new(json!({ "steps": [
+    let bench = TestSetup::new(json!({ "steps": [
         { "rate_limit": { "status": "rejected", "resetsAt": resets_at, "rateLimitType": "five_hour", "utilization": 1.0 } },
         { "api_error": { "class": "rate_limit", "status": 429, "text": "resets soon" } },
     ] }));
@@ -303,7 +304,7 @@ async fn a_recovered_call_is_a_success() {
         "type": "assistant", "error": "server_error",
         "message": { "id": "x", "model": "<synthetic>", "content": [{ "type": "text", "text": "API Error" }] },
     });
-    let bench = Bench::new(json!({ "message_ids": "a", "steps": [
+    let bench = TestSetup::new(json!({ "message_ids": "a", "steps": [
         { "retry": { "attempt": 1, "max_retries": 10, "retry_delay_ms": 5, "error_status": 529 } },
         { "broken_stream": "Hel" },
         { "raw": synthetic },
@@ -349,7 +350,7 @@ async fn recordings_play_through_a_process() {
             .join("adapter-text.jsonl")
             .canonicalize()
             .unwrap();
-        let bench = Bench::new(json!({ "replay": file }));
+        let bench = TestSetup::new(json!({ "replay": file }));
         let outcome = bench
             .runtime()
             .generate_text(text_request("Say hello."))
@@ -361,7 +362,7 @@ async fn recordings_play_through_a_process() {
             .join("adapter-object.jsonl")
             .canonicalize()
             .unwrap();
-        let bench = Bench::new(json!({ "replay": file }));
+        let bench = TestSetup::new(json!({ "replay": file }));
         let outcome = bench
             .runtime()
             .generate_object(object_request("An object."))
@@ -373,7 +374,7 @@ async fn recordings_play_through_a_process() {
             .join("probe-not-logged-in.jsonl")
             .canonicalize()
             .unwrap();
-        let bench = Bench::new(json!({ "replay": file }));
+        let bench = TestSetup::new(json!({ "replay": file }));
         let outcome = bench
             .runtime()
             .generate_text(text_request("Say hello."))
@@ -389,7 +390,7 @@ async fn another_model_answers_for_an_alias_only() {
         "original_model": "claude-sonnet-9-1", "fallback_model": "claude-sonnet-9",
         "content": "Switched to Sonnet 9 because Sonnet 9.1 is not available",
     });
-    let mut bench = Bench::new(json!({ "steps": [{ "raw": switched }, { "text": "Hello." }] }));
+    let mut bench = TestSetup::new(json!({ "steps": [{ "raw": switched }, { "text": "Hello." }] }));
     let outcome = bench.runtime().generate_text(text_request("Hi.")).await;
     assert_eq!(outcome.unwrap().text, "Hello.");
     let warnings: Vec<RuntimeEvent> = bench
@@ -422,7 +423,7 @@ async fn another_model_answers_for_an_alias_only() {
 #[test]
 fn an_invalid_model_is_refused_with_the_aliases() {
     for model in ["", "-x", "a b", "a\nb"] {
-        let mut bench = Bench::new(json!({}));
+        let mut bench = TestSetup::new(json!({}));
         let models = [(ModelRole::Default, model.to_owned())];
         bench.settings.models = models.into();
         let events = std::sync::Arc::new(ktx_llm_runtime::NoEvents);

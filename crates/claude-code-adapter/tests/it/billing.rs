@@ -4,7 +4,7 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, loop_request, object_request, probe_request, short, text_request, until,
+    TestSetup, loop_request, object_request, probe_request, short, text_request, until,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn no_prompt_leaves_for_a_foreign_account() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_that_is_billed_by_the_call_causes_a_warning() {
     let account = json!({ "tokenSource": "none", "apiKeySource": "/login managed key" });
-    let bench = Bench::new(json!({ "account": account, "echo": {} }));
+    let bench = TestSetup::new(json!({ "account": account, "echo": {} }));
     let warning = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
     let runtime = bench.runtime();
     let report = runtime.probe(probe_request()).await.unwrap();
@@ -74,8 +74,8 @@ async fn a_login_that_is_billed_by_the_call_causes_a_warning() {
     assert_eq!(warnings.collect::<Vec<_>>(), [warning]);
 }
 
-fn counted(mut scenario: Value) -> Bench {
-    let bench = Bench::new(json!({}));
+fn counted(mut scenario: Value) -> TestSetup {
+    let bench = TestSetup::new(json!({}));
     let account = json!({ "file": bench.root().join("account.json") });
     let record = json!(bench.root().join("record.jsonl"));
     match scenario.get_mut("sequence").and_then(Value::as_array_mut) {
@@ -91,7 +91,7 @@ fn counted(mut scenario: Value) -> Bench {
     bench
 }
 
-fn seen(bench: &Bench) -> (u64, u64, u64) {
+fn seen(bench: &TestSetup) -> (u64, u64, u64) {
     let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
     let count = |key: &str| state[key].as_u64().unwrap();
@@ -120,7 +120,7 @@ async fn a_spare_of_a_foreign_account_is_started_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_in_the_surface_is_refused() {
-    let bench = Bench::new(json!({
+    let bench = TestSetup::new(json!({
         "init": { "apiKeySource": "ANTHROPIC_API_KEY" }, "steps": ["hang"],
     }));
     let outcome = bench
@@ -132,7 +132,7 @@ async fn a_key_in_the_surface_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_payer_is_the_account() {
-    let bench = Bench::new(json!({
+    let bench = TestSetup::new(json!({
         "account": { "email": "dev@example.com", "subscriptionType": "Claude Pro" }, "echo": {},
     }));
     let runtime = bench.runtime();

@@ -13,10 +13,10 @@ use ktx_tool_descriptors::{
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, loop_request, object_request, run_request, short, text_request, until,
+    TestSetup, loop_request, object_request, run_request, short, text_request, until,
 };
 
-fn reported(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
+fn reported(bench: &TestSetup) -> (Vec<(u32, &'static str)>, Vec<String>) {
     let events = bench.event_log.all();
     let retries = events.iter().filter_map(|event| match event {
         RuntimeEvent::Retry { attempt, code } => Some((*attempt, code.as_str())),
@@ -34,7 +34,7 @@ async fn a_crashed_child_is_followed_by_one_other() {
     let crashed =
         json!({ "message_ids": "a", "steps": [{ "broken_stream": "Half" }, { "exit": 1 }] });
     let whole = json!({ "message_ids": "b", "steps": [{ "text": "Whole." }] });
-    let bench = Bench::new(json!({ "sequence": [crashed, whole] }));
+    let bench = TestSetup::new(json!({ "sequence": [crashed, whole] }));
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -43,7 +43,7 @@ async fn a_crashed_child_is_followed_by_one_other() {
     assert_eq!(outcome.text, "Whole.");
     let paid = vec!["msg_a_0001".to_owned(), "msg_b_0001".to_owned()];
     assert_eq!(reported(&bench), (vec![(2, "llm_crashed")], paid));
-    let alone = Bench::new(json!({ "steps": [{ "text": "Whole." }] }));
+    let alone = TestSetup::new(json!({ "steps": [{ "text": "Whole." }] }));
     let one = alone
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -66,7 +66,7 @@ async fn one_other_is_enough() {
             1,
         ),
     ] {
-        let bench = Bench::new(scenario);
+        let bench = TestSetup::new(scenario);
         let outcome = bench
             .runtime()
             .generate_object(object_request("Look."))
@@ -79,7 +79,7 @@ async fn one_other_is_enough() {
 /// A loop may have written something.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashed_loop_is_not_repeated() {
-    let bench = Bench::new(json!({ "steps": [
+    let bench = TestSetup::new(json!({ "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "k" } }] }, { "exit": 1 },
     ] }));
     let outcome = bench
@@ -100,7 +100,7 @@ async fn heartbeats_do_not_hold_a_call_for_ever() {
         json!({ "sleep": 100 }),
     ];
     let steps: Vec<Value> = beat.iter().cycle().take(600).cloned().collect();
-    let mut bench = Bench::new(json!({ "steps": steps }));
+    let mut bench = TestSetup::new(json!({ "steps": steps }));
     bench.settings.timeouts.idle = Duration::from_millis(1500);
     let outcome = bench
         .runtime()
@@ -139,7 +139,8 @@ fn call_of_stuck() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_has_a_deadline() {
-    let mut bench = Bench::new(json!({ "steps": [call_of_stuck(), { "text": "Without it." }] }));
+    let mut bench =
+        TestSetup::new(json!({ "steps": [call_of_stuck(), { "text": "Without it." }] }));
     bench.settings.timeouts.tool = Duration::from_millis(500);
     let mut request = loop_request("Work.", 5);
     request.tools = stuck();
@@ -157,7 +158,7 @@ async fn a_tool_has_a_deadline() {
 /// COG-06.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_call_ends_with_its_run() {
-    let bench = Bench::new(json!({ "steps": [call_of_stuck()] }));
+    let bench = TestSetup::new(json!({ "steps": [call_of_stuck()] }));
     let mut request = run_request("Work.");
     request.tools = stuck();
     let cancel = request.cancel.clone();
@@ -196,7 +197,7 @@ async fn turns_are_counted_here_too() {
     };
     let mut steps: Vec<Value> = (1..=20).flat_map(|n| [said(n), answered(n)]).collect();
     steps.push(json!("hang"));
-    let bench = Bench::new(json!({ "steps": steps }));
+    let bench = TestSetup::new(json!({ "steps": steps }));
     let outcome = bench
         .runtime()
         .run_agent_loop(loop_request("Work.", 3))
@@ -215,7 +216,7 @@ async fn tokens_outside_messages_are_reported() {
             "cacheCreationInputTokens": 30 },
         "fake-haiku": { "inputTokens": 300, "outputTokens": 40 },
     });
-    let bench = Bench::new(json!({
+    let bench = TestSetup::new(json!({
         "message_ids": "a", "steps": [{ "text": "Fine." }], "result": { "modelUsage": used },
     }));
     bench
@@ -257,7 +258,7 @@ async fn only_a_complete_process_reports_the_cost_of_a_call() {
         { "tools": [{ "name": "answer", "input": { "key": "k" } }] }, { "mark": "stop" }, "hang",
     ] });
     let nobody = json!({ "account": { "tokenSource": "none" } });
-    let bench = Bench::new(json!({ "sequence": [crashed, whole, stopped, nobody] }));
+    let bench = TestSetup::new(json!({ "sequence": [crashed, whole, stopped, nobody] }));
     let runtime = bench.runtime();
     runtime.generate_text(text_request("One.")).await.unwrap();
     let mut request = loop_request("Two.", 3);

@@ -11,7 +11,7 @@ use ktx_llm_runtime::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Bench, object_request, run_request, short, text_request, until};
+use crate::support::{TestSetup, object_request, run_request, short, text_request, until};
 
 #[derive(Debug, Default)]
 struct ClosingGate(AtomicBool);
@@ -33,7 +33,7 @@ impl TurnGate for ClosingGate {
 /// While it waits for a place or for the end of a limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_has_waited_asks_the_budget_again() {
-    let mut bench = Bench::new(json!({ "steps": [{ "sleep": 1500 }, { "text": "ok" }] }));
+    let mut bench = TestSetup::new(json!({ "steps": [{ "sleep": 1500 }, { "text": "ok" }] }));
     bench.settings.max_children = Some(1);
     let gate = Arc::<ClosingGate>::default();
     bench.settings.gate = Arc::clone(&gate) as Arc<dyn TurnGate>;
@@ -68,13 +68,13 @@ impl TurnGate for UsedUpGate {
     }
 }
 
-fn used_up(scenario: Value) -> Bench {
-    let mut bench = Bench::new(scenario);
+fn used_up(scenario: Value) -> TestSetup {
+    let mut bench = TestSetup::new(scenario);
     bench.settings.gate = Arc::new(UsedUpGate);
     bench
 }
 
-fn paid(bench: &Bench) -> Vec<UsageFact> {
+fn paid(bench: &TestSetup) -> Vec<UsageFact> {
     let events = bench.events().into_iter();
     let facts = events.filter_map(|event| match event {
         RuntimeEvent::Usage(fact) => Some(fact),
@@ -97,7 +97,7 @@ async fn a_refused_object_is_corrected_only_within_the_budget() {
     assert_eq!(short(outcome), (LlmErrorKind::Budget, "used up".to_owned()));
     assert_eq!((paid(&bench).len(), bench.survivors()), (1, Vec::new()));
 
-    let bench = Bench::new(scenario);
+    let bench = TestSetup::new(scenario);
     let outcome = bench.runtime().generate_object(object_request("Go.")).await;
     assert_eq!(outcome.unwrap().value, right());
     assert_eq!(paid(&bench).len(), 2);
@@ -142,7 +142,7 @@ async fn a_crashed_call_is_made_again_only_within_the_budget() {
     assert_eq!(short(outcome), (LlmErrorKind::Budget, "used up".to_owned()));
     assert_eq!((bench.records().len(), paid(&bench).len()), (1, 1));
 
-    let bench = Bench::new(scenario);
+    let bench = TestSetup::new(scenario);
     let outcome = bench.runtime().generate_object(object_request("Go.")).await;
     assert_eq!(short(outcome).0, LlmErrorKind::Crashed);
     assert_eq!((bench.records().len(), paid(&bench).len()), (2, 2));
@@ -157,7 +157,7 @@ async fn a_repeated_message_has_one_fact() {
         "id": "msg_a_0001", "model": "fake-sonnet", "role": "assistant", "usage": usage,
         "content": [{ "type": "text", "text": "again" }], "stop_reason": "end_turn",
     });
-    let bench = Bench::new(json!({ "message_ids": "a", "steps": [
+    let bench = TestSetup::new(json!({ "message_ids": "a", "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "orders" } }] },
         stream(json!({ "type": "message_start", "message": message })),
         stream(json!({ "type": "message_delta", "delta": {}, "usage": usage })),

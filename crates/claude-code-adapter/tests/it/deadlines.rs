@@ -9,7 +9,7 @@ use ktx_llm_runtime::{LlmError, LlmRuntime as _, LoopOutcome};
 use serde_json::{Value, json};
 
 use crate::breakdowns::stuck;
-use crate::support::{Bench, loop_request, object_request, text_request, until};
+use crate::support::{TestSetup, loop_request, object_request, text_request, until};
 
 /// Distinct milliseconds, which the error texts name.
 const DEADLINES: [(&str, u64); 9] = [
@@ -27,9 +27,9 @@ const DEADLINES: [(&str, u64); 9] = [
 /// `call` is the operation: a text, an object, a loop, or a text that is canceled at a mark of the
 /// fake. `ends` has the code and the text of the error, or the answer.
 #[derive(Debug)]
-struct Row(Value);
+struct DeadlineCase(Value);
 
-impl Row {
+impl DeadlineCase {
     fn text(&self, key: &str) -> &str {
         self.0[key].as_str().unwrap()
     }
@@ -40,7 +40,7 @@ impl Row {
     }
 }
 
-fn table() -> Vec<Row> {
+fn table() -> Vec<DeadlineCase> {
     let beat = [
         json!({ "raw": { "type": "keep_alive" } }),
         json!({ "sleep": 50 }),
@@ -59,7 +59,7 @@ fn table() -> Vec<Row> {
         .replace("\"@endless\"", &json!(endless).to_string())
         .replace("\"@lines\"", &json!(lines).to_string());
     let rows = text.lines().map(serde_json::from_str::<Value>);
-    rows.map(|row| Row(row.unwrap())).collect()
+    rows.map(|row| DeadlineCase(row.unwrap())).collect()
 }
 
 fn limits(near: &[&str]) -> Timeouts {
@@ -100,8 +100,8 @@ fn of_loop(outcome: LoopOutcome) -> Result<String, LlmError> {
     Ok(format!("{stop} {text} {}", calls.join(", ")))
 }
 
-async fn ending(row: &Row) -> String {
-    let mut bench = Bench::new(row.0["scenario"].clone());
+async fn ending(row: &DeadlineCase) -> String {
+    let mut bench = TestSetup::new(row.0["scenario"].clone());
     bench.settings.timeouts = limits(&row.near());
     let runtime = bench.runtime();
     let request = text_request("Say hello.");
@@ -192,7 +192,8 @@ async fn when_cancelled() {
 #[test]
 fn the_table_is_whole() {
     let rows = table();
-    let distinct = |key: fn(&Row) -> String| rows.iter().map(key).collect::<BTreeSet<_>>().len();
+    let distinct =
+        |key: fn(&DeadlineCase) -> String| rows.iter().map(key).collect::<BTreeSet<_>>().len();
     let names = distinct(|row| row.text("name").to_owned());
     let scenarios = distinct(|row| format!("{} {}", row.text("call"), row.0["scenario"]));
     assert_eq!((names, scenarios), (rows.len(), rows.len()));

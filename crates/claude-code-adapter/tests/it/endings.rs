@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, StopReason};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, kill, loop_request, until};
+use crate::support::{TestSetup, kill, loop_request, until};
 
 use LlmErrorKind::{Cancelled, Crashed};
 
@@ -35,7 +35,7 @@ fn endings() -> Value {
 /// COG-22.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_ending_leaves_a_process() {
-    let mut bench = Bench::new(endings());
+    let mut bench = TestSetup::new(endings());
     bench.settings.max_spares = 2;
     let runtime = Arc::new(bench.runtime());
     let mut found = BTreeMap::new();

@@ -5,7 +5,7 @@ use ktx_llm_runtime::{EventSink, LlmErrorKind, LlmRuntime as _, RuntimeEvent, St
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, canaries, loop_request, object_request, one_call, probe_request, run_request, short,
+    TestSetup, canaries, loop_request, object_request, one_call, probe_request, run_request, short,
     text_request, until,
 };
 
@@ -16,7 +16,7 @@ fn anything() -> Value {
 /// KTX-20…34, KTX-25, KTX-40: the fake refuses every process without the whole tuple.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_query_carries_the_whole_tuple() {
-    let mut bench = Bench::new(anything());
+    let mut bench = TestSetup::new(anything());
     bench.settings.environment.extend(canaries());
     let runtime = bench.runtime();
     every_operation(&runtime).await;
@@ -36,7 +36,7 @@ async fn every_query_carries_the_whole_tuple() {
 /// KTX-20…34, KTX-25, KTX-40.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_spare_carries_the_whole_tuple() {
-    let mut bench = Bench::new(anything());
+    let mut bench = TestSetup::new(anything());
     bench.settings.environment.extend(canaries());
     bench.settings.max_spares = 2;
     let runtime = bench.runtime();
@@ -70,7 +70,7 @@ async fn every_operation(runtime: &ClaudeCodeRuntime) {
 }
 
 #[track_caller]
-fn works_in_the_project(bench: &Bench, records: &[Value]) {
+fn works_in_the_project(bench: &TestSetup, records: &[Value]) {
     let project = json!(bench.root().join("project"));
     assert_ne!(json!(std::env::current_dir().unwrap()), project);
     for record in records {
@@ -82,7 +82,7 @@ fn works_in_the_project(bench: &Bench, records: &[Value]) {
 /// KTX-25, KTX-40.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_version_is_requested_in_the_same_isolation() {
-    let mut bench = Bench::new(json!({ "unknown_options": ["--no-session-persistence"] }));
+    let mut bench = TestSetup::new(json!({ "unknown_options": ["--no-session-persistence"] }));
     bench.settings.environment.extend(canaries());
     let runtime = bench.runtime();
     let failed = runtime.generate_text(text_request("Say hello.")).await;
@@ -96,7 +96,7 @@ async fn the_version_is_requested_in_the_same_isolation() {
 /// COG-24, COG-26.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_query_has_a_session() {
-    let bench = Bench::new(anything());
+    let bench = TestSetup::new(anything());
     let runtime = bench.runtime();
     let answer = runtime.generate_text(text_request("Say hello.")).await;
     assert_eq!(answer.unwrap().text, "ok");
@@ -164,7 +164,7 @@ fn the_adapter_depends_on_the_port_alone() {
 /// KTX-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_child_works_in_the_project() {
-    let mut bench = Bench::new(anything());
+    let mut bench = TestSetup::new(anything());
     bench.settings.project_dir = bench.root().join("not there");
     let outcome = bench
         .runtime()
@@ -181,7 +181,7 @@ async fn the_child_works_in_the_project() {
 /// KTX-40, KTX-41, KTX-42, KTX-43.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_variable_reaches_the_child_that_it_does_not_need() {
-    let mut bench = Bench::new(anything());
+    let mut bench = TestSetup::new(anything());
     let canaries = canaries();
     assert_eq!(canaries.len(), 104);
     bench.settings.environment.extend(canaries);
@@ -216,7 +216,7 @@ async fn no_variable_reaches_the_child_that_it_does_not_need() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_adds_variables_by_name() {
-    let mut bench = Bench::new(anything());
+    let mut bench = TestSetup::new(anything());
     let planted = [("LIBRARY_DIR", "/opt/lib"), ("GITLAB_TOKEN", "canary-1")];
     for (name, value) in planted {
         bench
@@ -250,7 +250,7 @@ async fn a_project_adds_variables_by_name() {
     }
 }
 
-fn hooked() -> Value {
+fn hook_error() -> Value {
     let hook = json!({
         "type": "system", "subtype": "hook_started", "hook_name": "SessionStart:startup",
         "hook_event": "SessionStart",
@@ -260,7 +260,7 @@ fn hooked() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_of_the_machine_is_a_warning() {
-    let bench = Bench::new(hooked());
+    let bench = TestSetup::new(hook_error());
     let runtime = bench.runtime();
     for _ in 0..2 {
         let answer = runtime.generate_text(text_request("Say hello.")).await;
@@ -276,7 +276,7 @@ async fn a_hook_of_the_machine_is_a_warning() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
-    let mut bench = Bench::new(hooked());
+    let mut bench = TestSetup::new(hook_error());
     bench.settings.isolation = Isolation::Strict;
     bench.settings.max_spares = 2;
     let runtime = bench.runtime();
@@ -296,7 +296,7 @@ async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_are_never_arguments() {
-    let bench = Bench::new(anything());
+    let bench = TestSetup::new(anything());
     let prompt = "/clear @/etc/passwd --dangerous SECRET-PROMPT";
     let mut request = object_request(prompt);
     request.system = "SECRET-SYSTEM".to_owned();
@@ -313,7 +313,7 @@ async fn output_before_the_surface_is_refused() {
     let early = json!({
         "type": "assistant", "message": { "id": "m", "model": "x", "content": [{ "type": "text", "text": "BAD" }] },
     });
-    let bench = Bench::new(json!({ "before": [{ "raw": early }, "hang"] }));
+    let bench = TestSetup::new(json!({ "before": [{ "raw": early }, "hang"] }));
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -326,7 +326,7 @@ async fn output_before_the_surface_is_refused() {
 async fn a_new_built_in_plugin_is_reported_once() {
     let plugins =
         json!([{ "name": "cc-plugin-new", "path": "builtin", "source": "cc-plugin-new@builtin" }]);
-    let bench = Bench::new(json!({ "init": { "plugins": plugins }, "echo": {} }));
+    let bench = TestSetup::new(json!({ "init": { "plugins": plugins }, "echo": {} }));
     let runtime = bench.runtime();
     for _ in 0..2 {
         runtime
@@ -360,7 +360,7 @@ async fn the_gate_stays_shut_for_everything_not_ours() {
         steps.push(json!({ "ask_permission": { "name": name, "input": { "key": "k" } } }));
     }
     steps.push(json!({ "text": "Nothing ran." }));
-    let bench = Bench::new(json!({ "steps": steps }));
+    let bench = TestSetup::new(json!({ "steps": steps }));
     let outcome = bench
         .runtime()
         .run_agent_loop(loop_request("Work.", 3))
@@ -392,7 +392,7 @@ async fn the_gate_stays_shut_for_everything_not_ours() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_verified_surface_is_reported() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     bench
         .runtime()
         .run_agent_loop(loop_request("Work.", 3))
@@ -457,7 +457,7 @@ fn collect(folder: &std::path::Path, sources: &mut Vec<(String, String)>) {
 /// KTX-82 is deferred: all versions understand one string.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_system_prompt_is_one_text_without_a_mark() {
-    let bench = Bench::new(anything());
+    let bench = TestSetup::new(anything());
     bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -471,7 +471,7 @@ async fn the_system_prompt_is_one_text_without_a_mark() {
 /// KTX-83.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_carries_the_whole_tuple() {
-    let bench = Bench::new(anything());
+    let bench = TestSetup::new(anything());
     bench.runtime().probe(probe_request()).await.unwrap();
     let record = bench.records().remove(0);
     assert_eq!(record["ending"], "done");

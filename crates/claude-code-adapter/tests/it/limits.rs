@@ -11,7 +11,7 @@ use ktx_llm_runtime::{
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, loop_request, object_request, probe_request, short, text_request, until,
+    TestSetup, loop_request, object_request, probe_request, short, text_request, until,
 };
 
 const REACHED: &str = "the 5-hour usage limit of your Claude plan is reached until 2";
@@ -24,8 +24,8 @@ fn constant_part<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErrorK
     (kind, message.chars().take(REACHED.len()).collect())
 }
 
-fn limited(serves: u64, then: &Value) -> Bench {
-    let bench = Bench::new(json!({}));
+fn limited(serves: u64, then: &Value) -> TestSetup {
+    let bench = TestSetup::new(json!({}));
     let root = bench.root();
     let scenario = json!({
         "echo": {}, "record": root.join("record.jsonl"),
@@ -39,7 +39,7 @@ fn window(name: &str, resets: (&str, u64)) -> Value {
     json!({ "limit": { "window": name, resets.0: resets.1 } })
 }
 
-fn refused(bench: &Bench) -> u64 {
+fn refused(bench: &TestSetup) -> u64 {
     let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
     state["refused"].as_u64().unwrap()
@@ -311,7 +311,7 @@ async fn an_end_in_milliseconds_is_waited_for() {
     let refused = json!({ "steps": [
         { "rate_limit": limit }, { "api_error": { "class": "rate_limit", "status": 429 } },
     ] });
-    let mut bench = Bench::new(json!({ "sequence": [refused, { "echo": {} }] }));
+    let mut bench = TestSetup::new(json!({ "sequence": [refused, { "echo": {} }] }));
     bench.settings.rate_limit.max_wait = None;
     let outcome = bench
         .runtime()
@@ -331,7 +331,7 @@ async fn an_end_in_milliseconds_is_waited_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_refusal_is_tried_again_a_few_times() {
     let refusal = json!({ "api_error": { "class": "rate_limit", "status": 429 } });
-    let mut bench = Bench::new(json!({ "steps": [refusal] }));
+    let mut bench = TestSetup::new(json!({ "steps": [refusal] }));
     bench.settings.rate_limit.max_wait = None;
     bench.settings.rate_limit.max_attempts = 3;
     let outcome = bench
@@ -347,7 +347,7 @@ async fn a_plain_refusal_is_tried_again_a_few_times() {
     );
     assert_eq!(bench.records().len(), 3);
 
-    let mut bench = Bench::new(json!({ "sequence": [{ "steps": [refusal] }, { "echo": {} }] }));
+    let mut bench = TestSetup::new(json!({ "sequence": [{ "steps": [refusal] }, { "echo": {} }] }));
     bench.settings.rate_limit.max_wait = None;
     let outcome = bench
         .runtime()
@@ -359,7 +359,7 @@ async fn a_plain_refusal_is_tried_again_a_few_times() {
 /// A loop may have written something.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_refused_midway_is_not_repeated() {
-    let mut bench = Bench::new(json!({ "steps": [
+    let mut bench = TestSetup::new(json!({ "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "orders" } }] },
         { "rate_limit": { "status": "rejected", "resetsAt": 1, "rateLimitType": "five_hour" } },
         { "api_error": { "class": "rate_limit", "status": 429 } },
@@ -388,7 +388,7 @@ async fn the_window_of_extra_usage_does_not_limit_the_plan() {
         { "rate_limit": limit("rejected", "rejected") },
         { "api_error": { "class": "rate_limit", "status": 429 } },
     ] });
-    let mut bench = Bench::new(json!({ "sequence": [served, refused] }));
+    let mut bench = TestSetup::new(json!({ "sequence": [served, refused] }));
     bench.settings.max_spares = 0;
     let runtime = bench.runtime();
     let outcome = runtime.generate_text(text_request("Say hello.")).await;
@@ -416,7 +416,7 @@ async fn extra_usage_is_reported_and_is_not_a_limit() {
         { "rate_limit": limit }, { "api_error": { "class": "rate_limit", "status": 429 } },
     ] });
     let served = json!({ "steps": [{ "rate_limit": limit }, { "text": "Served." }] });
-    let mut bench = Bench::new(json!({ "sequence": [served, refused, served] }));
+    let mut bench = TestSetup::new(json!({ "sequence": [served, refused, served] }));
     bench.settings.rate_limit.max_wait = None;
     bench.settings.max_spares = 0;
     let runtime = bench.runtime();

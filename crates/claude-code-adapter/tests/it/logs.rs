@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use ktx_llm_runtime::{LlmRuntime as _, StopReason};
 use serde_json::json;
 
-use crate::support::{Bench, loop_request, one_call, run_request};
+use crate::support::{TestSetup, loop_request, one_call, run_request};
 
 #[derive(Debug, Clone, Default)]
 struct LogBuffer(Arc<Mutex<Vec<u8>>>);
@@ -49,7 +49,7 @@ impl LogBuffer {
 async fn a_failing_callback_is_a_warning() {
     let logged = LogBuffer::default();
     let _guard = logged.begin();
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let mut request = loop_request("Work.", 5);
     request.on_step = Some(Arc::new(|step| {
         assert_ne!(step.index, 2, "the callback panics");
@@ -75,7 +75,7 @@ async fn a_run_has_a_span_with_its_ids() {
     let logged = LogBuffer::default();
     let _guard = logged.begin();
     let retry = json!({ "attempt": 1, "retry_delay_ms": 0, "error_status": 500 });
-    let bench = Bench::new(json!({ "steps": [{ "retry": retry }, { "text": "ok" }] }));
+    let bench = TestSetup::new(json!({ "steps": [{ "retry": retry }, { "text": "ok" }] }));
     let last = bench.runtime().start_run(run_request("Work.")).finish();
     assert_eq!(last.await.result.as_deref(), Ok("ok"));
     assert_eq!(

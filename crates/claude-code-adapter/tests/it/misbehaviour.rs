@@ -6,7 +6,7 @@ use ktx_claude_code_adapter::Timeouts;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, far, short, text_request};
+use crate::support::{TestSetup, far, short, text_request};
 
 use LlmErrorKind::{Crashed, Isolation, Process, Protocol, Timeout};
 
@@ -26,7 +26,7 @@ async fn fails(scenario: Value) -> (LlmErrorKind, String) {
 }
 
 async fn fails_within(scenario: Value, limits: Timeouts) -> (LlmErrorKind, String) {
-    let mut bench = Bench::new(scenario);
+    let mut bench = TestSetup::new(scenario);
     bench.settings.timeouts = limits;
     let outcome = bench
         .runtime()
@@ -37,7 +37,7 @@ async fn fails_within(scenario: Value, limits: Timeouts) -> (LlmErrorKind, Strin
 }
 
 async fn succeeds(scenario: Value) -> String {
-    let mut bench = Bench::new(scenario);
+    let mut bench = TestSetup::new(scenario);
     bench.settings.timeouts = near();
     let outcome = bench
         .runtime()
@@ -91,7 +91,7 @@ async fn tries_without_an_answer_come_to_an_end() {
     let tries = |count| (1..=count).map(retry).collect::<Vec<_>>();
     let mut steps = tries(40);
     steps.push(json!("hang"));
-    let bench = Bench::new(json!({ "steps": steps }));
+    let bench = TestSetup::new(json!({ "steps": steps }));
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -103,7 +103,7 @@ async fn tries_without_an_answer_come_to_an_end() {
     );
     let mut steps = tries(30);
     steps.push(json!({ "text": "Back." }));
-    let bench = Bench::new(json!({ "steps": steps }));
+    let bench = TestSetup::new(json!({ "steps": steps }));
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -113,7 +113,7 @@ async fn tries_without_an_answer_come_to_an_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_wait_is_waited_for() {
-    let mut bench = Bench::new(json!({ "steps": [
+    let mut bench = TestSetup::new(json!({ "steps": [
         { "retry": { "attempt": 1, "retry_delay_ms": 60_000 } }, { "sleep": 4000 }, { "text": "Back." },
     ] }));
     bench.settings.timeouts.silence = Duration::from_secs(3);
@@ -129,7 +129,7 @@ async fn an_announced_wait_is_waited_for() {
 async fn a_line_within_an_announced_wait_does_not_end_it() {
     let limit =
         json!({ "status": "allowed", "resetsAt": 4_102_444_800_u64, "rateLimitType": "five_hour" });
-    let mut bench = Bench::new(json!({ "steps": [
+    let mut bench = TestSetup::new(json!({ "steps": [
         { "retry": { "attempt": 1, "retry_delay_ms": 60_000 } }, { "rate_limit": limit },
         { "sleep": 4000 }, { "text": "Back." },
     ] }));
@@ -143,7 +143,7 @@ async fn a_line_within_an_announced_wait_does_not_end_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_wait_beyond_the_end_of_the_run_is_not_waited_for() {
-    let mut bench = Bench::new(json!({ "steps": [
+    let mut bench = TestSetup::new(json!({ "steps": [
         { "retry": { "attempt": 1, "retry_delay_ms": 600_000 } }, "hang",
     ] }));
     bench.settings.ends_at = Some(std::time::Instant::now() + Duration::from_mins(5));
@@ -327,7 +327,7 @@ async fn a_model_that_never_ends_is_stopped() {
     );
     // Continuations and retries are not turns.
     let many = [steps(8), vec![json!({ "text": "Fine." })]].concat();
-    let mut bench = Bench::new(json!({ "steps": many }));
+    let mut bench = TestSetup::new(json!({ "steps": many }));
     bench.settings.timeouts = near();
     let outcome = bench
         .runtime()
@@ -343,7 +343,7 @@ async fn complaints_are_for_the_log() {
         { "complain": "fatal: the key is canary-secret-value\n" },
         { "exit": 1 },
     ] });
-    let mut bench = Bench::new(scenario);
+    let mut bench = TestSetup::new(scenario);
     let key = ("MY_API_KEY".to_owned(), "canary-secret-value".to_owned());
     bench.settings.environment.extend([key]);
     let error = bench
@@ -360,7 +360,7 @@ async fn complaints_are_for_the_log() {
 /// The checks of the fake can fail a test.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_fake_refuses_what_is_wrong() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     bench
         .settings
         .models

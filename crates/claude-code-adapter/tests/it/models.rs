@@ -3,7 +3,7 @@
 use ktx_llm_runtime::{LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, text_request};
+use crate::support::{TestSetup, text_request};
 
 fn message(id: &str, model: &Value) -> Vec<Value> {
     let event = |event: Value| json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": event } });
@@ -17,7 +17,7 @@ fn message(id: &str, model: &Value) -> Vec<Value> {
 }
 
 async fn models(scenario: Value) -> (Option<String>, Vec<(String, String)>) {
-    let bench = Bench::new(scenario);
+    let bench = TestSetup::new(scenario);
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))

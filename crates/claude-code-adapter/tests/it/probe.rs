@@ -7,11 +7,11 @@ use ktx_llm_runtime::{BackendInfo, LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Bench, probe_request, short, until};
+use crate::support::{TestSetup, probe_request, short, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_usable_session_reports_its_facts() {
-    let bench = Bench::new(json!({ "echo": {} }));
+    let bench = TestSetup::new(json!({ "echo": {} }));
     let report = bench.runtime().probe(probe_request()).await.unwrap();
     let program = bench
         .settings
@@ -38,7 +38,7 @@ async fn a_usable_session_reports_its_facts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_untested_version_is_a_warning() {
-    let bench = Bench::new(json!({ "version": "3.0.0", "echo": {} }));
+    let bench = TestSetup::new(json!({ "version": "3.0.0", "echo": {} }));
     let report = bench.runtime().probe(probe_request()).await.unwrap();
     assert_eq!(
         report.warnings,
@@ -48,7 +48,7 @@ async fn an_untested_version_is_a_warning() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_patch_release_is_a_fact_and_no_warning() {
-    let bench = Bench::new(json!({ "version": "2.1.999", "echo": {} }));
+    let bench = TestSetup::new(json!({ "version": "2.1.999", "echo": {} }));
     let report = bench.runtime().probe(probe_request()).await.unwrap();
     let version = report.facts.iter().find(|(label, _)| label == "version");
     let shown = version.map(|(_, value)| value.as_str());
@@ -58,7 +58,7 @@ async fn a_newer_patch_release_is_a_fact_and_no_warning() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_does_not_exit_after_the_answer_is_a_warning() {
-    let mut bench = Bench::new(json!({ "echo": {}, "after": ["hang"] }));
+    let mut bench = TestSetup::new(json!({ "echo": {}, "after": ["hang"] }));
     bench.settings.timeouts.exit = Duration::from_millis(100);
     let report = bench.runtime().probe(probe_request()).await.unwrap();
     assert_eq!(
@@ -77,7 +77,7 @@ async fn a_missing_login_says_how_to_log_in() {
         { "api_error": { "class": "authentication_failed", "status": 401, "text": "Invalid bearer token" } },
     ] });
     for scenario in [not_logged_in, refused] {
-        let error = Bench::new(scenario)
+        let error = TestSetup::new(scenario)
             .runtime()
             .probe(probe_request())
             .await
@@ -95,7 +95,7 @@ async fn a_missing_login_says_how_to_log_in() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_program_is_named() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     bench.settings.program = None;
     let message = "Claude Code is not installed: there is no `claude` on the PATH";
     assert_eq!(
@@ -114,7 +114,7 @@ async fn a_missing_program_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_not_claude_code_is_named() {
     use std::os::unix::fs::PermissionsExt as _;
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     let bin = bench.root().join("bin");
     std::fs::create_dir(&bin).unwrap();
     let file = bin.join("claude");
@@ -142,7 +142,7 @@ async fn a_file_that_is_not_claude_code_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_program_is_named() {
     let bench =
-        Bench::new(json!({ "version": "2.0.10", "unknown_options": ["--strict-mcp-config"] }));
+        TestSetup::new(json!({ "version": "2.0.10", "unknown_options": ["--strict-mcp-config"] }));
     let error = bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(
         (
@@ -167,7 +167,7 @@ async fn an_old_program_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_program_without_an_option_is_not_called_old() {
-    let bench = Bench::new(json!({ "version": "3.1.0", "unknown_options": ["--settings"] }));
+    let bench = TestSetup::new(json!({ "version": "3.1.0", "unknown_options": ["--settings"] }));
     let error = bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(
         (&*error.message, error.hint.as_deref()),
@@ -180,7 +180,7 @@ async fn a_newer_program_without_an_option_is_not_called_old() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_is_found_on_the_given_path() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     let bin = bench.root().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(bench.settings.program.take().unwrap(), bin.join("claude")).unwrap();
@@ -196,7 +196,7 @@ async fn the_program_is_found_on_the_given_path() {
 /// KTX-81.
 #[tokio::test(flavor = "multi_thread")]
 async fn ignored_fields_are_named() {
-    let mut bench = Bench::new(json!({}));
+    let mut bench = TestSetup::new(json!({}));
     bench.settings.ignored_caching_fields = vec!["llm.promptCaching.systemTtl".to_owned()];
     assert_eq!(
         bench.runtime().describe(),
@@ -211,7 +211,7 @@ async fn ignored_fields_are_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_probe_is_paid_for_and_leaves_nothing() {
-    let bench = Bench::new(json!({ "steps": [{ "text": "ok" }, "hang"] }));
+    let bench = TestSetup::new(json!({ "steps": [{ "text": "ok" }, "hang"] }));
     let paid = || {
         let events = bench.events();
         let paid = |event: &&RuntimeEvent| matches!(event, RuntimeEvent::Usage(_));

@@ -10,7 +10,7 @@ use ktx_test_support::fake_claude::SCENARIO_VARIABLE;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, driver, kill, loop_request, probe_request, short, text_request, until,
+    TestSetup, driver, kill, loop_request, probe_request, short, text_request, until,
 };
 
 /// COG-22: interrupt, grace, TERM, KILL.
@@ -24,7 +24,7 @@ async fn a_cancelled_call_ends_its_child() {
         json!({ "before": ["hang"] }),
     ];
     for scenario in scenarios {
-        let mut bench = Bench::new(scenario.clone());
+        let mut bench = TestSetup::new(scenario.clone());
         let limits = &mut bench.settings.timeouts;
         limits.interrupt = Duration::from_millis(300);
         limits.terminate = Duration::from_millis(300);
@@ -49,7 +49,7 @@ async fn a_cancelled_call_ends_its_child() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_waits_can_be_cancelled() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     let busy = bench.root().join("busy");
     std::fs::copy(bench.settings.program.as_ref().unwrap(), &busy).unwrap();
     let _writer = std::fs::File::options().append(true).open(&busy).unwrap();
@@ -71,7 +71,7 @@ async fn a_start_that_waits_can_be_cancelled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_is_replaced_is_looked_for_again() {
     for named in [true, false] {
-        let mut bench = Bench::new(json!({ "echo": {} }));
+        let mut bench = TestSetup::new(json!({ "echo": {} }));
         let folder = bench.root().join("bin");
         std::fs::create_dir(&folder).unwrap();
         let program = folder.join("claude");
@@ -102,7 +102,7 @@ async fn a_program_that_is_replaced_is_looked_for_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     let program = bench.root().join("claude");
     let real = bench.settings.program.replace(program.clone()).unwrap();
     std::os::unix::fs::symlink(&real, &program).unwrap();
@@ -135,7 +135,7 @@ async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_program_is_reported() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     bench.settings.program = Some("/no/such/claude".into());
     let message = "Claude Code is not installed: `/no/such/claude` does not exist";
     let missing = (LlmErrorKind::Process, message.to_owned());
@@ -149,7 +149,7 @@ async fn a_missing_program_is_reported() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_is_tried_again_three_times() {
     for is_released in [true, false] {
-        let mut bench = Bench::new(json!({ "echo": {} }));
+        let mut bench = TestSetup::new(json!({ "echo": {} }));
         let busy = bench.root().join("busy");
         std::fs::copy(bench.settings.program.as_ref().unwrap(), &busy).unwrap();
         let writer = std::fs::File::options().append(true).open(&busy).unwrap();
@@ -178,7 +178,7 @@ async fn a_start_is_tried_again_three_times() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_loop_cancels_its_tools() {
-    let bench = Bench::new(json!({ "steps": [
+    let bench = TestSetup::new(json!({ "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "slow" } }] }, { "text": "BAD" },
     ] }));
     let mut request = loop_request("Work.", 3);
@@ -220,7 +220,7 @@ impl ktx_tool_descriptors::ToolHandler for SlowTool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_watchdog_waits_for_our_own_tools() {
-    let mut bench = Bench::new(json!({ "steps": [
+    let mut bench = TestSetup::new(json!({ "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "slow" } }] }, { "text": "All done." },
     ] }));
     bench.settings.timeouts.silence = Duration::from_secs(3);
@@ -251,7 +251,8 @@ impl ktx_tool_descriptors::ToolHandler for PatientTool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_call_leaves_nothing() {
-    let bench = Bench::new(json!({ "steps": [{ "daemon": "own" }, { "daemon": "same" }, "hang"] }));
+    let bench =
+        TestSetup::new(json!({ "steps": [{ "daemon": "own" }, { "daemon": "same" }, "hang"] }));
     let runtime = bench.runtime();
     let call = tokio::spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
     until("the child and its daemons run", || {
@@ -277,7 +278,7 @@ async fn a_process_in_another_session_ends_with_the_call() {
         ),
         (json!([daemon, "hang"]), true),
     ] {
-        let bench = Bench::new(json!({ "steps": steps }));
+        let bench = TestSetup::new(json!({ "steps": steps }));
         let file = bench.root().join("project/daemon.pid");
         let mut request = text_request("Say hello.");
         let cancel = tokio_util::sync::CancellationToken::new();
@@ -308,7 +309,7 @@ struct ProcessFamily {
     guard: u32,
 }
 
-async fn family(bench: &Bench, word: &str) -> ProcessFamily {
+async fn family(bench: &TestSetup, word: &str) -> ProcessFamily {
     let settings = &bench.settings;
     let parent = tokio::process::Command::new(driver())
         .arg(word)
@@ -345,7 +346,8 @@ fn is_there(process: u32) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn children_end_with_a_killed_parent() {
-    let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
+    let bench =
+        TestSetup::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
     let mut family = family(&bench, "text").await;
     // The parent, the child and its daemon carry the mark; the guard does not.
     until("all three run", || bench.survivors().len() == 3).await;
@@ -358,7 +360,7 @@ async fn children_end_with_a_killed_parent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_ends_with_a_killed_parent() {
-    let bench = Bench::new(json!({ "echo": {} }));
+    let bench = TestSetup::new(json!({ "echo": {} }));
     let mut family = family(&bench, "stay").await;
     until("the parent has its answer and a spare", || {
         bench.records().len() == 1 && bench.survivors().len() == 2
@@ -374,7 +376,8 @@ async fn a_spare_ends_with_a_killed_parent() {
 /// Without its guard.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_start_ends_remaining_processes() {
-    let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
+    let bench =
+        TestSetup::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
     let mut family = family(&bench, "text").await;
     until("all three run", || bench.survivors().len() == 3).await;
     kill(&family.guard.to_string());
@@ -396,7 +399,7 @@ async fn the_next_start_ends_remaining_processes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_in_another_session_ends_with_a_killed_parent() {
     for is_guarded in [true, false] {
-        let bench = Bench::new(json!({ "steps": [{ "daemon": "session" }, "hang"] }));
+        let bench = TestSetup::new(json!({ "steps": [{ "daemon": "session" }, "hang"] }));
         let mut family = family(&bench, "text").await;
         let file = bench.root().join("project/daemon.pid");
         until("the daemon runs", || file.exists()).await;
@@ -426,7 +429,7 @@ async fn a_process_in_another_session_ends_with_a_killed_parent() {
 /// A killed guard is replaced; none remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn there_is_one_guard() {
-    let bench = Bench::new(json!({ "echo": {} }));
+    let bench = TestSetup::new(json!({ "echo": {} }));
     let runtime = bench.runtime();
     let own = std::process::id();
     // Other tests share this process only under some runners; their guards would count.
@@ -461,7 +464,7 @@ fn dead(process: u32) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_can_be_started_directly() {
-    let mut bench = Bench::new(json!({ "echo": {} }));
+    let mut bench = TestSetup::new(json!({ "echo": {} }));
     bench.settings.launcher = Launcher::Direct;
     bench.settings.state_dir = None;
     let outcome = bench
@@ -474,7 +477,7 @@ async fn a_child_can_be_started_directly() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn children_are_counted() {
-    let mut bench = Bench::new(json!({ "steps": [{ "sleep": 800 }, { "text": "ok" }] }));
+    let mut bench = TestSetup::new(json!({ "steps": [{ "sleep": 800 }, { "text": "ok" }] }));
     bench.settings.max_children = Some(2);
     let runtime = Arc::new(bench.runtime());
     let mut calls = tokio::task::JoinSet::new();
@@ -497,7 +500,7 @@ async fn children_are_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cold_start_does_not_fan_out() {
-    let bench = Bench::new(json!({
+    let bench = TestSetup::new(json!({
         "before": [{ "sleep": 100 }], "account": { "tokenSource": "none" },
     }));
     let runtime = Arc::new(bench.runtime());

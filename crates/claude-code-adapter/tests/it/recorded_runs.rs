@@ -6,7 +6,7 @@ use ktx_llm_runtime::{LlmRuntime as _, RunEvent, RunFinal, UsageFact};
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, ToolSet, WriteEffect, handler_fn};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, run_request};
+use crate::support::{TestSetup, run_request};
 
 fn recording(version: &str, name: &str) -> PathBuf {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/claude");
@@ -32,7 +32,7 @@ fn tools() -> ToolSet {
 }
 
 async fn run(version: &str, name: &str) -> (Vec<RunEvent>, RunFinal) {
-    let bench = Bench::new(json!({ "replay": recording(version, name) }));
+    let bench = TestSetup::new(json!({ "replay": recording(version, name) }));
     let mut request = run_request("Do the work.");
     request.tools = tools();
     let mut handle = bench.runtime().start_run(request);

@@ -6,7 +6,7 @@ use ktx_llm_runtime::{
 };
 use serde_json::json;
 
-use crate::support::{Bench, kill, one_call, run_request, until};
+use crate::support::{TestSetup, kill, one_call, run_request, until};
 
 async fn events(handle: &mut RunHandle) -> Vec<String> {
     let mut all = Vec::new();
@@ -35,7 +35,7 @@ async fn events(handle: &mut RunHandle) -> Vec<String> {
 /// COG-05, COG-06.
 #[tokio::test(flavor = "multi_thread")]
 async fn events_come_in_order() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let mut handle = bench.runtime().start_run(run_request("Work."));
     assert_eq!(
         events(&mut handle).await,
@@ -68,7 +68,7 @@ async fn events_come_in_order() {
 /// COG-04.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_conversation_is_the_prompt() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let mut request = run_request("How many orders?");
     request
         .messages
@@ -90,7 +90,7 @@ async fn the_conversation_is_the_prompt() {
 /// COG-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_has_one_final_record() {
-    let bench = Bench::new(
+    let bench = TestSetup::new(
         json!({ "message_ids": "a", "steps": [{ "tools": [{ "name": "answer", "input": { "key": "k" } }] }, "die"] }),
     );
     let mut handle = bench.runtime().start_run(run_request("Work."));
@@ -116,7 +116,7 @@ async fn a_crash_has_one_final_record() {
 /// COG-03.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_ends_without_listeners() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let last = bench
         .runtime()
         .start_run(run_request("Work."))
@@ -132,7 +132,7 @@ async fn a_run_ends_without_listeners() {
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_turns_are_a_timeout_outside() {
     let again = json!({ "tools": [{ "name": "answer", "input": { "key": "k" } }] });
-    let bench = Bench::new(json!({ "steps": vec![again; 9] }));
+    let bench = TestSetup::new(json!({ "steps": vec![again; 9] }));
     let last = bench
         .runtime()
         .start_run(run_request("Work."))
@@ -148,7 +148,7 @@ async fn used_up_turns_are_a_timeout_outside() {
 /// COG-22.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_run_is_aborted() {
-    let bench = Bench::new(json!({ "steps": [
+    let bench = TestSetup::new(json!({ "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "k" } }] }, "hang",
     ] }));
     let request = run_request("Work.");
@@ -170,7 +170,7 @@ async fn a_cancelled_run_is_aborted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unsupported_content_ends_the_run_at_once() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let mut request = run_request("Look.");
     request.messages.push(Message::new(
         MessageRole::User,
@@ -186,7 +186,7 @@ async fn unsupported_content_ends_the_run_at_once() {
 /// COG-03, COG-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_ends_without_its_handle() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     drop(bench.runtime().start_run(run_request("Work.")));
     let billed = || {
         let events = bench.events().into_iter();
@@ -214,7 +214,7 @@ async fn unread_events_hold_up_nothing() {
     } } });
     let mut steps = vec![delta; 2000];
     steps.push(json!({ "text": "All done." }));
-    let bench = Bench::new(json!({ "steps": steps }));
+    let bench = TestSetup::new(json!({ "steps": steps }));
     let handle = bench.runtime().start_run(run_request("Work."));
     until("the child has ended", || bench.records().len() == 1).await;
     let last = handle.finish().await;
@@ -234,7 +234,7 @@ async fn every_ending_has_its_code() {
     for (subtype, code) in table {
         let ending = json!({ "subtype": subtype, "is_error": true, "result": null,
             "terminal_reason": null, "stop_reason": null });
-        let bench = Bench::new(json!({ "steps": [{ "text": "So far." }, { "end": ending }] }));
+        let bench = TestSetup::new(json!({ "steps": [{ "text": "So far." }, { "end": ending }] }));
         let last = bench
             .runtime()
             .start_run(run_request("Work."))
@@ -260,7 +260,7 @@ async fn no_event_of_a_run_contains_text_of_the_backend() {
         json!({ "init": { "claude_code_version": version, "plugins": [plugin] }, "steps": [{ "text": "ok" }] }),
     ];
     for scenario in scenarios {
-        let bench = Bench::new(scenario.clone());
+        let bench = TestSetup::new(scenario.clone());
         let mut handle = bench.runtime().start_run(run_request("Work."));
         let mut outward = Vec::new();
         while let Some(event) = handle.next_event().await {
@@ -277,7 +277,7 @@ async fn no_event_of_a_run_contains_text_of_the_backend() {
 /// COG-15.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_runs_report_each_message_once() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let runtime = bench.runtime();
     let runs = ["run-1", "run-2"].map(|run| {
         let mut request = run_request("Work.");
@@ -317,7 +317,7 @@ async fn two_runs_report_each_message_once() {
 /// COG-03, COG-25.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_child_has_one_final_record() {
-    let bench = Bench::new(json!({ "message_ids": "a", "steps": [
+    let bench = TestSetup::new(json!({ "message_ids": "a", "steps": [
         { "broken_stream": "Half of it" }, { "mark": "working" }, "hang",
     ] }));
     let marker = bench.settings.project_dir.join("working");
@@ -350,7 +350,7 @@ async fn a_killed_child_has_one_final_record() {
 /// COG-25.
 #[test]
 fn a_run_that_is_lost_has_one_final_record() {
-    let bench = Bench::new(json!({ "steps": ["hang"] }));
+    let bench = TestSetup::new(json!({ "steps": ["hang"] }));
     let threads = tokio::runtime::Runtime::new().unwrap();
     let handle = threads.block_on(async { bench.runtime().start_run(run_request("Work.")) });
     threads.shutdown_background();

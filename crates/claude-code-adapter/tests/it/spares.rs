@@ -8,11 +8,12 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, kill, loop_request, object_request, one_call, probe_request, short, text_request, until,
+    TestSetup, kill, loop_request, object_request, one_call, probe_request, short, text_request,
+    until,
 };
 
-fn bench(scenario: Value) -> Bench {
-    let mut bench = Bench::new(scenario);
+fn bench(scenario: Value) -> TestSetup {
+    let mut bench = TestSetup::new(scenario);
     bench.settings.max_spares = 2;
     bench
 }
@@ -27,7 +28,7 @@ async fn first(runtime: &ClaudeCodeRuntime) {
     runtime.settle().await;
 }
 
-async fn spare(bench: &Bench) -> u32 {
+async fn spare(bench: &TestSetup) -> u32 {
     let mut waiting = Vec::new();
     until("a spare waits", || {
         waiting = bench.noted();
@@ -37,7 +38,7 @@ async fn spare(bench: &Bench) -> u32 {
     *waiting.first().expect("it is written down")
 }
 
-async fn spare_behind(bench: &Bench, left: u32) -> u32 {
+async fn spare_behind(bench: &TestSetup, left: u32) -> u32 {
     let mut waiting = Vec::new();
     until("another spare waits", || {
         waiting = bench.noted();
@@ -47,14 +48,14 @@ async fn spare_behind(bench: &Bench, left: u32) -> u32 {
     *waiting.first().expect("it is written down")
 }
 
-async fn ended(bench: &Bench, children: usize) {
+async fn ended(bench: &TestSetup, children: usize) {
     until("the children have ended", || {
         bench.records().len() >= children
     })
     .await;
 }
 
-fn prompted(bench: &Bench) -> Vec<(u64, Value)> {
+fn prompted(bench: &TestSetup) -> Vec<(u64, Value)> {
     let line = |record: &Value| {
         let process = record["process"].as_u64().expect("a process id");
         (process, record["prompt"].clone())
@@ -62,7 +63,7 @@ fn prompted(bench: &Bench) -> Vec<(u64, Value)> {
     bench.records().iter().map(line).collect()
 }
 
-async fn nothing_is_left(bench: &Bench) {
+async fn nothing_is_left(bench: &TestSetup) {
     until("no process remains", || {
         bench.survivors().is_empty() && bench.notes() == 0
     })

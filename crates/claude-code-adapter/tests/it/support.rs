@@ -34,13 +34,13 @@ impl EventLog {
     }
 }
 
-pub(crate) struct Bench {
+pub(crate) struct TestSetup {
     pub(crate) folder: TempDir,
     pub(crate) settings: ClaudeCodeSettings,
     pub(crate) event_log: Arc<EventLog>,
 }
 
-impl Bench {
+impl TestSetup {
     pub(crate) fn new(scenario: Value) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("ktx-claude-")

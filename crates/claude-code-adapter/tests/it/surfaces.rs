@@ -8,7 +8,8 @@ use ktx_tool_descriptors::{ToolOutput, ToolSet, handler_fn};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bench, loop_request, object_request, probe_request, run_request, short, text_request, toolbox,
+    TestSetup, loop_request, object_request, probe_request, run_request, short, text_request,
+    toolbox,
 };
 
 fn counting(calls: &Arc<AtomicUsize>) -> ToolSet {
@@ -49,7 +50,7 @@ async fn a_foreign_surface_is_never_used() {
         let calls = Arc::new(AtomicUsize::new(0));
         let call = json!({ "tools": [{ "name": "answer", "input": { "key": "k" } }] });
         let steps = json!([{ "text": "BAD" }, call, "hang"]);
-        let bench = Bench::new(json!({ "init": init, "steps": steps }));
+        let bench = TestSetup::new(json!({ "init": init, "steps": steps }));
         let runtime = bench.runtime();
         let answer = runtime.generate_text(text_request("Say hello.")).await;
         let given = runtime.generate_object(object_request("An object.")).await;
@@ -104,7 +105,7 @@ async fn a_call_before_the_surface_does_not_run() {
     let calls = Arc::new(AtomicUsize::new(0));
     let scenario =
         json!({ "lenient": true, "before": [{ "raw": call }], "init": { "tools": ["Bash"] } });
-    let bench = Bench::new(scenario);
+    let bench = TestSetup::new(scenario);
     let mut request = loop_request("Work.", 3);
     request.tools = counting(&calls);
     let outcome = bench.runtime().run_agent_loop(request).await;

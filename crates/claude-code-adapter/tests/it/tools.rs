@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use ktx_llm_runtime::{LlmRuntime as _, RunEvent, Step, StopReason, ToolTrace};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, loop_request, one_call, run_request};
+use crate::support::{TestSetup, loop_request, one_call, run_request};
 
 fn call(name: &str, key: &str) -> Value {
     json!({ "name": name, "input": { "key": key } })
@@ -14,7 +14,7 @@ fn call(name: &str, key: &str) -> Value {
 /// KTX-54, KTX-57.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_calls_tools_and_closes_with_text() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let outcome = bench
         .runtime()
         .run_agent_loop(loop_request("Work.", 5))
@@ -50,7 +50,7 @@ async fn a_loop_calls_tools_and_closes_with_text() {
 /// KTX-66.
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_calls_are_counted_and_reported_to_the_model() {
-    let bench = Bench::new(json!({ "steps": [
+    let bench = TestSetup::new(json!({ "steps": [
         { "tools": [call("fail", "k")] },
         { "tools": [call("panic", "k")] },
         { "tools": [{ "name": "answer", "input": { "key": 7 } }, { "name": "answer" }] },
@@ -85,7 +85,7 @@ async fn calls_of_one_message_run_side_by_side() {
     let calls: Vec<Value> = (0..10)
         .map(|number| call("answer", &number.to_string()))
         .collect();
-    let bench = Bench::new(json!({ "steps": [{ "tools": calls }, { "text": "All done." }] }));
+    let bench = TestSetup::new(json!({ "steps": [{ "tools": calls }, { "text": "All done." }] }));
     let outcome = bench
         .runtime()
         .run_agent_loop(loop_request("Work.", 5))
@@ -103,7 +103,7 @@ async fn calls_of_one_message_run_side_by_side() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_used_up_budget_is_not_an_error() {
     let again = json!({ "tools": [call("answer", "k")] });
-    let bench = Bench::new(json!({ "steps": vec![again; 9] }));
+    let bench = TestSetup::new(json!({ "steps": vec![again; 9] }));
     let steps = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&steps);
     let mut request = loop_request("Work.", 3);
@@ -133,7 +133,7 @@ async fn any_sign_of_used_up_turns_is_a_used_up_budget() {
         json!({ "terminal_reason": "max_turns" }),
         json!({ "stop_reason": "max_turns" }),
     ] {
-        let bench = Bench::new(json!({ "steps": [{ "text": "Half." }], "result": end }));
+        let bench = TestSetup::new(json!({ "steps": [{ "text": "Half." }], "result": end }));
         let outcome = bench
             .runtime()
             .run_agent_loop(loop_request("Work.", 3))
@@ -145,7 +145,7 @@ async fn any_sign_of_used_up_turns_is_a_used_up_budget() {
 /// KTX-69.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_callback_ends_nothing() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let mut request = loop_request("Work.", 3);
     request.on_step = Some(Arc::new(|step| match step.index {
         1 => Err("the board is full".to_owned()),
@@ -162,7 +162,7 @@ async fn a_broken_callback_ends_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_result_is_read_in_parts() {
     let rest = json!({ "name": "flood", "input": { "_cursor": "part-1" } });
-    let bench = Bench::new(json!({ "steps": [
+    let bench = TestSetup::new(json!({ "steps": [
         { "tools": [call("flood", "k")] }, { "tools": [rest] }, { "text": "All done." },
     ] }));
     let outcome = bench
@@ -186,7 +186,7 @@ async fn a_long_result_is_read_in_parts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_of_zero_starts_nothing() {
-    let bench = Bench::new(one_call());
+    let bench = TestSetup::new(one_call());
     let outcome = bench
         .runtime()
         .run_agent_loop(loop_request("Work.", 0))
@@ -218,7 +218,7 @@ async fn nested_messages_are_paid_for_and_nothing_else() {
             { "type": "tool_result", "tool_use_id": "toolu_in", "content": "BAD" },
         ] } })),
     ]);
-    let bench = Bench::new(json!({ "steps": steps, "message_ids": "a" }));
+    let bench = TestSetup::new(json!({ "steps": steps, "message_ids": "a" }));
     let mut handle = bench.runtime().start_run(run_request("Work."));
     let mut calls = Vec::new();
     while let Some(event) = handle.next_event().await {

@@ -6,12 +6,12 @@ use ktx_claude_code_adapter::Timeouts;
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, loop_request, probe_request, run_request, short, text_request};
+use crate::support::{TestSetup, loop_request, probe_request, run_request, short, text_request};
 
 use LlmErrorKind::{Overloaded, Protocol, RateLimit, Timeout};
 
 async fn asked(scenario: Value) -> (LlmErrorKind, String) {
-    let bench = Bench::new(scenario);
+    let bench = TestSetup::new(scenario);
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -39,7 +39,7 @@ async fn an_answer_without_text_is_an_error() {
         (json!(" \n"), "Claude Code returned an empty answer"),
     ] {
         let bench =
-            Bench::new(json!({ "steps": [{ "text": "x" }], "result": { "result": answer } }));
+            TestSetup::new(json!({ "steps": [{ "text": "x" }], "result": { "result": answer } }));
         let runtime = bench.runtime();
         let expected = (Protocol, message.to_owned());
         assert_eq!(
@@ -79,7 +79,7 @@ async fn a_byte_order_mark_before_a_message_is_read_over() {
         json!({ "type": "result", "subtype": "success", "is_error": false, "result": "Fine." });
     let marked = format!("\u{feff}{result}\n");
     let mut bench =
-        Bench::new(json!({ "steps": [{ "text": "Fine." }, { "junk": marked }, "hang"] }));
+        TestSetup::new(json!({ "steps": [{ "text": "Fine." }, { "junk": marked }, "hang"] }));
     bench.settings.timeouts.exit = Duration::from_millis(100);
     let outcome = bench
         .runtime()
@@ -107,7 +107,7 @@ async fn implausible_counts_are_ignored() {
         json!({ "text": "Fine." }),
     ];
     let changes = json!({ "total_cost_usd": 1e300, "modelUsage": { "m": { "inputTokens": u64::MAX, "outputTokens": 4 } } });
-    let bench = Bench::new(json!({ "steps": steps, "result": changes }));
+    let bench = TestSetup::new(json!({ "steps": steps, "result": changes }));
     let outcome = bench
         .runtime()
         .generate_text(text_request("Say hello."))
@@ -147,7 +147,7 @@ fn now() -> i64 {
 async fn an_implausible_reset_is_not_shown() {
     let days = 24 * 60 * 60;
     for reset in [-5, 0, now() - days, now() + 9 * days] {
-        let bench = Bench::new(json!({ "steps": [
+        let bench = TestSetup::new(json!({ "steps": [
             { "rate_limit": { "status": "rejected", "resetsAt": reset, "rateLimitType": "five_hour" } },
             { "api_error": { "class": "rate_limit", "status": 429 } },
         ] }));
@@ -197,14 +197,14 @@ async fn a_probe_has_a_separate_deadline() {
         (json!(["hang"]), Timeout),
         (json!([retry, "hang"]), Overloaded),
     ] {
-        let mut bench = Bench::new(json!({ "steps": steps }));
+        let mut bench = TestSetup::new(json!({ "steps": steps }));
         bench.settings.timeouts.probe = Duration::from_secs(3);
         let message = "Claude Code did not answer the test of the session within 3 s";
         let failed = bench.runtime().probe(probe_request()).await;
         assert_eq!(short(failed), (kind, message.to_owned()));
         assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
     }
-    let mut bench = Bench::new(json!({ "before": ["hang"] }));
+    let mut bench = TestSetup::new(json!({ "before": ["hang"] }));
     bench.settings.timeouts.probe = Duration::from_millis(700);
     assert_eq!(
         short(bench.runtime().probe(probe_request()).await).0,
