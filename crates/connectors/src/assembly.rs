@@ -8,7 +8,7 @@ use ktx_warehouse::{Column, ForeignKey, ScanWarning, SchemaSnapshot, Table, Tabl
 /// A snapshot under construction. Ignores rows of unknown tables, so catalog queries need not
 /// repeat the scope.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
+pub(crate) struct SnapshotAssembly {
     tables: BTreeMap<TableRef, Table>,
     warnings: Vec<ScanWarning>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct ForeignKeyColumn {
     pub(crate) to: String,
 }
 
-impl Assembly {
+impl SnapshotAssembly {
     pub(crate) fn table(
         &mut self,
         place: TableRef,

@@ -28,9 +28,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::history;
 use crate::limits::{self, Meter, bounded};
-use crate::settings::Settings;
+use crate::settings::ConnectionSettings;
 use crate::statement::require_dialect;
-use api::Api;
+use api::BigQueryApi;
 use job::Job;
 
 const CHECK_TIME: Duration = Duration::from_secs(30);
@@ -45,15 +45,17 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(BigQuery {
-        api: Arc::new(Api::read(settings)?),
+        api: Arc::new(BigQueryApi::read(settings)?),
     }))
 }
 
 #[derive(Debug)]
 pub(crate) struct BigQuery {
-    api: Arc<Api>,
+    api: Arc<BigQueryApi>,
 }
 
 impl BigQuery {

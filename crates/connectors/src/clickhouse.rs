@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::history;
 use crate::limits::{self, Meter, bounded};
-use crate::settings::{ServerKind, Settings, Target};
+use crate::settings::{ConnectionSettings, LoginTarget, ServerKind};
 use crate::statement::require_dialect;
 use http::HttpServer;
 
@@ -47,8 +47,10 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    let target = Target::read(settings, CLICKHOUSE)?;
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
+    let target = LoginTarget::read(settings, CLICKHOUSE)?;
     if target.is_socket() {
         return Err(settings.wrong("names a socket; ClickHouse is reached over HTTP"));
     }

@@ -29,11 +29,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::file::{self, FileKind};
-use crate::limits::{Meter, Step};
-use crate::settings::Settings;
+use crate::limits::{Meter, RowDemand};
+use crate::settings::ConnectionSettings;
 use crate::statement::require_dialect;
-use crate::stop::Stop;
-use instance::{Engine, Instance};
+use crate::stop::StopSignal;
+use instance::{DuckDbEngine, Instance};
 use query::{Interrupter, QueryEvent, QueryRequest};
 
 pub(crate) const FILE: FileKind = FileKind {
@@ -55,22 +55,29 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(DuckDb::new(settings)?))
 }
 
 #[derive(Debug)]
 pub(crate) struct DuckDb {
-    engine: Arc<Engine>,
+    engine: Arc<DuckDbEngine>,
 }
 
 impl DuckDb {
-    fn new(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
+    fn new(settings: &ConnectionSettings<'_>) -> Result<Self, WarehouseError> {
         let path = file::locate(settings, &FILE)?;
         let library = library::locate(settings)?;
         let memory = instance::memory(settings)?;
         Ok(Self {
-            engine: Arc::new(Engine::new(path, library, memory, settings.timezone()?)),
+            engine: Arc::new(DuckDbEngine::new(
+                path,
+                library,
+                memory,
+                settings.timezone()?,
+            )),
         })
     }
 
@@ -82,7 +89,7 @@ impl DuckDb {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
+        let stop = StopSignal::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
         // Dropping this future also interrupts the thread.
         let guard = stop.token().drop_guard();
         let request = QueryRequest {
@@ -107,8 +114,8 @@ impl DuckDb {
         });
         let mut meter = Meter::new(caps, sink);
         let work = async {
-            let mut step = Step::More;
-            while step == Step::More
+            let mut step = RowDemand::More;
+            while step == RowDemand::More
                 && let Some(event) = receiver.recv().await
             {
                 match event {
@@ -116,8 +123,8 @@ impl DuckDb {
                     QueryEvent::Row(cells) => step = meter.row(cells)?,
                 }
             }
-            if step == Step::More {
-                thread.await.map_err(|error| lost(&error))??;
+            if step == RowDemand::More {
+                thread.await.map_err(|error| thread_ended_early(&error))??;
                 return Ok(meter.end());
             }
             // DuckDB can still be computing; it releases the file when it ends.
@@ -146,21 +153,21 @@ impl DuckDb {
         Ok(result)
     }
 
-    async fn hold(&self) -> Result<Arc<Instance>, WarehouseError> {
+    async fn open_instance(&self) -> Result<Arc<Instance>, WarehouseError> {
         let engine = Arc::clone(&self.engine);
         tokio::task::spawn_blocking(move || engine.instance())
             .await
-            .map_err(|error| lost(&error))?
+            .map_err(|error| thread_ended_early(&error))?
     }
 }
 
-async fn overdue(stop: &Stop) -> WarehouseError {
+async fn overdue(stop: &StopSignal) -> WarehouseError {
     stop.due().await;
     tokio::time::sleep(GRACE).await;
     stop.reason()
 }
 
-fn lost(error: &tokio::task::JoinError) -> WarehouseError {
+fn thread_ended_early(error: &tokio::task::JoinError) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Other,
         format!("the DuckDB thread ended early: {error}"),
@@ -215,7 +222,7 @@ impl Connector for DuckDb {
         if cancel.is_cancelled() {
             return Err(WarehouseError::cancelled());
         }
-        let held = self.hold().await?;
+        let held = self.open_instance().await?;
         let snapshot = catalog::read(self, scope, cancel).await;
         drop(held);
         snapshot

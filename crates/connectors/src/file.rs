@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ktx_secrets::SecretRef;
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
-use crate::settings::Settings;
+use crate::settings::ConnectionSettings;
 use crate::url;
 
 #[derive(Debug)]
@@ -18,7 +18,10 @@ pub(crate) struct FileKind {
 
 /// Reads `path` or `url`. Both accept `env:NAME`, an engine prefix or `file:`, which never means a
 /// text file here. Relative paths start at the project.
-pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf, WarehouseError> {
+pub(crate) fn locate(
+    settings: &ConnectionSettings<'_>,
+    kind: &FileKind,
+) -> Result<PathBuf, WarehouseError> {
     let Some(written) = settings.written(&["path", "url"]) else {
         return Err(settings
             .wrong("names no database file")
@@ -41,7 +44,7 @@ pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf
     Ok(absolute(settings, &plain))
 }
 
-pub(crate) fn absolute(settings: &Settings<'_>, text: &str) -> PathBuf {
+pub(crate) fn absolute(settings: &ConnectionSettings<'_>, text: &str) -> PathBuf {
     let path = Path::new(text);
     match (path.strip_prefix("~"), settings.secrets().home()) {
         (Ok(rest), Some(home)) => home.join(rest),

@@ -6,10 +6,10 @@ use ktx_warehouse::{Caps, Cell, ColumnHeader, ErrorKind, Flow, QueryEnd, RowSink
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::settings::Target;
+use crate::settings::LoginTarget;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum RowDemand {
     More,
     Enough,
 }
@@ -45,10 +45,10 @@ impl<'a> Meter<'a> {
     /// # Errors
     /// [`ErrorKind::Limit`] if the first row alone exceeds the byte cap. A later row past the cap
     /// truncates the result.
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) -> Result<Step, WarehouseError> {
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) -> Result<RowDemand, WarehouseError> {
         if self.sated || self.rows >= self.caps.rows {
             self.truncated = true;
-            return Ok(Step::Enough);
+            return Ok(RowDemand::Enough);
         }
         let cells: Vec<Cell> = cells
             .into_iter()
@@ -61,14 +61,14 @@ impl<'a> Meter<'a> {
                 return Err(too_large(size, self.caps.bytes));
             }
             self.truncated = true;
-            return Ok(Step::Enough);
+            return Ok(RowDemand::Enough);
         }
         self.bytes = total;
         self.rows += 1;
         if self.sink.row(cells) == Flow::Stop {
             self.sated = true;
         }
-        Ok(Step::More)
+        Ok(RowDemand::More)
     }
 
     pub(crate) fn end(&self) -> QueryEnd {
@@ -176,7 +176,7 @@ impl UnansweredStatement {
         )
     }
 
-    fn silent(&self, target: &Target) -> WarehouseError {
+    fn silent(&self, target: &LoginTarget) -> WarehouseError {
         let (statement, seconds) = (&self.statement, self.waited.as_secs());
         WarehouseError::new(
             ErrorKind::Dropped,
@@ -199,7 +199,7 @@ pub(crate) fn interrupted(
     error: WarehouseError,
     unanswered: Option<UnansweredStatement>,
     reply: StopReply,
-    target: &Target,
+    target: &LoginTarget,
 ) -> WarehouseError {
     match (error.kind, unanswered, reply) {
         (ErrorKind::Timeout, Some(statement), StopReply::Stopped) => statement.overdue(),

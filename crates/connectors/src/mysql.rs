@@ -20,7 +20,7 @@ use ktx_warehouse::{
 };
 
 use crate::session::{SessionConnector, SessionDriver};
-use crate::settings::{ServerKind, Settings, Target};
+use crate::settings::{ConnectionSettings, LoginTarget, ServerKind};
 use pool::MySqlPool;
 use session::MySqlSession;
 
@@ -38,12 +38,16 @@ const MARIADB: ServerKind = ServerKind {
     ..MYSQL
 };
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     let driver = MySql::new(settings, MYSQL, Dialect::MySql)?;
     Ok(Arc::new(SessionConnector::new(driver)))
 }
 
-pub(crate) fn open_mariadb(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open_mariadb(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     let driver = MySql::new(settings, MARIADB, Dialect::MariaDb)?;
     Ok(Arc::new(SessionConnector::new(driver)))
 }
@@ -56,12 +60,12 @@ pub(crate) struct MySql {
 impl MySql {
     /// `named` is the driver's dialect; the server reports the actual one.
     pub(crate) fn new(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         kind: ServerKind,
         named: Dialect,
     ) -> Result<Self, WarehouseError> {
         Ok(Self {
-            sessions: MySqlPool::new(Target::read(settings, kind)?, named),
+            sessions: MySqlPool::new(LoginTarget::read(settings, kind)?, named),
         })
     }
 }

@@ -31,7 +31,7 @@ use ktx_warehouse::{
 
 use crate::history;
 use crate::session::{SessionConnector, SessionDriver};
-use crate::settings::{ServerKind, Settings, Target};
+use crate::settings::{ConnectionSettings, LoginTarget, ServerKind};
 use functions::RecentVerdicts;
 use pool::PostgresPool;
 use session::PostgresSession;
@@ -52,12 +52,16 @@ const REDSHIFT: ServerKind = ServerKind {
     user: None,
 };
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     let driver = Postgres::new(settings, POSTGRES, Dialect::Postgres)?;
     Ok(Arc::new(SessionConnector::new(driver)))
 }
 
-pub(crate) fn open_redshift(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open_redshift(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     let driver = Postgres::new(settings, REDSHIFT, Dialect::Redshift)?;
     Ok(Arc::new(SessionConnector::new(driver)))
 }
@@ -71,11 +75,11 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     pub(crate) fn new(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         server: ServerKind,
         dialect: Dialect,
     ) -> Result<Self, WarehouseError> {
-        let mut target = Target::read(settings, server)?;
+        let mut target = LoginTarget::read(settings, server)?;
         if target.database.is_none() {
             target.database = Some(target.user.clone());
         }

@@ -9,7 +9,7 @@ use ktx_sql::Dialect;
 use ktx_warehouse::{Connector, ErrorKind, Scope, WarehouseError};
 
 use crate::file::FileKind;
-use crate::settings::{Clock, Settings};
+use crate::settings::{Clock, ConnectionSettings};
 use crate::{
     bigquery, clickhouse, duckdb, file, mysql, postgres, snowflake, sqlite, sqlserver, url,
 };
@@ -17,7 +17,7 @@ use crate::{
 struct DriverEntry {
     driver: Driver,
     dialect: Dialect,
-    open: fn(&Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError>,
+    open: fn(&ConnectionSettings<'_>) -> Result<Arc<dyn Connector>, WarehouseError>,
     file: Option<&'static FileKind>,
     /// `schema`, `dataset` or `database`.
     schema_noun: &'static str,
@@ -151,7 +151,11 @@ pub fn open(
     unix_now: u64,
 ) -> Result<Arc<dyn Connector>, WarehouseError> {
     match entry(connection.driver) {
-        Some(entry) => (entry.open)(&Settings::new(connection, secrets, Clock::new(unix_now))),
+        Some(entry) => (entry.open)(&ConnectionSettings::new(
+            connection,
+            secrets,
+            Clock::new(unix_now),
+        )),
         None => Err(unsupported(connection)),
     }
 }
@@ -167,7 +171,7 @@ pub fn look_at_file(
     let Some(kind) = entry(connection.driver).and_then(|entry| entry.file) else {
         return Ok(None);
     };
-    let settings = Settings::new(connection, secrets, Clock::new(0));
+    let settings = ConnectionSettings::new(connection, secrets, Clock::new(0));
     let path = file::locate(&settings, kind)?;
     file::inspect(&path, kind)?;
     Ok(Some(path))

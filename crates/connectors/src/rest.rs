@@ -10,8 +10,8 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::settings::Settings;
-use crate::tls::{self, Trust};
+use crate::settings::ConnectionSettings;
+use crate::tls::{self, TlsTrust};
 
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
@@ -25,7 +25,10 @@ const RETRIES: RetryPolicy = RetryPolicy {
     longest_delay: Duration::from_secs(20),
 };
 
-pub(crate) fn endpoint(settings: &Settings<'_>, usual: &str) -> Result<BaseUrl, WarehouseError> {
+pub(crate) fn endpoint(
+    settings: &ConnectionSettings<'_>,
+    usual: &str,
+) -> Result<BaseUrl, WarehouseError> {
     let text = settings.text(&["endpoint"])?;
     BaseUrl::parse(text.as_deref().unwrap_or(usual)).ok_or_else(|| {
         settings
@@ -34,7 +37,7 @@ pub(crate) fn endpoint(settings: &Settings<'_>, usual: &str) -> Result<BaseUrl, 
     })
 }
 
-pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError> {
+pub(crate) fn client(trust: &TlsTrust, host: &str) -> Result<Client, WarehouseError> {
     ktx_http::client(ClientSettings {
         tls: tls::client_config(trust)?,
         proxy: Proxy::for_host(host),
@@ -53,14 +56,14 @@ pub(crate) struct JsonResponse {
 }
 
 #[derive(Debug)]
-pub(crate) struct Rest {
+pub(crate) struct RestClient {
     name: &'static str,
     endpoint: BaseUrl,
     client: OnceCell<Client>,
     redactor: Redactor,
 }
 
-impl Rest {
+impl RestClient {
     pub(crate) fn new(name: &'static str, endpoint: BaseUrl, redactor: Redactor) -> Self {
         Self {
             name,
@@ -81,7 +84,7 @@ impl Rest {
 
     pub(crate) async fn client(&self) -> Result<&Client, WarehouseError> {
         self.client
-            .get_or_try_init(|| async { client(&Trust::System, self.endpoint.host()) })
+            .get_or_try_init(|| async { client(&TlsTrust::System, self.endpoint.host()) })
             .await
     }
 

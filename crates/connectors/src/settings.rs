@@ -9,7 +9,7 @@ use ktx_secrets::{Secret, SecretError, SecretRef, SecretSource};
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use serde_json::Value;
 
-pub(crate) use target::{ServerKind, Target};
+pub(crate) use target::{LoginTarget, ServerKind};
 
 /// Wall clock, read once and advanced monotonically, for signed logins.
 #[derive(Debug, Clone, Copy)]
@@ -34,13 +34,13 @@ impl Clock {
 /// Default session time zone, so that the same data gives the same days everywhere.
 pub(crate) const UTC: &str = "UTC";
 
-pub(crate) struct Settings<'a> {
+pub(crate) struct ConnectionSettings<'a> {
     connection: &'a Connection,
     secrets: &'a dyn SecretSource,
     clock: Clock,
 }
 
-impl<'a> Settings<'a> {
+impl<'a> ConnectionSettings<'a> {
     pub(crate) fn new(
         connection: &'a Connection,
         secrets: &'a dyn SecretSource,

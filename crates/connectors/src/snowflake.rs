@@ -28,10 +28,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::history;
 use crate::limits::{self, Meter, bounded};
-use crate::settings::Settings;
+use crate::settings::ConnectionSettings;
 use crate::statement::require_dialect;
-use api::Api;
-use statement::Statement;
+use api::SnowflakeApi;
+use statement::RunningStatement;
 
 /// A suspended warehouse must resume first.
 const CHECK_TIME: Duration = Duration::from_mins(1);
@@ -46,17 +46,19 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     let statements = settings.count("maxConnections")?.unwrap_or(4);
     Ok(Arc::new(Snowflake {
-        api: Arc::new(Api::read(settings)?),
+        api: Arc::new(SnowflakeApi::read(settings)?),
         places: Semaphore::new(statements),
     }))
 }
 
 #[derive(Debug)]
 pub(crate) struct Snowflake {
-    api: Arc<Api>,
+    api: Arc<SnowflakeApi>,
     /// One permit per concurrent statement.
     places: Semaphore,
 }
@@ -81,7 +83,7 @@ impl Snowflake {
         let mut statement = None;
         let mut meter = Meter::new(caps, sink);
         let work = async {
-            let started = Statement::start(&self.api, sql, caps).await?;
+            let started = RunningStatement::start(&self.api, sql, caps).await?;
             statement.insert(started).read(&mut meter).await
         };
         let result = bounded(work, deadline + GRACE, cancel).await;

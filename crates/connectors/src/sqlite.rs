@@ -27,10 +27,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::file::{self, FileKind};
-use crate::limits::{Meter, Step};
-use crate::settings::Settings;
+use crate::limits::{Meter, RowDemand};
+use crate::settings::ConnectionSettings;
 use crate::statement::require_dialect;
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 use pool::Pool;
 use query::{QueryEvent, QueryRequest};
 
@@ -44,7 +44,9 @@ const ROWS_IN_FLIGHT: usize = 256;
 
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(Sqlite::at(file::locate(settings, &FILE)?)))
 }
 
@@ -70,7 +72,7 @@ impl Sqlite {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
+        let stop = StopSignal::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
         // Dropping this future also stops the thread.
         let guard = stop.token().drop_guard();
         let request = QueryRequest {
@@ -87,7 +89,7 @@ impl Sqlite {
             match event {
                 QueryEvent::Header(columns) => meter.header(&columns),
                 QueryEvent::Row(cells) => {
-                    if meter.row(cells)? == Step::Enough {
+                    if meter.row(cells)? == RowDemand::Enough {
                         drop(guard);
                         return Ok(meter.end());
                     }
@@ -104,11 +106,11 @@ impl Sqlite {
         cancel: &CancellationToken,
         work: impl FnOnce(&rusqlite::Connection) -> Result<T, rusqlite::Error> + Send + 'static,
     ) -> Result<T, WarehouseError> {
-        let stop = Stop::new(cancel, deadline, CHECK_TIME);
+        let stop = StopSignal::new(cancel, deadline, CHECK_TIME);
         let guard = stop.token().drop_guard();
         let path = self.path.clone();
         let thread = tokio::task::spawn_blocking(move || {
-            let session = session::open(&path, session::Rights::Catalog, &stop)?;
+            let session = session::open(&path, session::StatementRights::Catalog, &stop)?;
             work(&session).map_err(|error| error::map(&error, &path, &stop))
         });
         let result = thread.await.map_err(|error| lost(&error))?;

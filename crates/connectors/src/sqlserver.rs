@@ -22,7 +22,7 @@ use ktx_warehouse::{
 };
 
 use crate::session::{SessionConnector, SessionDriver};
-use crate::settings::{ServerKind, Settings, Target};
+use crate::settings::{ConnectionSettings, LoginTarget, ServerKind};
 use pool::SqlServerPool;
 use session::SqlServerSession;
 
@@ -34,8 +34,10 @@ const SQL_SERVER: ServerKind = ServerKind {
     user: None,
 };
 
-pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    let target = Target::read(settings, SQL_SERVER)?;
+pub(crate) fn open(
+    settings: &ConnectionSettings<'_>,
+) -> Result<Arc<dyn Connector>, WarehouseError> {
+    let target = LoginTarget::read(settings, SQL_SERVER)?;
     if target.is_socket() {
         return Err(settings.wrong("names a socket; SQL Server is reached over TCP"));
     }

@@ -7,14 +7,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Stop {
+pub(crate) struct StopSignal {
     caller: CancellationToken,
     token: CancellationToken,
     deadline: Option<Instant>,
     limit: Duration,
 }
 
-impl Stop {
+impl StopSignal {
     pub(crate) fn new(
         caller: &CancellationToken,
         deadline: Option<Instant>,

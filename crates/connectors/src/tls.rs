@@ -19,11 +19,11 @@ pub(crate) enum Tls {
     Off,
     /// Encrypted if offered, certificate unchecked; for this machine only.
     WhereOffered,
-    Required(Trust),
+    Required(TlsTrust),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub(crate) enum TlsTrust {
     /// The operating system's authorities, else Mozilla's built-in list.
     System,
     Authorities(String),
@@ -56,15 +56,15 @@ pub(crate) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::
     None
 }
 
-pub(crate) fn client_config(trust: &Trust) -> Result<ClientConfig, WarehouseError> {
+pub(crate) fn client_config(trust: &TlsTrust) -> Result<ClientConfig, WarehouseError> {
     let builder = ktx_http::tls::client_builder().map_err(unusable)?;
     let verifier: Arc<dyn ServerCertVerifier> = match trust {
-        Trust::System => {
+        TlsTrust::System => {
             let roots = ktx_http::tls::system_roots();
             return Ok(builder.with_root_certificates(roots).with_no_client_auth());
         }
-        Trust::Anything => Arc::new(AnyCertificate(Arc::new(ring::default_provider()))),
-        Trust::Authorities(text) => Arc::new(OwnCertificates::read(text)?),
+        TlsTrust::Anything => Arc::new(AnyCertificate(Arc::new(ring::default_provider()))),
+        TlsTrust::Authorities(text) => Arc::new(OwnCertificates::read(text)?),
     };
     Ok(builder
         .dangerous()

@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use super::credentials::Credentials;
 use super::error::{self, RAISE_CAP};
-use super::options::Options;
-use super::tokens::{Freshness, Tokens};
-use crate::rest::{self, Rest};
-use crate::settings::Settings;
+use super::options::BigQueryOptions;
+use super::tokens::{AccessTokens, Freshness};
+use crate::rest::{self, RestClient};
+use crate::settings::ConnectionSettings;
 
 /// BigQuery holds a job request for up to ten seconds.
 const REQUEST_TIME: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
-pub(super) struct Api {
-    rest: Rest,
-    tokens: Tokens,
-    options: Options,
+pub(super) struct BigQueryApi {
+    rest: RestClient,
+    tokens: AccessTokens,
+    options: BigQueryOptions,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,24 +39,24 @@ pub(super) struct ApiCall<'call> {
     pub(super) body: Option<Value>,
 }
 
-impl Api {
-    pub(super) fn read(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
+impl BigQueryApi {
+    pub(super) fn read(settings: &ConnectionSettings<'_>) -> Result<Self, WarehouseError> {
         let endpoint = rest::endpoint(settings, "https://bigquery.googleapis.com")?;
         let mut redactor = Redactor::new();
         let credentials = Credentials::read(settings, &endpoint, &mut redactor)?;
-        let options = Options::read(settings, &credentials)?;
+        let options = BigQueryOptions::read(settings, &credentials)?;
         Ok(Self {
-            rest: Rest::new("BigQuery", endpoint, redactor),
-            tokens: Tokens::new(credentials, settings.clock()),
+            rest: RestClient::new("BigQuery", endpoint, redactor),
+            tokens: AccessTokens::new(credentials, settings.clock()),
             options,
         })
     }
 
-    pub(super) fn options(&self) -> &Options {
+    pub(super) fn options(&self) -> &BigQueryOptions {
         &self.options
     }
 
-    pub(super) fn rest(&self) -> &Rest {
+    pub(super) fn rest(&self) -> &RestClient {
         &self.rest
     }
 

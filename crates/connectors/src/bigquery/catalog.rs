@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::options::Dataset;
 use super::{BigQuery, cell, role};
-use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::assembly::{ForeignKeyColumn, SnapshotAssembly};
 use crate::rest;
 use crate::rows::TextCells;
 
@@ -36,7 +36,7 @@ pub(super) async fn read(
             .map(|name| (name.clone(), Dataset::parse(name, &options.project)))
             .collect()
     };
-    let mut assembly = Assembly::default();
+    let mut assembly = SnapshotAssembly::default();
     let mut schemas = Vec::new();
     for (name, dataset) in wanted {
         let reader = DatasetReader {
@@ -64,7 +64,7 @@ pub(super) async fn check_schemas(
             Ok(_) => SchemaState::Found,
             Err(error) if error.kind == ErrorKind::NotFound => SchemaState::NotFound,
             Err(error) if error.kind == ErrorKind::Permission => SchemaState::NotGranted {
-                fix: vec![role::viewing(api, &dataset)],
+                fix: vec![role::viewer_grant(api, &dataset)],
             },
             Err(error) => return Err(error),
         };
@@ -124,7 +124,11 @@ struct KeyColumn {
 }
 
 impl DatasetReader<'_> {
-    async fn read(&self, scope: &Scope, assembly: &mut Assembly) -> Result<bool, WarehouseError> {
+    async fn read(
+        &self,
+        scope: &Scope,
+        assembly: &mut SnapshotAssembly,
+    ) -> Result<bool, WarehouseError> {
         let tables = "SELECT table_name, table_type FROM $.INFORMATION_SCHEMA.TABLES \
              ORDER BY table_name";
         let columns = "SELECT table_name, column_name, is_nullable, data_type, is_hidden \
@@ -204,7 +208,7 @@ impl DatasetReader<'_> {
         &self,
         result: Result<QueryResult, WarehouseError>,
         what: &str,
-        assembly: &mut Assembly,
+        assembly: &mut SnapshotAssembly,
     ) -> Result<QueryResult, WarehouseError> {
         let error = match result {
             Ok(result) => return Ok(result),
@@ -236,7 +240,7 @@ impl DatasetReader<'_> {
         counts: &BTreeMap<String, String>,
         comments: &BTreeMap<String, String>,
         scope: &Scope,
-        assembly: &mut Assembly,
+        assembly: &mut SnapshotAssembly,
     ) {
         for row in tables.rows {
             let mut row = TextCells::new(row);
@@ -263,7 +267,7 @@ impl DatasetReader<'_> {
         &self,
         columns: QueryResult,
         comments: &BTreeMap<(String, String), String>,
-        assembly: &mut Assembly,
+        assembly: &mut SnapshotAssembly,
     ) {
         for row in columns.rows {
             let mut row = TextCells::new(row);
@@ -286,7 +290,7 @@ impl DatasetReader<'_> {
     }
 
     /// Adds primary keys first, because foreign keys refer to positions in them.
-    fn add_keys(&self, keys: QueryResult, assembly: &mut Assembly) {
+    fn add_keys(&self, keys: QueryResult, assembly: &mut SnapshotAssembly) {
         let mut primary: BTreeMap<TableRef, Vec<String>> = BTreeMap::new();
         let mut foreign: Vec<(TableRef, KeyColumn)> = Vec::new();
         for row in keys.rows {

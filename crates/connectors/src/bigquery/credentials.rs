@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::jwt::RsaKey;
 use crate::rest;
-use crate::settings::Settings;
+use crate::settings::ConnectionSettings;
 
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 const METADATA_SERVER: &str = "metadata.google.internal";
@@ -40,7 +40,7 @@ pub(super) enum Credentials {
 
 impl Credentials {
     pub(super) fn read(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         endpoint: &BaseUrl,
         redactor: &mut Redactor,
     ) -> Result<Self, WarehouseError> {
@@ -90,7 +90,10 @@ impl Credentials {
         }
     }
 
-    fn from_file(settings: &Settings<'_>, redactor: &mut Redactor) -> Result<Self, WarehouseError> {
+    fn from_file(
+        settings: &ConnectionSettings<'_>,
+        redactor: &mut Redactor,
+    ) -> Result<Self, WarehouseError> {
         let secrets = settings.secrets();
         let named = secrets
             .env("GOOGLE_APPLICATION_CREDENTIALS")
@@ -112,7 +115,7 @@ impl Credentials {
     }
 
     fn from_json(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         place: &str,
         text: &Secret,
         redactor: &mut Redactor,

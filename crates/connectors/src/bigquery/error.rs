@@ -3,10 +3,10 @@
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use serde_json::Value;
 
-use crate::rest::{self, Rest};
+use crate::rest::{self, RestClient};
 
 pub(super) fn from_answer(
-    rest: &Rest,
+    rest: &RestClient,
     project: &str,
     answer: &rest::JsonResponse,
 ) -> WarehouseError {
@@ -26,7 +26,7 @@ pub(super) fn from_answer(
     from_reason(rest, project, answer.status, reason, message)
 }
 
-pub(super) fn from_job(rest: &Rest, project: &str, job: &Value) -> Option<WarehouseError> {
+pub(super) fn from_job(rest: &RestClient, project: &str, job: &Value) -> Option<WarehouseError> {
     let result = job.pointer("/status/errorResult")?;
     let reason = rest::text(result, "/reason").unwrap_or_default();
     let message = rest::text(result, "/message").unwrap_or("the job failed");
@@ -34,7 +34,7 @@ pub(super) fn from_job(rest: &Rest, project: &str, job: &Value) -> Option<Wareho
 }
 
 fn from_reason(
-    rest: &Rest,
+    rest: &RestClient,
     project: &str,
     status: u16,
     reason: &str,

@@ -8,10 +8,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::api::{Api, ApiCall, labels};
+use super::api::{ApiCall, BigQueryApi, labels};
 use super::cell::ResultField;
 use super::error;
-use crate::limits::{Meter, Step};
+use crate::limits::{Meter, RowDemand};
 use crate::orders;
 use crate::rest;
 
@@ -29,7 +29,7 @@ const PAGE_ROWS: usize = 50_000;
 
 /// A job that can be running. Dropping it cancels it.
 pub(super) struct Job {
-    api: Arc<Api>,
+    api: Arc<BigQueryApi>,
     id: String,
     location: Option<String>,
     runs: bool,
@@ -39,7 +39,7 @@ pub(super) struct Job {
 impl Job {
     /// Creates an id, so that a job can be cancelled even if the answer is lost, and a retry does
     /// not run it twice.
-    pub(super) fn new(api: &Arc<Api>) -> Result<Self, WarehouseError> {
+    pub(super) fn new(api: &Arc<BigQueryApi>) -> Result<Self, WarehouseError> {
         Ok(Self {
             api: Arc::clone(api),
             id: format!("ktx_{}", rest::random_digits()?),
@@ -110,7 +110,7 @@ impl Job {
                 fields
             });
             for row in list(page.pointer_mut("/rows")) {
-                if meter.row(ResultField::row(schema, row))? == Step::Enough {
+                if meter.row(ResultField::row(schema, row))? == RowDemand::Enough {
                     return Ok(());
                 }
             }
@@ -171,7 +171,7 @@ impl Drop for Job {
 }
 
 /// The start request can still be in flight, so BigQuery might not know the job yet.
-async fn cancel(api: &Api, id: &str, location: Option<String>) {
+async fn cancel(api: &BigQueryApi, id: &str, location: Option<String>) {
     let call = ApiCall {
         method: Method::POST,
         path: format!("jobs/{id}/cancel"),

@@ -5,13 +5,13 @@ use std::time::Duration;
 use ktx_warehouse::WarehouseError;
 
 use super::credentials::Credentials;
-use crate::settings::Settings;
+use crate::settings::ConnectionSettings;
 
 /// Default billing cap of a statement: 10 GiB.
 const MAX_BYTES: u64 = 10 << 30;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Options {
+pub(super) struct BigQueryOptions {
     pub(super) project: String,
     /// Job location; by default derived from the tables.
     pub(super) location: Option<String>,
@@ -38,9 +38,9 @@ impl Dataset {
     }
 }
 
-impl Options {
+impl BigQueryOptions {
     pub(super) fn read(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         credentials: &Credentials,
     ) -> Result<Self, WarehouseError> {
         let project = match settings.text(&["project_id"])? {
@@ -73,7 +73,7 @@ impl Options {
     }
 }
 
-fn count(settings: &Settings<'_>, key: &str) -> Result<Option<u64>, WarehouseError> {
+fn count(settings: &ConnectionSettings<'_>, key: &str) -> Result<Option<u64>, WarehouseError> {
     let Some(text) = settings.text(&[key])? else {
         return Ok(None);
     };

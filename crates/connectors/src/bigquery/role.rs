@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::api::{Api, ApiCall};
+use super::api::{ApiCall, BigQueryApi};
 use super::options::Dataset;
 use crate::rest;
 
@@ -17,7 +17,7 @@ const WRITING: [&str; 4] = [
 ];
 
 /// Uses a free dry run.
-pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> {
+pub(super) async fn check(api: &BigQueryApi) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     api.plan("SELECT 1").await?;
     let latency = begin.elapsed();
@@ -36,7 +36,7 @@ pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> 
 }
 
 /// BigQuery reports rights per table, so one table represents its dataset.
-async fn role(api: &Api) -> Result<RoleCheck, WarehouseError> {
+async fn role(api: &BigQueryApi) -> Result<RoleCheck, WarehouseError> {
     let unknown = |reason: &str| RoleCheck::Unknown {
         reason: reason.to_owned(),
     };
@@ -78,7 +78,7 @@ async fn role(api: &Api) -> Result<RoleCheck, WarehouseError> {
     Ok(judge(api, dataset, table, &held))
 }
 
-fn judge(api: &Api, dataset: &Dataset, table: &str, held: &[&str]) -> RoleCheck {
+fn judge(api: &BigQueryApi, dataset: &Dataset, table: &str, held: &[&str]) -> RoleCheck {
     if held.is_empty() {
         return RoleCheck::ReadOnly;
     }
@@ -95,12 +95,12 @@ fn judge(api: &Api, dataset: &Dataset, table: &str, held: &[&str]) -> RoleCheck 
                 "gcloud projects add-iam-policy-binding {project} --member={member} \
                  --role=roles/bigquery.jobUser"
             ),
-            viewing(api, dataset),
+            viewer_grant(api, dataset),
         ],
     }
 }
 
-pub(super) fn viewing(api: &Api, dataset: &Dataset) -> String {
+pub(super) fn viewer_grant(api: &BigQueryApi, dataset: &Dataset) -> String {
     let member = api.credentials().member();
     format!(
         "GRANT `roles/bigquery.dataViewer` ON SCHEMA `{}.{}` TO \"{member}\"",

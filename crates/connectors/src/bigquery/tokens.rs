@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::credentials::Credentials;
-use crate::rest::{self, Rest};
+use crate::rest::{self, RestClient};
 use crate::settings::Clock;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/bigquery";
@@ -31,13 +31,13 @@ pub(super) enum Freshness {
 }
 
 #[derive(Debug)]
-pub(super) struct Tokens {
+pub(super) struct AccessTokens {
     credentials: Credentials,
     clock: Clock,
     kept: Mutex<Option<(Secret, Instant)>>,
 }
 
-impl Tokens {
+impl AccessTokens {
     pub(super) fn new(credentials: Credentials, clock: Clock) -> Self {
         Self {
             credentials,
@@ -53,7 +53,7 @@ impl Tokens {
     /// Returns `None` if the server needs no token. Concurrent calls share one request.
     pub(super) async fn token(
         &self,
-        rest: &Rest,
+        rest: &RestClient,
         freshness: Freshness,
     ) -> Result<Option<Secret>, WarehouseError> {
         if matches!(self.credentials, Credentials::Anonymous) {
@@ -141,7 +141,7 @@ impl Tokens {
         })
     }
 
-    fn refused(&self, rest: &Rest, answer: &rest::JsonResponse) -> WarehouseError {
+    fn refused(&self, rest: &RestClient, answer: &rest::JsonResponse) -> WarehouseError {
         let reason = rest::text(&answer.body, "/error_description")
             .or_else(|| rest::text(&answer.body, "/error"))
             .unwrap_or("no reason given");

@@ -10,15 +10,15 @@ use ktx_warehouse::{
 use tokio_util::sync::CancellationToken;
 
 use super::{ClickHouse, cell};
-use crate::assembly::Assembly;
+use crate::assembly::SnapshotAssembly;
 
 pub(super) async fn read(
     connector: &ClickHouse,
     scope: &Scope,
     cancel: &CancellationToken,
 ) -> Result<SchemaSnapshot, WarehouseError> {
-    let mut assembly = Assembly::default();
-    let found = shown(connector, cancel).await?;
+    let mut assembly = SnapshotAssembly::default();
+    let found = visible_databases(connector, cancel).await?;
     for name in scope.schemas.iter().filter(|name| !found.contains(name)) {
         let message =
             format!("the database `{name}` does not exist or the login has no right in it");
@@ -69,14 +69,14 @@ pub(super) async fn check_schemas(
     names: &[String],
     cancel: &CancellationToken,
 ) -> Result<SchemaReport, WarehouseError> {
-    let shown = shown(connector, cancel).await?;
+    let visible_databases = visible_databases(connector, cancel).await?;
     let grant = |name: &str| {
         let place = Dialect::ClickHouse.quote(name);
         format!("GRANT SELECT, SHOW ON {place}.* TO your_login")
     };
     Ok(SchemaReport::from_listing(
         names,
-        shown,
+        visible_databases,
         |name, known| name == known,
         |name| SchemaState::NotShown {
             fix: vec![grant(name)],
@@ -84,7 +84,7 @@ pub(super) async fn check_schemas(
     ))
 }
 
-async fn shown(
+async fn visible_databases(
     connector: &ClickHouse,
     cancel: &CancellationToken,
 ) -> Result<Vec<String>, WarehouseError> {
@@ -98,7 +98,7 @@ async fn shown(
     Ok(texts(&found))
 }
 
-fn add_table(row: Vec<Cell>, scope: &Scope, assembly: &mut Assembly) {
+fn add_table(row: Vec<Cell>, scope: &Scope, assembly: &mut SnapshotAssembly) {
     let mut fields = row.into_iter();
     let mut text = || fields.next().and_then(|cell| cell.to_text());
     let (schema, name) = (text().unwrap_or_default(), text().unwrap_or_default());
@@ -117,7 +117,7 @@ fn add_table(row: Vec<Cell>, scope: &Scope, assembly: &mut Assembly) {
     }
 }
 
-fn add_column(row: Vec<Cell>, assembly: &mut Assembly) {
+fn add_column(row: Vec<Cell>, assembly: &mut SnapshotAssembly) {
     let mut fields = row.into_iter();
     let mut text = || {
         fields

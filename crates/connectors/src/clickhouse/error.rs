@@ -5,10 +5,10 @@ use std::error::Error as _;
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use reqwest::StatusCode;
 
-use crate::settings::Target;
+use crate::settings::LoginTarget;
 use crate::tls;
 
-pub(super) fn from_client(error: &reqwest::Error, target: &Target) -> WarehouseError {
+pub(super) fn from_client(error: &reqwest::Error, target: &LoginTarget) -> WarehouseError {
     let mut last = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -40,7 +40,7 @@ pub(super) fn from_client(error: &reqwest::Error, target: &Target) -> WarehouseE
 }
 
 /// Parses a message such as `Code: 60. DB::Exception: … (UNKNOWN_TABLE) (version …)`.
-pub(super) fn from_text(text: &str, status: StatusCode, target: &Target) -> WarehouseError {
+pub(super) fn from_text(text: &str, status: StatusCode, target: &LoginTarget) -> WarehouseError {
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));
     let Some((code, sentence)) = parse(text) else {

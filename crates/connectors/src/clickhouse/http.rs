@@ -7,10 +7,10 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::{cell, error};
-use crate::limits::{Meter, Step};
+use crate::limits::{Meter, RowDemand};
 use crate::rest;
-use crate::settings::Target;
-use crate::tls::{Tls, Trust};
+use crate::settings::LoginTarget;
+use crate::tls::{Tls, TlsTrust};
 
 /// Maximum bytes of a row beyond the result's cap.
 const LINE_BYTES: usize = 16 << 20;
@@ -19,12 +19,12 @@ const ERROR_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct HttpServer {
-    target: Target,
+    target: LoginTarget,
     client: OnceCell<Client>,
 }
 
 impl HttpServer {
-    pub(super) fn new(target: Target) -> Self {
+    pub(super) fn new(target: LoginTarget) -> Self {
         Self {
             target,
             client: OnceCell::new(),
@@ -47,7 +47,7 @@ impl HttpServer {
         meter: &mut Meter<'_>,
     ) -> Result<(), WarehouseError> {
         let response = self.send(sql, caps).await?;
-        let mut lines = Lines {
+        let mut lines = ResponseLines {
             response,
             rest: Vec::new(),
             cap: caps.bytes.saturating_add(LINE_BYTES),
@@ -69,7 +69,7 @@ impl HttpServer {
                 .zip(values)
                 .map(|(native_type, value)| cell::decode(native_type, value))
                 .collect();
-            if meter.row(cells)? == Step::Enough {
+            if meter.row(cells)? == RowDemand::Enough {
                 break;
             }
         }
@@ -77,7 +77,7 @@ impl HttpServer {
     }
 
     /// A line that is not a list is an error in the middle of the answer.
-    async fn row(&self, lines: &mut Lines) -> Result<Option<Vec<Value>>, WarehouseError> {
+    async fn row(&self, lines: &mut ResponseLines) -> Result<Option<Vec<Value>>, WarehouseError> {
         let Some(line) = lines.next(&self.target).await? else {
             return Ok(None);
         };
@@ -129,7 +129,7 @@ impl HttpServer {
             return Ok(response);
         }
         let status = response.status();
-        let mut lines = Lines {
+        let mut lines = ResponseLines {
             response,
             rest: Vec::new(),
             cap: ERROR_BYTES,
@@ -141,7 +141,7 @@ impl HttpServer {
     fn client(&self) -> Result<Client, WarehouseError> {
         let trust = match &self.target.tls {
             Tls::Required(trust) => trust,
-            Tls::Off | Tls::WhereOffered => &Trust::System,
+            Tls::Off | Tls::WhereOffered => &TlsTrust::System,
         };
         rest::client(trust, &self.target.host)
     }
@@ -157,14 +157,14 @@ fn texts(values: Vec<Value>) -> Vec<String> {
         .collect()
 }
 
-struct Lines {
+struct ResponseLines {
     response: Response,
     rest: Vec<u8>,
     cap: usize,
 }
 
-impl Lines {
-    async fn next(&mut self, target: &Target) -> Result<Option<String>, WarehouseError> {
+impl ResponseLines {
+    async fn next(&mut self, target: &LoginTarget) -> Result<Option<String>, WarehouseError> {
         let mut searched = 0;
         loop {
             let fresh = self.rest.get(searched..).unwrap_or_default();

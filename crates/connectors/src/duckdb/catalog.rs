@@ -8,7 +8,7 @@ use ktx_warehouse::{
 use tokio_util::sync::CancellationToken;
 
 use super::{CATALOG, DuckDb};
-use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::assembly::{ForeignKeyColumn, SnapshotAssembly};
 
 const SCHEMAS: &str = "SELECT schema_name, current_database() FROM duckdb_schemas()
     WHERE database_name = current_database() ORDER BY schema_name";
@@ -35,7 +35,7 @@ pub(super) async fn read(
     scope: &Scope,
     cancel: &CancellationToken,
 ) -> Result<SchemaSnapshot, WarehouseError> {
-    let mut assembly = Assembly::default();
+    let mut assembly = SnapshotAssembly::default();
     let (mut found, mut places) = (Vec::new(), TableQualifier::default());
     for mut row in rows(connector, SCHEMAS, cancel).await? {
         found.push(row.text());
@@ -91,9 +91,9 @@ impl TableQualifier {
     }
 }
 
-struct Row(std::vec::IntoIter<Cell>);
+struct CatalogCells(std::vec::IntoIter<Cell>);
 
-impl Row {
+impl CatalogCells {
     fn next(&mut self) -> Option<Cell> {
         self.0.next().filter(|cell| *cell != Cell::Null)
     }
@@ -116,21 +116,21 @@ async fn rows(
     connector: &DuckDb,
     sql: &str,
     cancel: &CancellationToken,
-) -> Result<Vec<Row>, WarehouseError> {
+) -> Result<Vec<CatalogCells>, WarehouseError> {
     let result = connector.rows(sql, &CATALOG, cancel).await?;
     Ok(result
         .rows
         .into_iter()
-        .map(|row| Row(row.into_iter()))
+        .map(|row| CatalogCells(row.into_iter()))
         .collect())
 }
 
 fn add_relation(
-    mut row: Row,
+    mut row: CatalogCells,
     places: &TableQualifier,
     schemas: &[String],
     scope: &Scope,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) {
     let (schema, name) = (row.text(), row.text());
     let place = places.table(&schema, &name);
@@ -150,7 +150,7 @@ fn add_relation(
     assembly.table(place, kind, comment, estimated_rows);
 }
 
-fn add_column(mut row: Row, places: &TableQualifier, assembly: &mut Assembly) {
+fn add_column(mut row: CatalogCells, places: &TableQualifier, assembly: &mut SnapshotAssembly) {
     let place = row.place(places);
     let (name, native_type) = (row.text(), row.text());
     let column = Column {
@@ -165,7 +165,7 @@ fn add_column(mut row: Row, places: &TableQualifier, assembly: &mut Assembly) {
     assembly.column(&place, column);
 }
 
-fn add_key(mut row: Row, places: &TableQualifier, assembly: &mut Assembly) {
+fn add_key(mut row: CatalogCells, places: &TableQualifier, assembly: &mut SnapshotAssembly) {
     let place = row.place(places);
     let (kind, constraint, parent) = (row.text(), row.text(), row.text());
     let (from, to) = (row.text(), row.text());

@@ -7,7 +7,7 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 
 use super::library::Library;
 use crate::file;
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 
 pub(super) struct ErrorMapper<'a>(pub(super) &'a Path);
 
@@ -115,7 +115,7 @@ fn head(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-pub(super) fn map(full_text: &str, place: &ErrorMapper<'_>, stop: &Stop) -> WarehouseError {
+pub(super) fn map(full_text: &str, place: &ErrorMapper<'_>, stop: &StopSignal) -> WarehouseError {
     let (class, text) = split(full_text);
     if class == "INTERRUPT" {
         return stop.reason();

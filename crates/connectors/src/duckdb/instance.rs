@@ -14,14 +14,14 @@ use super::library::{self, Library};
 use super::optimizers;
 use super::{FILE, error::map};
 use crate::file;
-use crate::settings::{Settings, UTC};
+use crate::settings::{ConnectionSettings, UTC};
 
 const MEMORY: &str = "2GB";
 
 const THREADS: usize = 4;
 
 #[derive(Debug)]
-pub(super) struct Engine {
+pub(super) struct DuckDbEngine {
     pub(super) path: PathBuf,
     library: Library,
     memory: String,
@@ -45,7 +45,7 @@ impl Instance {
     }
 }
 
-impl Engine {
+impl DuckDbEngine {
     pub(super) fn new(path: PathBuf, library: Library, memory: String, timezone: String) -> Self {
         Self {
             path,
@@ -67,7 +67,7 @@ impl Engine {
         let version = optimizers::version(&mut driver)
             .map_err(|error| error::opening(&error, &self.path, &self.library))?;
         let database = driver
-            .new_database_with_opts(self.options(optimizers::to_turn_off(&version)))
+            .new_database_with_opts(self.options(optimizers::optimizers_to_disable(&version)))
             .map_err(|error| error::opening(&error, &self.path, &self.library))?;
         let instance = Arc::new(Instance { database });
         // Before 1.5, sessions cannot be interrupted, so no deadline would hold.
@@ -130,7 +130,7 @@ impl Engine {
     pub(super) fn wrong(
         &self,
         error: &adbc_core::error::Error,
-        stop: &crate::stop::Stop,
+        stop: &crate::stop::StopSignal,
     ) -> WarehouseError {
         map(&error.message, &ErrorMapper(&self.path), stop)
     }
@@ -142,7 +142,7 @@ fn set(session: &mut ManagedConnection, sql: &str) -> Result<(), adbc_core::erro
     statement.execute_update().map(|_| ())
 }
 
-pub(super) fn memory(settings: &Settings<'_>) -> Result<String, WarehouseError> {
+pub(super) fn memory(settings: &ConnectionSettings<'_>) -> Result<String, WarehouseError> {
     let Some(text) = settings.written(&["memory_limit"]) else {
         return Ok(MEMORY.to_owned());
     };

@@ -9,7 +9,7 @@ use ktx_secrets::SecretRef;
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
 use crate::file;
-use crate::settings::Settings;
+use crate::settings::ConnectionSettings;
 
 const VARIABLE: &str = "KTX_DUCKDB_LIBRARY";
 
@@ -18,11 +18,11 @@ const ENTRY: &[u8] = b"duckdb_adbc_init";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Library {
     pub(super) file: PathBuf,
-    pub(super) origin: Origin,
+    pub(super) origin: LibraryOrigin,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum LibraryOrigin {
     Setting,
     Variable,
     System,
@@ -31,7 +31,7 @@ pub(super) enum Origin {
 /// # Errors
 /// Refuses a `library` that the cloned repository or another user could provide, because its code
 /// runs in this process.
-pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError> {
+pub(super) fn locate(settings: &ConnectionSettings<'_>) -> Result<Library, WarehouseError> {
     if let Some(written) = settings.written(&["library"]) {
         let text = if written.starts_with("env:") {
             settings
@@ -49,7 +49,7 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError>
         })?;
         return Ok(Library {
             file,
-            origin: Origin::Setting,
+            origin: LibraryOrigin::Setting,
         });
     }
     let variable = settings
@@ -59,17 +59,17 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError>
     Ok(match variable {
         Some(path) => Library {
             file: PathBuf::from(path),
-            origin: Origin::Variable,
+            origin: LibraryOrigin::Variable,
         },
         None => Library {
             file: PathBuf::from(format!("{DLL_PREFIX}duckdb{DLL_SUFFIX}")),
-            origin: Origin::System,
+            origin: LibraryOrigin::System,
         },
     })
 }
 
 /// Returns the real path of a `library` that only the user or an administrator can have installed.
-fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
+fn installed(settings: &ConnectionSettings<'_>, text: &str) -> Result<PathBuf, String> {
     let written = Path::new(text);
     let is_rooted = written.is_absolute() || written.starts_with("~");
     if !is_rooted
@@ -144,9 +144,9 @@ pub(super) fn load(library: &Library) -> Result<ManagedDriver, WarehouseError> {
     .map_err(|error| {
         let reason = error.message.replace("Error with dynamic library: ", "");
         let what = match library.origin {
-            Origin::Setting => format!("the library `{shown}` of the key `library`"),
-            Origin::Variable => format!("the library `{shown}` of `{VARIABLE}`"),
-            Origin::System => format!("DuckDB's library `{shown}`"),
+            LibraryOrigin::Setting => format!("the library `{shown}` of the key `library`"),
+            LibraryOrigin::Variable => format!("the library `{shown}` of `{VARIABLE}`"),
+            LibraryOrigin::System => format!("DuckDB's library `{shown}`"),
         };
         WarehouseError::new(
             ErrorKind::Config,

@@ -10,7 +10,7 @@ const OF_2_0: &str = "common_subplan,compressed_materialization,statistics_propa
 
 pub(super) const SETTING: &str = "disabled_optimizers";
 
-pub(super) fn to_turn_off(version: &str) -> Option<&'static str> {
+pub(super) fn optimizers_to_disable(version: &str) -> Option<&'static str> {
     let mut numbers = version.trim_start_matches('v').split('.');
     let is_2_0 = numbers.next() == Some("2") && numbers.next() == Some("0");
     is_2_0.then_some(OF_2_0)

@@ -10,18 +10,18 @@ use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::error::{ErrorMapper, map};
-use super::instance::Engine;
+use super::instance::DuckDbEngine;
 use super::kind::ArrowKind;
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 
 /// Interval between interrupts: DuckDB ignores one that precedes the statement's start.
 const AGAIN: Duration = Duration::from_millis(20);
 
 pub(super) struct QueryRequest {
-    pub(super) engine: Arc<Engine>,
+    pub(super) engine: Arc<DuckDbEngine>,
     pub(super) sql: String,
     pub(super) cell_bytes: usize,
-    pub(super) stop: Stop,
+    pub(super) stop: StopSignal,
     pub(super) interrupter: Interrupter,
 }
 
@@ -50,7 +50,7 @@ impl Interrupter {
     }
 }
 
-pub(super) async fn watch(stop: Stop, interrupter: Interrupter, ended: CancellationToken) {
+pub(super) async fn watch(stop: StopSignal, interrupter: Interrupter, ended: CancellationToken) {
     tokio::select! {
         () = ended.cancelled() => return,
         () = stop.due() => {}
@@ -101,7 +101,7 @@ pub(super) fn run(
     for batch in batches {
         let batch =
             batch.map_err(|error| map(&error.to_string(), &ErrorMapper(&engine.path), stop))?;
-        if send(&batch, &kinds, request, events)? == Listener::Gone {
+        if send(&batch, &kinds, request, events)? == RowReceiver::Gone {
             return Ok(());
         }
         fail_if_due(stop)?;
@@ -110,7 +110,7 @@ pub(super) fn run(
 }
 
 #[derive(PartialEq, Eq)]
-enum Listener {
+enum RowReceiver {
     There,
     Gone,
 }
@@ -120,7 +120,7 @@ fn send(
     kinds: &[ArrowKind],
     request: &QueryRequest,
     events: &Sender<QueryEvent>,
-) -> Result<Listener, WarehouseError> {
+) -> Result<RowReceiver, WarehouseError> {
     for row in 0..batch.num_rows() {
         let mut cells = Vec::with_capacity(kinds.len());
         for (kind, array) in kinds.iter().zip(batch.columns()) {
@@ -130,13 +130,13 @@ fn send(
             cells.push(cell);
         }
         if events.blocking_send(QueryEvent::Row(cells)).is_err() {
-            return Ok(Listener::Gone);
+            return Ok(RowReceiver::Gone);
         }
     }
-    Ok(Listener::There)
+    Ok(RowReceiver::There)
 }
 
-fn fail_if_due(stop: &Stop) -> Result<(), WarehouseError> {
+fn fail_if_due(stop: &StopSignal) -> Result<(), WarehouseError> {
     if stop.is_due() {
         Err(stop.reason())
     } else {

@@ -22,17 +22,17 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::error::{ErrorMapper, map};
-use super::library::{Library, Origin, load};
+use super::library::{Library, LibraryOrigin, load};
 use super::{DuckDb, catalog, optimizers, text};
-use crate::settings::{Clock, Settings};
-use crate::stop::Stop;
+use crate::settings::{Clock, ConnectionSettings};
+use crate::stop::StopSignal;
 use crate::tests::{Secrets, connection, lines, open};
 
 fn library() -> Option<Library> {
     match service(ServiceName::DuckDb) {
         Service::Available(file) => Some(Library {
             file: PathBuf::from(file),
-            origin: Origin::Setting,
+            origin: LibraryOrigin::Setting,
         }),
         Service::Missing => None,
     }
@@ -64,7 +64,11 @@ fn make(fields: Value) -> Result<DuckDb, WarehouseError> {
         ..Secrets::default()
     };
     let connection = connection(Driver::DuckDb, fields);
-    DuckDb::new(&Settings::new(&connection, &secrets, Clock::new(0)))
+    DuckDb::new(&ConnectionSettings::new(
+        &connection,
+        &secrets,
+        Clock::new(0),
+    ))
 }
 
 async fn run_with(
@@ -96,7 +100,11 @@ async fn optimizers_that_give_wrong_numbers_are_off() {
         ("v20.0.0", None),
         ("", None),
     ] {
-        assert_eq!(optimizers::to_turn_off(version), expected, "{version}");
+        assert_eq!(
+            optimizers::optimizers_to_disable(version),
+            expected,
+            "{version}"
+        );
     }
     let Some((_folder, connector)) = database(ORDERS) else {
         return;
@@ -109,7 +117,7 @@ async fn optimizers_that_give_wrong_numbers_are_off() {
     let names = |list: &str| -> std::collections::BTreeSet<String> {
         list.split(',').map(str::to_owned).collect()
     };
-    let expected = optimizers::to_turn_off(version).unwrap_or_default();
+    let expected = optimizers::optimizers_to_disable(version).unwrap_or_default();
     assert_eq!(names(disabled), names(expected), "{version}");
 }
 
@@ -421,7 +429,7 @@ fn reads_how_much_memory_there_is() {
 #[track_caller]
 fn check_error(said: &str, expected: &str) {
     let cancel = CancellationToken::new();
-    let stop = Stop::new(&cancel, Some(Instant::now()), Duration::from_secs(3));
+    let stop = StopSignal::new(&cancel, Some(Instant::now()), Duration::from_secs(3));
     let error = map(said, &ErrorMapper(Path::new("/data/x.duckdb")), &stop);
     assert_eq!(lines(&error), expected);
 }

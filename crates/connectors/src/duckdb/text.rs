@@ -113,12 +113,12 @@ pub(super) fn interval(months: i32, days: i32, nanos: i64) -> String {
 pub(super) fn decimal(number: i128, scale: i8) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let digits = number.unsigned_abs().to_string();
-    let behind = usize::try_from(scale).unwrap_or_default();
-    if behind == 0 {
+    let decimals = usize::try_from(scale).unwrap_or_default();
+    if decimals == 0 {
         return format!("{sign}{digits}");
     }
-    let padded = format!("{digits:0>width$}", width = behind + 1);
-    let (whole, fraction) = padded.split_at(padded.len() - behind);
+    let padded = format!("{digits:0>width$}", width = decimals + 1);
+    let (whole, fraction) = padded.split_at(padded.len() - decimals);
     format!("{sign}{whole}.{fraction}")
 }
 

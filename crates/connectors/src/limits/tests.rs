@@ -5,7 +5,7 @@ use std::time::Duration;
 use ktx_warehouse::{Caps, Cell, ColumnHeader, ErrorKind, Flow, RowSink};
 use serde_json::json;
 
-use super::{Meter, Step, clip};
+use super::{Meter, RowDemand, clip};
 
 #[derive(Default)]
 struct CollectingSink {
@@ -43,7 +43,7 @@ fn check(caps: Caps, stop_after: Option<usize>, brought: usize, expected: (usize
     };
     let mut meter = Meter::new(&caps, &mut basket);
     for number in 0..brought {
-        if meter.row(vec![Cell::Bool(number % 2 == 0)]).unwrap() == Step::Enough {
+        if meter.row(vec![Cell::Bool(number % 2 == 0)]).unwrap() == RowDemand::Enough {
             break;
         }
     }

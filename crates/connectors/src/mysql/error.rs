@@ -3,7 +3,7 @@
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use mysql_async::{DriverError, Error, IoError, ServerError};
 
-use crate::settings::Target;
+use crate::settings::LoginTarget;
 use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 
 const AUTHORITY_HINT: &str = "the certificate calls itself an authority, which the driver refuses: make one with \
@@ -11,12 +11,12 @@ const AUTHORITY_HINT: &str = "the certificate calls itself an authority, which t
 
 /// A network error means something else before login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     Login,
     Running,
 }
 
-pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseError {
+pub(super) fn map(error: &Error, target: &LoginTarget, phase: ConnectionPhase) -> WarehouseError {
     let make =
         |kind: ErrorKind, text: String| WarehouseError::new(kind, target.redactor.redact(&text));
     match error {
@@ -32,12 +32,12 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
                 format!("no encrypted channel to {}: {inner}", target.address()),
             )
             .hint(handshake_hint(&inner.to_string())),
-            (None, Phase::Login) => unreachable(target, &inner.to_string()),
+            (None, ConnectionPhase::Login) => unreachable(target, &inner.to_string()),
             // From the decoder, after a partial packet; system errors have other kinds.
-            (None, Phase::Running) if inner.kind() == std::io::ErrorKind::Other => {
+            (None, ConnectionPhase::Running) if inner.kind() == std::io::ErrorKind::Other => {
                 dropped(target, "the server closed the connection")
             }
-            (None, Phase::Running) => dropped(target, &inner.to_string()),
+            (None, ConnectionPhase::Running) => dropped(target, &inner.to_string()),
         },
         Error::Driver(DriverError::NoClientSslFlagFromServer) => make(
             ErrorKind::Tls,
@@ -63,7 +63,7 @@ fn handshake_hint(why: &str) -> &'static str {
     }
 }
 
-pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
+pub(super) fn unreachable(target: &LoginTarget, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
         target.redactor.redact(&format!(
@@ -75,7 +75,7 @@ pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     .hint("check `host` and `port`, and that the server runs and this machine may reach it")
 }
 
-pub(super) fn silent(target: &Target) -> WarehouseError {
+pub(super) fn silent(target: &LoginTarget) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
         target.redactor.redact(&format!(
@@ -87,7 +87,7 @@ pub(super) fn silent(target: &Target) -> WarehouseError {
     .hint("check `driver` and `port`: another kind of server may listen there")
 }
 
-fn dropped(target: &Target, why: &str) -> WarehouseError {
+fn dropped(target: &LoginTarget, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Dropped,
         target.redactor.redact(&format!(
@@ -98,7 +98,7 @@ fn dropped(target: &Target, why: &str) -> WarehouseError {
     .hint("run the command again")
 }
 
-fn from_server(failure: &ServerError, target: &Target) -> WarehouseError {
+fn from_server(failure: &ServerError, target: &LoginTarget) -> WarehouseError {
     let user = &target.user;
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));

@@ -9,14 +9,14 @@ use ktx_warehouse::{
 use mysql_async::{FromValueError, Row, Value, from_value_opt};
 
 use super::session::MySqlSession;
-use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::assembly::{ForeignKeyColumn, SnapshotAssembly};
 
 /// Without schemas in the scope, reads the connection's database, else all but the system's.
 pub(super) async fn read(
     session: &mut MySqlSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
-    let mut assembly = Assembly::default();
+    let mut assembly = SnapshotAssembly::default();
     let schemas = schemas(session, scope, &mut assembly).await?;
     if schemas.is_empty() {
         return Ok(assembly.finish(schemas));
@@ -75,7 +75,7 @@ async fn schema_names(session: &mut MySqlSession) -> Result<Vec<String>, Warehou
 async fn schemas(
     session: &mut MySqlSession,
     scope: &Scope,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<Vec<String>, WarehouseError> {
     let found = schema_names(session).await?;
     let wanted = match (&scope.schemas, &session.pool().target.database) {
@@ -107,7 +107,7 @@ async fn tables(
     session: &mut MySqlSession,
     scope: &Scope,
     list: &str,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<(), WarehouseError> {
     let rows = session
         .rows(format!(
@@ -160,7 +160,7 @@ pub(super) fn own_comment(comment: &str) -> &str {
 async fn columns(
     session: &mut MySqlSession,
     list: &str,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<(), WarehouseError> {
     let rows = session
         .rows(format!(
@@ -195,7 +195,7 @@ async fn keys(
     session: &mut MySqlSession,
     list: &str,
     schemas: &[String],
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<(), WarehouseError> {
     let text = format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME,

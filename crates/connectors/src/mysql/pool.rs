@@ -13,10 +13,10 @@ use tokio::net::TcpStream;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 
-use super::error::{self, Phase};
+use super::error::{self, ConnectionPhase};
 use super::session::MySqlSession;
-use crate::settings::Target;
-use crate::tls::{self, Tls, Trust};
+use crate::settings::LoginTarget;
+use crate::tls::{self, Tls, TlsTrust};
 
 const LOGIN_TIME: Duration = Duration::from_secs(20);
 
@@ -39,7 +39,7 @@ pub(super) struct ServerInfo {
 }
 
 pub(super) struct PoolState {
-    pub(super) target: Target,
+    pub(super) target: LoginTarget,
     pub(super) permits: Arc<Semaphore>,
     server: OnceLock<ServerInfo>,
     idle: Mutex<Vec<(Conn, Instant)>>,
@@ -76,7 +76,7 @@ impl std::fmt::Debug for MySqlPool {
 }
 
 impl MySqlPool {
-    pub(super) fn new(target: Target, named: Dialect) -> Self {
+    pub(super) fn new(target: LoginTarget, named: Dialect) -> Self {
         let permits = Arc::new(Semaphore::new(target.sessions));
         let pool = PoolState {
             target,
@@ -137,7 +137,7 @@ impl MySqlPool {
         let target = &self.pool.target;
         let (protected, plain) = match &target.tls {
             Tls::Off => (None, true),
-            Tls::WhereOffered => (Some(&Trust::Anything), true),
+            Tls::WhereOffered => (Some(&TlsTrust::Anything), true),
             Tls::Required(trust) => (Some(trust), false),
         };
         if let Some(trust) = protected {
@@ -145,7 +145,7 @@ impl MySqlPool {
             match login(&options, target).await? {
                 Ok(conn) => return Ok((conn, self.remember(options))),
                 Err(Error::Driver(DriverError::NoClientSslFlagFromServer)) if plain => {}
-                Err(error) => return Err(error::map(&error, target, Phase::Login)),
+                Err(error) => return Err(error::map(&error, target, ConnectionPhase::Login)),
             }
         }
         let options = options(target, None);
@@ -164,7 +164,7 @@ impl MySqlPool {
         let target = &self.pool.target;
         login(options, target)
             .await?
-            .map_err(|error| error::map(&error, target, Phase::Login))
+            .map_err(|error| error::map(&error, target, ConnectionPhase::Login))
     }
 
     async fn ask(&self, conn: &mut Conn) -> Result<ServerInfo, WarehouseError> {
@@ -172,7 +172,7 @@ impl MySqlPool {
             .query_first("SELECT VERSION(), CONVERT(@@sql_mode USING utf8mb4)")
             .await;
         let (version, mode) = asked
-            .map_err(|error| error::map(&error, &self.pool.target, Phase::Running))?
+            .map_err(|error| error::map(&error, &self.pool.target, ConnectionPhase::Running))?
             .unwrap_or_default();
         let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
         let server = ServerInfo {
@@ -198,18 +198,21 @@ pub(super) fn readable_mode(mode: &str) -> String {
     words.join(",")
 }
 
-async fn login(options: &Opts, target: &Target) -> Result<Result<Conn, Error>, WarehouseError> {
+async fn login(
+    options: &Opts,
+    target: &LoginTarget,
+) -> Result<Result<Conn, Error>, WarehouseError> {
     let login = tokio::time::timeout(LOGIN_TIME, Conn::new(options.clone()));
     tokio::select! {
         biased;
         login = login => login.map_err(|_| error::unreachable(target, "no answer")),
-        () = silence(target) => Err(error::silent(target)),
+        () = wait_without_greeting(target) => Err(error::silent(target)),
     }
 }
 
 /// Completes if the server sends no greeting, like a server of another kind. Used only for slow
 /// logins.
-async fn silence(target: &Target) {
+async fn wait_without_greeting(target: &LoginTarget) {
     tokio::time::sleep(GREETING_TIME).await;
     let greeting = async {
         if !target.is_socket()
@@ -224,7 +227,7 @@ async fn silence(target: &Target) {
     }
 }
 
-fn options(target: &Target, protection: Option<SslOpts>) -> Opts {
+fn options(target: &LoginTarget, protection: Option<SslOpts>) -> Opts {
     let socket = target.is_socket().then(|| target.host.clone());
     let host = if target.is_socket() {
         "localhost"
@@ -251,16 +254,16 @@ fn options(target: &Target, protection: Option<SslOpts>) -> Opts {
     Opts::from(builder)
 }
 
-fn protection(trust: &Trust) -> Result<SslOpts, WarehouseError> {
+fn protection(trust: &TlsTrust) -> Result<SslOpts, WarehouseError> {
     Ok(match trust {
-        Trust::Anything => SslOpts::default().with_danger_accept_invalid_certs(true),
-        Trust::Authorities(text) => {
+        TlsTrust::Anything => SslOpts::default().with_danger_accept_invalid_certs(true),
+        TlsTrust::Authorities(text) => {
             tls::client_config(trust)?;
             SslOpts::default()
                 .with_root_certs(vec![text.clone().into_bytes().into()])
                 .with_disable_built_in_roots(true)
         }
-        Trust::System => {
+        TlsTrust::System => {
             let usable: Vec<_> = ktx_http::tls::system_certificates()
                 .into_iter()
                 .filter(|certificate| RootCertStore::empty().add(certificate.clone()).is_ok())

@@ -12,9 +12,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::cell;
-use super::error::{self, Phase};
+use super::error::{self, ConnectionPhase};
 use super::pool::{PoolState, ServerInfo};
-use crate::limits::{self, Meter, SentStatement, Step, StopReply};
+use crate::limits::{self, Meter, RowDemand, SentStatement, StopReply};
 use crate::orders;
 use crate::session::{ReadIsolation, ReadOnlySession};
 use crate::settings::UTC;
@@ -84,7 +84,7 @@ impl MySqlSession {
 
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
-        outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
+        outcome.map_err(|error| error::map(&error, &self.pool.target, ConnectionPhase::Running))
     }
 
     fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
@@ -230,7 +230,7 @@ async fn read(
                         value.map_or(Cell::Null, |value| cell::decode(column, value))
                     })
                     .collect();
-                if meter.row(cells).map_err(StreamError::Limit)? == Step::Enough {
+                if meter.row(cells).map_err(StreamError::Limit)? == RowDemand::Enough {
                     spare = Some(DRAINED_ROWS);
                 }
             }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{MySql, introspect, pool, role};
 use crate::session::SessionConnector;
-use crate::settings::{Clock, Settings};
+use crate::settings::{Clock, ConnectionSettings};
 use crate::tests::{Secrets, connection};
 
 async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<SessionConnector<MySql>>)> {
@@ -43,7 +43,7 @@ fn connector(name: &str, login: &Value) -> Option<Arc<SessionConnector<MySql>>> 
     fields.as_object_mut().unwrap().extend(login);
     let connection = connection(Driver::MySql, fields);
     let secrets = Secrets::default();
-    let settings = Settings::new(&connection, &secrets, Clock::new(0));
+    let settings = ConnectionSettings::new(&connection, &secrets, Clock::new(0));
     let driver = MySql::new(&settings, super::MYSQL, Dialect::MySql).unwrap();
     Some(Arc::new(SessionConnector::new(driver)))
 }

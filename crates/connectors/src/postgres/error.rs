@@ -6,10 +6,10 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, ErrorPosition, SqlState};
 
-use crate::settings::Target;
+use crate::settings::LoginTarget;
 use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 
-pub(super) fn map(error: &Error, target: &Target) -> WarehouseError {
+pub(super) fn map(error: &Error, target: &LoginTarget) -> WarehouseError {
     if let Some(failure) = error.as_db_error() {
         return from_server(failure, target);
     }
@@ -52,7 +52,7 @@ pub(super) fn map(error: &Error, target: &Target) -> WarehouseError {
     WarehouseError::new(ErrorKind::Other, target.redactor.redact(&text))
 }
 
-fn from_network(inner: &std::io::Error, whole: &Error, target: &Target) -> WarehouseError {
+fn from_network(inner: &std::io::Error, whole: &Error, target: &LoginTarget) -> WarehouseError {
     if whole.to_string().contains("TLS") {
         return handshake(target, &inner.to_string());
     }
@@ -62,7 +62,7 @@ fn from_network(inner: &std::io::Error, whole: &Error, target: &Target) -> Wareh
     dropped(target, &inner.to_string())
 }
 
-pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
+pub(super) fn unreachable(target: &LoginTarget, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
         target.redactor.redact(&format!(
@@ -74,7 +74,7 @@ pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     .hint("check `host` and `port`, and that the server runs and this machine may reach it")
 }
 
-fn handshake(target: &Target, why: &str) -> WarehouseError {
+fn handshake(target: &LoginTarget, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Tls,
         format!("no encrypted channel to {}: {why}", target.address()),
@@ -82,7 +82,7 @@ fn handshake(target: &Target, why: &str) -> WarehouseError {
     .hint(HANDSHAKE_HINT)
 }
 
-fn dropped(target: &Target, why: &str) -> WarehouseError {
+fn dropped(target: &LoginTarget, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Dropped,
         target.redactor.redact(&format!(
@@ -93,7 +93,7 @@ fn dropped(target: &Target, why: &str) -> WarehouseError {
     .hint("run the command again")
 }
 
-fn from_server(failure: &DbError, target: &Target) -> WarehouseError {
+fn from_server(failure: &DbError, target: &LoginTarget) -> WarehouseError {
     let database = target.database.as_deref().unwrap_or_default();
     let user = &target.user;
     let code = failure.code();

@@ -73,14 +73,14 @@ pub(super) async fn judge(
         let functions = rows
             .iter()
             .map(|row| read(row).map_err(|error| session.failed(&error)))
-            .collect::<Result<Vec<Function>, WarehouseError>>()?;
+            .collect::<Result<Vec<DatabaseFunction>, WarehouseError>>()?;
         verdicts.push(verdict(&functions));
     }
     Ok(verdicts)
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Function {
+pub(super) struct DatabaseFunction {
     schema: String,
     /// Such as `tax(numeric)`.
     signature: String,
@@ -90,8 +90,8 @@ pub(super) struct Function {
     kind: String,
 }
 
-fn read(row: &Row) -> Result<Function, tokio_postgres::Error> {
-    Ok(Function {
+fn read(row: &Row) -> Result<DatabaseFunction, tokio_postgres::Error> {
+    Ok(DatabaseFunction {
         schema: row.try_get(0)?,
         signature: row.try_get(1)?,
         volatility: row.try_get(2)?,
@@ -102,7 +102,7 @@ fn read(row: &Row) -> Result<Function, tokio_postgres::Error> {
 }
 
 /// All overloads must be read-only, because argument types decide which one a call means.
-fn verdict(functions: &[Function]) -> FunctionVerdict {
+fn verdict(functions: &[DatabaseFunction]) -> FunctionVerdict {
     if functions.is_empty() {
         return FunctionVerdict::NotFound;
     }
@@ -114,7 +114,7 @@ fn verdict(functions: &[Function]) -> FunctionVerdict {
 
 /// PostgreSQL keeps non-volatile SQL and PL/pgSQL functions from writing; for other languages the
 /// label is only a promise.
-fn objection(function: &Function) -> Option<String> {
+fn objection(function: &DatabaseFunction) -> Option<String> {
     let name = &function.signature;
     if matches!(
         function.schema.as_str(),

@@ -14,13 +14,13 @@ use tokio_postgres::types::FromSql;
 use super::catalog;
 use super::listing::{self, ListedRelation, VisibleSchema};
 use super::session::PostgresSession;
-use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::assembly::{ForeignKeyColumn, SnapshotAssembly};
 
 pub(super) async fn read(
     session: &PostgresSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
-    let mut assembly = Assembly::default();
+    let mut assembly = SnapshotAssembly::default();
     let listing = list(session, scope).await?;
     let schemas = schemas(session, scope, &mut assembly).await?;
     relations(session, scope, &schemas, &listing, &mut assembly).await?;
@@ -86,7 +86,7 @@ fn warn_unreadable_columns(
     session: &PostgresSession,
     place: &TableRef,
     columns: &[String],
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) {
     if !assembly.has(place) {
         return;
@@ -133,7 +133,7 @@ pub(super) async fn list(
 async fn schemas(
     session: &PostgresSession,
     scope: &Scope,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<Vec<String>, WarehouseError> {
     let rows = if scope.schemas.is_empty() {
         session.rows(catalog::USER_SCHEMAS, &[]).await?
@@ -218,7 +218,7 @@ async fn relations(
     scope: &Scope,
     schemas: &[String],
     listing: &[ListedSchema],
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<(), WarehouseError> {
     let is_told = |schema: &str| {
         let mut left_out = listing.iter().filter(|listed| !listed.is_read());

@@ -15,8 +15,8 @@ use tokio_postgres::config::SslMode;
 use super::encryption::Encryption;
 use super::error;
 use super::session::PostgresSession;
-use crate::settings::Target;
-use crate::tls::{self, Tls, Trust};
+use crate::settings::LoginTarget;
+use crate::tls::{self, Tls, TlsTrust};
 
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
@@ -27,7 +27,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
 pub(super) struct SessionSettings {
-    pub(super) target: Target,
+    pub(super) target: LoginTarget,
     pub(super) dialect: Dialect,
     pub(super) search_path: Vec<String>,
 }
@@ -46,7 +46,7 @@ impl std::fmt::Debug for PostgresPool {
 }
 
 impl PostgresPool {
-    pub(super) fn new(target: Target, dialect: Dialect, schemas: Vec<String>) -> Self {
+    pub(super) fn new(target: LoginTarget, dialect: Dialect, schemas: Vec<String>) -> Self {
         let mut search_path = schemas;
         if !search_path.is_empty() && !search_path.iter().any(|schema| schema == "public") {
             search_path.push("public".to_owned());
@@ -100,11 +100,11 @@ impl PostgresPool {
         let trust = match &target.tls {
             Tls::Off => {
                 config.ssl_mode(SslMode::Disable);
-                &Trust::Anything
+                &TlsTrust::Anything
             }
             Tls::WhereOffered => {
                 config.ssl_mode(SslMode::Prefer);
-                &Trust::Anything
+                &TlsTrust::Anything
             }
             Tls::Required(trust) => {
                 config.ssl_mode(SslMode::Require);

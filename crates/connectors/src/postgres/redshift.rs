@@ -13,13 +13,13 @@ use ktx_warehouse::{
 use super::introspect::{self, field, whole};
 use super::listing::{self, ListedRelation, VisibleSchema};
 use super::session::PostgresSession;
-use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::assembly::{ForeignKeyColumn, SnapshotAssembly};
 
 pub(super) async fn read(
     session: &PostgresSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
-    let mut assembly = Assembly::default();
+    let mut assembly = SnapshotAssembly::default();
     let listing = list(session, scope).await?;
     let schemas = schemas(session, scope, &mut assembly).await?;
     if schemas.is_empty() {
@@ -112,7 +112,7 @@ async fn with_tables(session: &PostgresSession) -> Result<Vec<String>, Warehouse
 async fn schemas(
     session: &PostgresSession,
     scope: &Scope,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<Vec<String>, WarehouseError> {
     let found = with_tables(session).await?;
     if scope.schemas.is_empty() {
@@ -138,7 +138,7 @@ async fn tables(
     session: &PostgresSession,
     scope: &Scope,
     list: &str,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<(), WarehouseError> {
     let text = format!(
         "SELECT t.table_schema::text, t.table_name::text, t.table_type::text, t.remarks::text,
@@ -171,7 +171,7 @@ async fn tables(
 async fn columns(
     session: &PostgresSession,
     list: &str,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<(), WarehouseError> {
     let text = format!(
         "SELECT table_schema::text, table_name::text, column_name::text, data_type::text,
@@ -202,7 +202,7 @@ async fn columns(
 async fn keys(
     session: &PostgresSession,
     list: &str,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<(), WarehouseError> {
     let text = format!(
         "SELECT k.table_schema::text, k.table_name::text, k.constraint_name::text,

@@ -18,7 +18,7 @@ use super::cell::PgCell;
 use super::encryption::Encryption;
 use super::error;
 use super::pool::SessionSettings;
-use crate::limits::{self, Meter, SentStatement, Step, StopReply};
+use crate::limits::{self, Meter, RowDemand, SentStatement, StopReply};
 use crate::orders;
 use crate::session::{ReadIsolation, ReadOnlySession};
 
@@ -158,7 +158,7 @@ impl ReadOnlySession for PostgresSession {
                         .map(|index| row.try_get::<_, PgCell>(index).map(|cell| cell.0))
                         .collect::<Result<Vec<Cell>, _>>()
                         .map_err(|error| self.failed(&error))?;
-                    if meter.row(cells)? == Step::Enough {
+                    if meter.row(cells)? == RowDemand::Enough {
                         spare = Some(DRAINED_ROWS);
                     }
                 }
@@ -216,16 +216,19 @@ impl Drop for PostgresSession {
 async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
     let token = client.cancel_token();
     let work = async {
-        let mut behind = pin!(client.simple_query(""));
+        let mut next_query = pin!(client.simple_query(""));
         loop {
             tokio::select! {
                 biased;
                 sent = token.cancel_query(tls.clone()) => if let Err(error) = sent {
                     tracing::debug!(%error, "the cancel request failed");
                 },
-                _ = &mut behind => return,
+                _ = &mut next_query => return,
             }
-            if tokio::time::timeout(CANCEL_STEP, &mut behind).await.is_ok() {
+            if tokio::time::timeout(CANCEL_STEP, &mut next_query)
+                .await
+                .is_ok()
+            {
                 return;
             }
         }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{POSTGRES, Postgres};
 use crate::session::SessionConnector;
-use crate::settings::{Clock, Settings};
+use crate::settings::{Clock, ConnectionSettings};
 use crate::tests::{Secrets, connection};
 
 async fn server(name: &str, sql: &str) -> Option<(Client, Arc<SessionConnector<Postgres>>)> {
@@ -58,7 +58,7 @@ fn connector(name: &str, login: &Value) -> Option<Arc<SessionConnector<Postgres>
     fields.as_object_mut().unwrap().extend(login);
     let connection = connection(Driver::Postgres, fields);
     let secrets = Secrets::default();
-    let settings = Settings::new(&connection, &secrets, Clock::new(0));
+    let settings = ConnectionSettings::new(&connection, &secrets, Clock::new(0));
     let driver = Postgres::new(&settings, POSTGRES, Dialect::Postgres).unwrap();
     Some(Arc::new(SessionConnector::new(driver)))
 }

@@ -8,9 +8,9 @@ use ktx_secrets::Redactor;
 use ktx_warehouse::ErrorKind;
 use serde_json::json;
 
-use super::Rest;
+use super::RestClient;
 
-fn serve(breaking: usize) -> Rest {
+fn serve(breaking: usize) -> RestClient {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -29,10 +29,10 @@ fn serve(breaking: usize) -> Rest {
         }
     });
     let endpoint = BaseUrl::parse(&format!("http://{address}")).unwrap();
-    Rest::new("Warehouse", endpoint, Redactor::new())
+    RestClient::new("Warehouse", endpoint, Redactor::new())
 }
 
-async fn ask(rest: &Rest) -> Result<serde_json::Value, ErrorKind> {
+async fn ask(rest: &RestClient) -> Result<serde_json::Value, ErrorKind> {
     let request = rest.client().await.unwrap().get(rest.endpoint().as_str());
     let answer = rest.send(request).await;
     answer.map(|answer| answer.body).map_err(|error| error.kind)

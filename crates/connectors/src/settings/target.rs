@@ -7,8 +7,8 @@ use ktx_secrets::{Redactor, Secret, SecretError, SecretRef, is_loopback};
 use ktx_warehouse::WarehouseError;
 use serde_json::Value;
 
-use crate::settings::Settings;
-use crate::tls::{Tls, Trust};
+use crate::settings::ConnectionSettings;
+use crate::tls::{Tls, TlsTrust};
 use crate::url::{self, DatabaseUrl};
 
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub(crate) struct ServerKind {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct LoginTarget {
     pub(crate) server: ServerKind,
     /// Host name, IP address, or absolute path of a socket.
     pub(crate) host: String,
@@ -36,10 +36,10 @@ pub(crate) struct Target {
     pub(crate) redactor: Redactor,
 }
 
-impl Target {
+impl LoginTarget {
     /// Fields fill in what the URL omits.
     pub(crate) fn read(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         server: ServerKind,
     ) -> Result<Self, WarehouseError> {
         let mut redactor = Redactor::new();
@@ -73,7 +73,7 @@ impl Target {
             })?;
         let mut tls = protection(settings, &url.parameters, &host)?;
         match (url.scheme.as_str(), &tls) {
-            ("https", Tls::WhereOffered) => tls = Tls::Required(Trust::System),
+            ("https", Tls::WhereOffered) => tls = Tls::Required(TlsTrust::System),
             ("http", Tls::WhereOffered | Tls::Required(_)) => tls = Tls::Off,
             _ => {}
         }
@@ -110,7 +110,7 @@ impl Target {
 }
 
 fn read_url(
-    settings: &Settings<'_>,
+    settings: &ConnectionSettings<'_>,
     server: ServerKind,
     redactor: &mut Redactor,
 ) -> Result<DatabaseUrl, WarehouseError> {
@@ -143,7 +143,7 @@ fn read_url(
     Err(settings.wrong(&redactor.redact(&what)).hint(example))
 }
 
-fn parse_port(settings: &Settings<'_>, text: &str) -> Result<u16, WarehouseError> {
+fn parse_port(settings: &ConnectionSettings<'_>, text: &str) -> Result<u16, WarehouseError> {
     match text.trim().parse::<u16>() {
         Ok(port) if port > 0 => Ok(port),
         _ => Err(settings.wrong(&format!("has the port `{text}`; ports are 1 to 65535"))),
@@ -165,7 +165,7 @@ fn parse_port(settings: &Settings<'_>, text: &str) -> Result<u16, WarehouseError
 /// HTTP cannot detect whether TLS is offered, so "where offered" means none there. The user's own
 /// certificate authority is in `sslrootcert` or `ssl.ca`: a path, or the PEM text.
 fn protection(
-    settings: &Settings<'_>,
+    settings: &ConnectionSettings<'_>,
     parameters: &BTreeMap<String, String>,
     host: &str,
 ) -> Result<Tls, WarehouseError> {
@@ -184,17 +184,17 @@ fn protection(
     });
     let own = authorities(settings, parameters)?;
     let is_easy = own.is_none() && ssl.is_none() && is_loopback(host);
-    let checked = own.map_or(Trust::System, Trust::Authorities);
+    let checked = own.map_or(TlsTrust::System, TlsTrust::Authorities);
     // SQL Server's name for the same setting.
     let trusts = parameter(&["trustservercertificate"])
         .or_else(|| settings.written(&["trustServerCertificate"]))
         .is_some_and(|text| text.eq_ignore_ascii_case("true"));
     if trusts || check.as_deref() == Some("false") {
-        return Ok(Tls::Required(Trust::Anything));
+        return Ok(Tls::Required(TlsTrust::Anything));
     }
     match mode.as_deref() {
         Some("disable" | "disabled") => return Ok(Tls::Off),
-        Some("no-verify") => return Ok(Tls::Required(Trust::Anything)),
+        Some("no-verify") => return Ok(Tls::Required(TlsTrust::Anything)),
         Some("require" | "required" | "verify-ca" | "verify-full" | "verify-identity") => {
             return Ok(Tls::Required(checked));
         }
@@ -214,7 +214,7 @@ fn protection(
 }
 
 fn authorities(
-    settings: &Settings<'_>,
+    settings: &ConnectionSettings<'_>,
     parameters: &BTreeMap<String, String>,
 ) -> Result<Option<String>, WarehouseError> {
     let in_url = ["sslrootcert", "sslca", "ssl-ca"]

@@ -8,25 +8,25 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::account;
-use super::login::Login;
-use crate::rest::{self, Rest};
-use crate::settings::Settings;
+use super::login::SnowflakeLogin;
+use crate::rest::{self, RestClient};
+use crate::settings::ConnectionSettings;
 
 /// Enough for a large partition.
 const REQUEST_TIME: Duration = Duration::from_mins(2);
 
 #[derive(Debug)]
-pub(super) struct Api {
-    rest: Rest,
-    login: Login,
+pub(super) struct SnowflakeApi {
+    rest: RestClient,
+    login: SnowflakeLogin,
     pub(super) database: String,
     pub(super) warehouse: Option<String>,
     pub(super) role: Option<String>,
     timezone: String,
 }
 
-impl Api {
-    pub(super) fn read(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
+impl SnowflakeApi {
+    pub(super) fn read(settings: &ConnectionSettings<'_>) -> Result<Self, WarehouseError> {
         let need = |key: &str, what: &str| {
             settings.text(&[key])?.ok_or_else(|| {
                 settings
@@ -41,13 +41,13 @@ impl Api {
         let database = need("database", "the database to read")?;
         let endpoint = rest::endpoint(settings, &account::address(&name))?;
         let mut redactor = Redactor::new();
-        let login = Login::read(settings, &name, &mut redactor)?;
+        let login = SnowflakeLogin::read(settings, &name, &mut redactor)?;
         let named = |key: &str| {
             let text = settings.text(&[key])?;
             Ok::<_, WarehouseError>(text.map(|text| account::identifier(&text)))
         };
         Ok(Self {
-            rest: Rest::new("Snowflake", endpoint, redactor),
+            rest: RestClient::new("Snowflake", endpoint, redactor),
             login,
             database: account::identifier(&database),
             warehouse: named("warehouse")?,
@@ -56,11 +56,11 @@ impl Api {
         })
     }
 
-    pub(super) fn rest(&self) -> &Rest {
+    pub(super) fn rest(&self) -> &RestClient {
         &self.rest
     }
 
-    pub(super) fn login(&self) -> &Login {
+    pub(super) fn login(&self) -> &SnowflakeLogin {
         &self.login
     }
 

@@ -14,7 +14,7 @@ use ktx_warehouse::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Snowflake, account, cell};
-use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::assembly::{ForeignKeyColumn, SnapshotAssembly};
 use crate::rows::TextCells;
 
 const AT_ONCE: usize = 4;
@@ -43,7 +43,7 @@ pub(super) async fn read(
                 .collect(),
         },
     };
-    let mut assembly = Assembly::default();
+    let mut assembly = SnapshotAssembly::default();
     let schemas = reader.schemas(&mut assembly).await?;
     if schemas.is_empty() {
         return Ok(assembly.finish(schemas));
@@ -122,7 +122,10 @@ impl DatabaseReader<'_> {
             .collect())
     }
 
-    async fn schemas(&self, assembly: &mut Assembly) -> Result<Vec<String>, WarehouseError> {
+    async fn schemas(
+        &self,
+        assembly: &mut SnapshotAssembly,
+    ) -> Result<Vec<String>, WarehouseError> {
         let found = self.shown().await?;
         let wanted = &self.scope.schemas;
         for name in wanted.iter().filter(|name| !found.contains(name)) {
@@ -135,7 +138,11 @@ impl DatabaseReader<'_> {
         Ok(found)
     }
 
-    async fn tables(&self, list: &str, assembly: &mut Assembly) -> Result<(), WarehouseError> {
+    async fn tables(
+        &self,
+        list: &str,
+        assembly: &mut SnapshotAssembly,
+    ) -> Result<(), WarehouseError> {
         let sql = format!(
             "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ROW_COUNT, COMMENT FROM $.TABLES \
              WHERE TABLE_SCHEMA IN ({list}) ORDER BY TABLE_SCHEMA, TABLE_NAME"
@@ -159,7 +166,11 @@ impl DatabaseReader<'_> {
         Ok(())
     }
 
-    async fn columns(&self, list: &str, assembly: &mut Assembly) -> Result<(), WarehouseError> {
+    async fn columns(
+        &self,
+        list: &str,
+        assembly: &mut SnapshotAssembly,
+    ) -> Result<(), WarehouseError> {
         let sql = format!(
             "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, IS_NULLABLE, DATA_TYPE, \
                NUMERIC_PRECISION, NUMERIC_SCALE, COMMENT FROM $.COLUMNS \
@@ -205,7 +216,7 @@ impl DatabaseReader<'_> {
     async fn keys(
         &self,
         schemas: &[String],
-        assembly: &mut Assembly,
+        assembly: &mut SnapshotAssembly,
     ) -> Result<(), WarehouseError> {
         let asked: Vec<_> = schemas.iter().map(|schema| self.keys_of(schema)).collect();
         let mut answers = stream::iter(asked).buffered(AT_ONCE);
@@ -254,7 +265,7 @@ fn shown(
     schema: &str,
     what: &str,
     result: ShowResult,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<Vec<ShowRow>, WarehouseError> {
     let result = match result {
         Ok(result) => result,

@@ -2,10 +2,10 @@
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
-use super::api::Api;
+use super::api::SnowflakeApi;
 use crate::rest;
 
-pub(super) fn from_answer(api: &Api, answer: &rest::JsonResponse) -> WarehouseError {
+pub(super) fn from_answer(api: &SnowflakeApi, answer: &rest::JsonResponse) -> WarehouseError {
     let rest = api.rest();
     let Some(message) = rest::text(&answer.body, "/message") else {
         return without_words(api, answer.status);
@@ -44,7 +44,7 @@ pub(super) fn from_answer(api: &Api, answer: &rest::JsonResponse) -> WarehouseEr
 }
 
 /// Snowflake answers with HTML if the account does not exist.
-fn without_words(api: &Api, status: u16) -> WarehouseError {
+fn without_words(api: &SnowflakeApi, status: u16) -> WarehouseError {
     let url = api.rest().endpoint().as_str();
     let make = |kind: ErrorKind, text: &str| api.rest().error(kind, text);
     match status {
@@ -75,7 +75,7 @@ fn no_warehouse(make: &impl Fn(ErrorKind) -> WarehouseError) -> WarehouseError {
 
 /// "Does not exist or not authorized": Snowflake does not distinguish.
 fn missing(
-    api: &Api,
+    api: &SnowflakeApi,
     make: &impl Fn(ErrorKind) -> WarehouseError,
     sentence: &str,
 ) -> WarehouseError {
@@ -89,7 +89,7 @@ fn missing(
     make(ErrorKind::Sql).hint(grants(api))
 }
 
-fn grants(api: &Api) -> String {
+fn grants(api: &SnowflakeApi) -> String {
     let role = api.role.as_deref().unwrap_or("YOUR_ROLE");
     let statements = super::role::reading(api, role);
     format!("if the right is missing: {}", statements.join("; "))

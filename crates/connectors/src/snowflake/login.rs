@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::account;
 use crate::jwt::RsaKey;
-use crate::settings::{Clock, Settings};
+use crate::settings::{Clock, ConnectionSettings};
 
 /// In seconds; Snowflake accepts at most an hour.
 const SIGNED_SECONDS: u64 = 3540;
 
 #[derive(Debug)]
-pub(super) enum Login {
+pub(super) enum SnowflakeLogin {
     /// Snowflake has the user's public key.
     KeyPair {
         key: RsaKey,
@@ -23,9 +23,9 @@ pub(super) enum Login {
     AccessToken(Secret),
 }
 
-impl Login {
+impl SnowflakeLogin {
     pub(super) fn read(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         name: &str,
         redactor: &mut Redactor,
     ) -> Result<Self, WarehouseError> {
@@ -51,7 +51,7 @@ impl Login {
     }
 
     fn key_pair(
-        settings: &Settings<'_>,
+        settings: &ConnectionSettings<'_>,
         name: &str,
         redactor: &mut Redactor,
     ) -> Result<Self, WarehouseError> {
@@ -138,7 +138,10 @@ impl Login {
     }
 }
 
-fn token(settings: &Settings<'_>, redactor: &mut Redactor) -> Result<Secret, WarehouseError> {
+fn token(
+    settings: &ConnectionSettings<'_>,
+    redactor: &mut Redactor,
+) -> Result<Secret, WarehouseError> {
     let token = settings.secret(&["token"])?.ok_or_else(|| {
         settings
             .wrong("has no `token`")
@@ -149,7 +152,7 @@ fn token(settings: &Settings<'_>, redactor: &mut Redactor) -> Result<Secret, War
 }
 
 /// The SQL API does not support passwords.
-fn password(settings: &Settings<'_>) -> WarehouseError {
+fn password(settings: &ConnectionSettings<'_>) -> WarehouseError {
     let user = settings.written(&["username", "user"]);
     let user = user.as_deref().unwrap_or("YOUR_USER");
     settings

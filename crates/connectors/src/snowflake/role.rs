@@ -5,7 +5,7 @@ use ktx_warehouse::{Caps, Cell, ConnectionCheck, QueryResult, RoleCheck, Warehou
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::api::Api;
+use super::api::SnowflakeApi;
 use super::catalog::ColumnPositions;
 use super::{CATALOG, CHECK_TIME, Snowflake};
 use crate::rows::TextCells;
@@ -32,12 +32,12 @@ pub(super) async fn check(
         timeout: CHECK_TIME,
         ..CATALOG
     };
-    let mut who = QueryResult::default();
+    let mut login = QueryResult::default();
     let begin = Instant::now();
     let sql = "SELECT CURRENT_VERSION(), CURRENT_ROLE()";
-    connector.run(sql, &caps, &mut who, cancel).await?;
+    connector.run(sql, &caps, &mut login, cancel).await?;
     let latency = begin.elapsed();
-    let mut row = TextCells::new(who.rows.pop().unwrap_or_default());
+    let mut row = TextCells::new(login.rows.pop().unwrap_or_default());
     let (version, role) = (row.text(), row.text());
     let mut grants = QueryResult::default();
     let sql = format!("SHOW GRANTS TO ROLE {}", Dialect::Snowflake.quote(&role));
@@ -56,19 +56,19 @@ pub(super) async fn check(
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Right {
+pub(super) struct GrantedPrivilege {
     pub(super) privilege: String,
     pub(super) on: String,
     pub(super) name: String,
 }
 
-fn rights(grants: &QueryResult) -> Vec<Right> {
+fn rights(grants: &QueryResult) -> Vec<GrantedPrivilege> {
     let named = ColumnPositions::new(&grants.columns);
     let text = |row: &[Cell], name: &str| named.text(row, name).unwrap_or_default();
     grants
         .rows
         .iter()
-        .map(|row| Right {
+        .map(|row| GrantedPrivilege {
             privilege: text(row, "privilege"),
             on: text(row, "granted_on"),
             name: text(row, "name"),
@@ -76,7 +76,7 @@ fn rights(grants: &QueryResult) -> Vec<Right> {
         .collect()
 }
 
-pub(super) fn judge(api: &Api, role: &str, rights: &[Right]) -> RoleCheck {
+pub(super) fn judge(api: &SnowflakeApi, role: &str, rights: &[GrantedPrivilege]) -> RoleCheck {
     let can_write = |because: String| RoleCheck::CanWrite {
         because,
         fix: fix(api),
@@ -110,7 +110,7 @@ pub(super) fn judge(api: &Api, role: &str, rights: &[Right]) -> RoleCheck {
     }
 }
 
-pub(super) fn reading(api: &Api, role: &str) -> Vec<String> {
+pub(super) fn reading(api: &SnowflakeApi, role: &str) -> Vec<String> {
     let quote = |name: &str| Dialect::Snowflake.quote(name);
     let database = quote(&api.database);
     let role = quote(role);
@@ -127,7 +127,7 @@ pub(super) fn reading(api: &Api, role: &str) -> Vec<String> {
     ]
 }
 
-fn fix(api: &Api) -> Vec<String> {
+fn fix(api: &SnowflakeApi) -> Vec<String> {
     let mut statements = vec!["CREATE ROLE \"KTX_READER\"".to_owned()];
     statements.extend(reading(api, "KTX_READER"));
     statements

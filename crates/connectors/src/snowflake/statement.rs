@@ -9,10 +9,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::api::{Api, request_id};
+use super::api::{SnowflakeApi, request_id};
 use super::cell::RowType;
 use super::error;
-use crate::limits::{Meter, Step};
+use crate::limits::{Meter, RowDemand};
 use crate::orders;
 use crate::rest;
 
@@ -23,17 +23,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// A statement that can be running. Dropping it cancels it.
-pub(super) struct Statement {
-    api: Arc<Api>,
+pub(super) struct RunningStatement {
+    api: Arc<SnowflakeApi>,
     handle: String,
     runs: bool,
     _at_work: TaskTrackerToken,
 }
 
-impl Statement {
+impl RunningStatement {
     /// The request survives its caller, because only its answer has the handle for cancellation.
     pub(super) async fn start(
-        api: &Arc<Api>,
+        api: &Arc<SnowflakeApi>,
         sql: &str,
         caps: &Caps,
     ) -> Result<Self, WarehouseError> {
@@ -50,7 +50,7 @@ impl Statement {
         started.await.map_err(broke)?
     }
 
-    fn of(api: &Arc<Api>, answer: &rest::JsonResponse) -> Result<Self, WarehouseError> {
+    fn of(api: &Arc<SnowflakeApi>, answer: &rest::JsonResponse) -> Result<Self, WarehouseError> {
         match (answer.status, rest::text(&answer.body, "/statementHandle")) {
             (200 | 202, Some(handle)) => Ok(Self {
                 api: Arc::clone(api),
@@ -71,13 +71,13 @@ impl Statement {
             .pointer("/resultSetMetaData/partitionInfo")
             .and_then(Value::as_array)
             .map_or(1, Vec::len);
-        if hand(&row_type, &mut first, meter)? == Step::Enough {
+        if hand(&row_type, &mut first, meter)? == RowDemand::Enough {
             return Ok(());
         }
         for number in 1..partitions {
             let query = [("partition", number.to_string())];
             let mut partition = self.ask(&query).await?;
-            if hand(&row_type, &mut partition.body, meter)? == Step::Enough {
+            if hand(&row_type, &mut partition.body, meter)? == RowDemand::Enough {
                 return Ok(());
             }
         }
@@ -131,7 +131,7 @@ impl Statement {
     }
 }
 
-impl Drop for Statement {
+impl Drop for RunningStatement {
     fn drop(&mut self) {
         if let Some(order) = self.order() {
             orders::send(order);
@@ -139,7 +139,7 @@ impl Drop for Statement {
     }
 }
 
-async fn cancel(api: &Api, path: &str) {
+async fn cancel(api: &SnowflakeApi, path: &str) {
     let call = api.send(Method::POST, path, &[], None);
     match tokio::time::timeout(CANCEL_TIME, call).await {
         Ok(Ok(answer)) if answer.status == 200 => {}
@@ -151,9 +151,9 @@ fn hand(
     row_type: &[RowType],
     answer: &mut Value,
     meter: &mut Meter<'_>,
-) -> Result<Step, WarehouseError> {
+) -> Result<RowDemand, WarehouseError> {
     let Some(Value::Array(rows)) = answer.pointer_mut("/data").map(Value::take) else {
-        return Ok(Step::More);
+        return Ok(RowDemand::More);
     };
     for row in rows {
         let Value::Array(values) = row else {
@@ -164,9 +164,9 @@ fn hand(
             .zip(values)
             .map(|(column, value)| column.decode(value))
             .collect();
-        if meter.row(cells)? == Step::Enough {
-            return Ok(Step::Enough);
+        if meter.row(cells)? == RowDemand::Enough {
+            return Ok(RowDemand::Enough);
         }
     }
-    Ok(Step::More)
+    Ok(RowDemand::More)
 }

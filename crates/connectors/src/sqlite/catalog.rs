@@ -278,7 +278,7 @@ fn estimate(
     Ok(Some(span.min(file_bytes / SMALLEST_ROW).max(counted)))
 }
 
-struct Link {
+struct KeyLink {
     from: String,
     to: Option<String>,
 }
@@ -367,7 +367,7 @@ fn same_name(names: &[String], name: &str) -> String {
         .map_or_else(|| name.to_owned(), Clone::clone)
 }
 
-type LinksByTable = BTreeMap<String, BTreeMap<i64, (String, Vec<Link>)>>;
+type LinksByTable = BTreeMap<String, BTreeMap<i64, (String, Vec<KeyLink>)>>;
 
 fn links(session: &Connection) -> Result<LinksByTable, Error> {
     let mut statement = session.prepare(
@@ -379,7 +379,7 @@ fn links(session: &Connection) -> Result<LinksByTable, Error> {
     let mut grouped = LinksByTable::new();
     while let Some(row) = rows.next()? {
         let (id, parent): (i64, String) = (row.get(1)?, row.get(2)?);
-        let link = Link {
+        let link = KeyLink {
             from: row.get(3)?,
             to: row.get(4)?,
         };

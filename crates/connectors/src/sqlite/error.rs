@@ -6,9 +6,9 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use rusqlite::{Error, ErrorCode};
 
 use crate::file;
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 
-pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
+pub(super) fn map(error: &Error, path: &Path, stop: &StopSignal) -> WarehouseError {
     let shown = path.display();
     match error {
         Error::SqliteFailure(failure, message) => {
@@ -24,7 +24,7 @@ pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
     }
 }
 
-fn by_code(code: ErrorCode, text: &str, path: &Path, stop: &Stop) -> WarehouseError {
+fn by_code(code: ErrorCode, text: &str, path: &Path, stop: &StopSignal) -> WarehouseError {
     let shown = path.display();
     match code {
         ErrorCode::OperationInterrupted => stop.reason(),

@@ -5,10 +5,10 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-type Unary = fn(f64) -> f64;
-type Binary = fn(f64, f64) -> f64;
+type UnaryFunction = fn(f64) -> f64;
+type BinaryFunction = fn(f64, f64) -> f64;
 
-const OF_ONE: &[(&str, Unary)] = &[
+const OF_ONE: &[(&str, UnaryFunction)] = &[
     ("acos", f64::acos),
     ("acosh", f64::acosh),
     ("asin", f64::asin),
@@ -27,7 +27,7 @@ const OF_ONE: &[(&str, Unary)] = &[
     ("tanh", f64::tanh),
 ];
 
-const LOGARITHMS: &[(&str, Unary)] = &[
+const LOGARITHMS: &[(&str, UnaryFunction)] = &[
     ("ln", f64::ln),
     ("log", f64::log10),
     ("log10", f64::log10),
@@ -35,14 +35,14 @@ const LOGARITHMS: &[(&str, Unary)] = &[
 ];
 
 /// Whole numbers stay unchanged.
-const ROUNDING: &[(&str, Unary)] = &[
+const ROUNDING: &[(&str, UnaryFunction)] = &[
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
     ("floor", f64::floor),
     ("trunc", f64::trunc),
 ];
 
-const OF_TWO: &[(&str, Binary)] = &[
+const OF_TWO: &[(&str, BinaryFunction)] = &[
     ("atan2", f64::atan2),
     ("mod", |x, y| x % y),
     ("pow", f64::powf),
@@ -67,8 +67,8 @@ pub(super) fn add(session: &Connection) -> Result<()> {
     for &(name, compute) in ROUNDING {
         session.create_scalar_function(name, 1, flags, move |context| {
             Ok(match number(context.get_raw(0)) {
-                Some(Number::Whole(whole)) => Value::Integer(whole),
-                Some(Number::Real(real)) => Value::Real(compute(real)),
+                Some(SqlNumber::Whole(whole)) => Value::Integer(whole),
+                Some(SqlNumber::Real(real)) => Value::Real(compute(real)),
                 None => Value::Null,
             })
         })?;
@@ -100,28 +100,28 @@ fn real(context: &Context<'_>, index: usize) -> Option<f64> {
             clippy::cast_precision_loss,
             reason = "SQLite computes with the nearest double as well"
         )]
-        Number::Whole(whole) => Some(whole as f64),
-        Number::Real(real) => Some(real),
+        SqlNumber::Whole(whole) => Some(whole as f64),
+        SqlNumber::Real(real) => Some(real),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Number {
+enum SqlNumber {
     Whole(i64),
     Real(f64),
 }
 
 /// Blobs are not numbers; text must be entirely numeric.
-fn number(value: ValueRef<'_>) -> Option<Number> {
+fn number(value: ValueRef<'_>) -> Option<SqlNumber> {
     match value {
-        ValueRef::Integer(whole) => Some(Number::Whole(whole)),
-        ValueRef::Real(real) => Some(Number::Real(real)),
+        ValueRef::Integer(whole) => Some(SqlNumber::Whole(whole)),
+        ValueRef::Real(real) => Some(SqlNumber::Real(real)),
         ValueRef::Text(bytes) => written(std::str::from_utf8(bytes).ok()?),
         ValueRef::Null | ValueRef::Blob(_) => None,
     }
 }
 
-fn written(text: &str) -> Option<Number> {
+fn written(text: &str) -> Option<SqlNumber> {
     let text = text.trim_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
     // Rust also parses `inf` and `nan`.
     let plain = text
@@ -131,8 +131,8 @@ fn written(text: &str) -> Option<Number> {
         return None;
     }
     match text.parse() {
-        Ok(whole) => Some(Number::Whole(whole)),
-        Err(_) => text.parse().ok().map(Number::Real),
+        Ok(whole) => Some(SqlNumber::Whole(whole)),
+        Err(_) => text.parse().ok().map(SqlNumber::Real),
     }
 }
 

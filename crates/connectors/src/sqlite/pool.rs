@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use ktx_warehouse::WarehouseError;
 use rusqlite::Connection;
 
-use super::session::{self, Rights};
-use crate::stop::Stop;
+use super::session::{self, StatementRights};
+use crate::stop::StopSignal;
 
 const IDLE: usize = 4;
 
@@ -48,7 +48,11 @@ impl FileIdentity {
 }
 
 impl Pool {
-    pub(super) fn take(&self, path: &Path, stop: &Stop) -> Result<SqliteSession, WarehouseError> {
+    pub(super) fn take(
+        &self,
+        path: &Path,
+        stop: &StopSignal,
+    ) -> Result<SqliteSession, WarehouseError> {
         let file = FileIdentity::of(path);
         while let Some(mut idle) = self.pop() {
             if file.is_some() && idle.file == file {
@@ -56,7 +60,7 @@ impl Pool {
                 return Ok(idle);
             }
         }
-        let connection = session::open(path, Rights::Query, stop)?;
+        let connection = session::open(path, StatementRights::Query, stop)?;
         Ok(SqliteSession { connection, file })
     }
 

@@ -10,13 +10,13 @@ use tokio::sync::mpsc::Sender;
 use super::error;
 use super::pool::Pool;
 use crate::limits;
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 
 pub(super) struct QueryRequest {
     pub(super) path: PathBuf,
     pub(super) sql: String,
     pub(super) cell_bytes: usize,
-    pub(super) stop: Stop,
+    pub(super) stop: StopSignal,
 }
 
 pub(super) enum QueryEvent {

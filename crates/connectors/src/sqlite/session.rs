@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{FILE, error, math};
 use crate::file;
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 
 /// Virtual machine steps between checks of the clock.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
@@ -22,7 +22,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 const VALUE_BYTES: i32 = 256 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rights {
+pub(super) enum StatementRights {
     /// Reads, and the functions and pragmas that the static gate allows.
     Query,
     /// Catalog queries can also read the file's size.
@@ -30,7 +30,11 @@ pub(super) enum Rights {
 }
 
 /// Never creates or writes the file. Names are paths, not URIs; attaching is impossible.
-pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connection, WarehouseError> {
+pub(super) fn open(
+    path: &Path,
+    rights: StatementRights,
+    stop: &StopSignal,
+) -> Result<Connection, WarehouseError> {
     file::inspect(path, &FILE)?;
     if stop.is_due() {
         return Err(stop.reason());
@@ -55,7 +59,7 @@ pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connectio
 pub(super) fn watch(
     session: &mut Connection,
     path: &Path,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> Result<(), WarehouseError> {
     if stop.is_due() {
         return Err(stop.reason());
@@ -63,12 +67,12 @@ pub(super) fn watch(
     look_at(session, stop).map_err(|error| error::map(&error, path, stop))
 }
 
-fn look_at(session: &mut Connection, stop: &Stop) -> Result<(), rusqlite::Error> {
+fn look_at(session: &mut Connection, stop: &StopSignal) -> Result<(), rusqlite::Error> {
     let watch = stop.clone();
     session.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || watch.is_due()))
 }
 
-fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
+fn authorize(rights: StatementRights, action: AuthAction<'_>) -> Authorization {
     let allowed = match action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
         AuthAction::Function { function_name } => {
@@ -83,7 +87,7 @@ fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
         // The table function `pragma_table_info` runs its pragma.
         AuthAction::Pragma { pragma_name, .. } => {
             ktx_read_only_sql::lists_function(&format!("pragma_{pragma_name}"), Dialect::Sqlite)
-                || rights == Rights::Catalog && is_any(pragma_name, "page_count page_size")
+                || rights == StatementRights::Catalog && is_any(pragma_name, "page_count page_size")
         }
         _ => false,
     };

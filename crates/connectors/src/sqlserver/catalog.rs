@@ -11,7 +11,7 @@ use ktx_warehouse::{
 
 use super::cell;
 use super::session::SqlServerSession;
-use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::assembly::{ForeignKeyColumn, SnapshotAssembly};
 use crate::rows::TextCells;
 
 const SCHEMAS: &str = "SELECT name FROM sys.schemas \
@@ -69,7 +69,7 @@ pub(super) async fn read(
     session: &mut SqlServerSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
-    let mut assembly = Assembly::default();
+    let mut assembly = SnapshotAssembly::default();
     let schemas = schemas(session, scope, &mut assembly).await?;
     if schemas.is_empty() {
         return Ok(assembly.finish(schemas));
@@ -122,7 +122,7 @@ async fn schema_names(session: &mut SqlServerSession) -> Result<Vec<String>, War
 async fn schemas(
     session: &mut SqlServerSession,
     scope: &Scope,
-    assembly: &mut Assembly,
+    assembly: &mut SnapshotAssembly,
 ) -> Result<Vec<String>, WarehouseError> {
     let found = schema_names(session).await?;
     if scope.schemas.is_empty() {
@@ -168,7 +168,7 @@ impl SchemaReader<'_> {
     async fn tables(
         &mut self,
         scope: &Scope,
-        assembly: &mut Assembly,
+        assembly: &mut SnapshotAssembly,
     ) -> Result<(), WarehouseError> {
         let counts = match self.rows(COUNTS).await {
             Err(error) if error.kind == ErrorKind::Permission => {
@@ -202,7 +202,7 @@ impl SchemaReader<'_> {
         Ok(())
     }
 
-    async fn columns(&mut self, assembly: &mut Assembly) -> Result<(), WarehouseError> {
+    async fn columns(&mut self, assembly: &mut SnapshotAssembly) -> Result<(), WarehouseError> {
         for row in self.rows(COLUMNS).await? {
             let mut row = TextCells::new(row);
             let (schema, table, name) = (row.text(), row.text(), row.text());
@@ -233,7 +233,7 @@ impl SchemaReader<'_> {
         Ok(())
     }
 
-    async fn keys(&mut self, assembly: &mut Assembly) -> Result<(), WarehouseError> {
+    async fn keys(&mut self, assembly: &mut SnapshotAssembly) -> Result<(), WarehouseError> {
         for row in self.rows(PRIMARY_KEYS).await? {
             let mut row = TextCells::new(row);
             let (schema, table) = (row.text(), row.text());

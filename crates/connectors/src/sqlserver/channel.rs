@@ -12,7 +12,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::prelogin::{self, Encryption, HEADER, PreloginReply, frame};
-use crate::tls::{self, Tls, Trust};
+use crate::tls::{self, Tls, TlsTrust};
 
 pub(super) enum ChannelError {
     Network(io::Error),
@@ -22,18 +22,18 @@ pub(super) enum ChannelError {
     TlsNeeded,
 }
 
-pub(super) struct Channel {
-    stream: Stream,
+pub(super) struct LoginChannel {
+    stream: ChannelStream,
     /// Answers the prelogin that the client on top sends again.
-    replay: Replay,
+    replay: PreloginReplay,
 }
 
-enum Stream {
+enum ChannelStream {
     Plain(TcpStream),
     Encrypted(Box<TlsStream<PacketStream>>),
 }
 
-enum Replay {
+enum PreloginReplay {
     /// Bytes of the client's incomplete message.
     Swallowing {
         seen: Vec<u8>,
@@ -47,7 +47,7 @@ enum Replay {
     Done,
 }
 
-impl Channel {
+impl LoginChannel {
     pub(super) async fn open(
         mut tcp: TcpStream,
         host: &str,
@@ -66,7 +66,7 @@ impl Channel {
             (Tls::Off | Tls::WhereOffered, false) => return Ok(Self::plain(tcp, answer)),
             (Tls::Required(_), false) => return Err(ChannelError::NoTls),
             // On this machine there is no network to intercept.
-            (Tls::WhereOffered, true) => &Trust::Anything,
+            (Tls::WhereOffered, true) => &TlsTrust::Anything,
             (Tls::Required(trust), true) => trust,
         };
         let config = tls::client_config(trust).map_err(|error| ChannelError::Tls(error.message))?;
@@ -82,20 +82,20 @@ impl Channel {
             })?;
         stream.get_mut().0.stop_wrapping();
         Ok(Self {
-            stream: Stream::Encrypted(Box::new(stream)),
-            replay: Replay::new(answer),
+            stream: ChannelStream::Encrypted(Box::new(stream)),
+            replay: PreloginReplay::new(answer),
         })
     }
 
     fn plain(tcp: TcpStream, answer: PreloginReply) -> Self {
         Self {
-            stream: Stream::Plain(tcp),
-            replay: Replay::new(answer),
+            stream: ChannelStream::Plain(tcp),
+            replay: PreloginReplay::new(answer),
         }
     }
 }
 
-impl Replay {
+impl PreloginReplay {
     fn new(answer: PreloginReply) -> Self {
         Self::Swallowing {
             seen: Vec::new(),
@@ -137,49 +137,53 @@ impl Replay {
     }
 }
 
-impl AsyncRead for Channel {
+impl AsyncRead for LoginChannel {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if matches!(self.replay, Replay::Answering { .. }) {
+        if matches!(self.replay, PreloginReplay::Answering { .. }) {
             self.replay.write_reply(buffer);
             return Poll::Ready(Ok(()));
         }
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_read(context, buffer),
+            ChannelStream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            ChannelStream::Encrypted(stream) => {
+                Pin::new(stream.as_mut()).poll_read(context, buffer)
+            }
         }
     }
 }
 
-impl AsyncWrite for Channel {
+impl AsyncWrite for LoginChannel {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if matches!(self.replay, Replay::Swallowing { .. }) {
+        if matches!(self.replay, PreloginReplay::Swallowing { .. }) {
             return Poll::Ready(Ok(self.replay.swallow(bytes)));
         }
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_write(context, bytes),
+            ChannelStream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            ChannelStream::Encrypted(stream) => {
+                Pin::new(stream.as_mut()).poll_write(context, bytes)
+            }
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_flush(context),
+            ChannelStream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            ChannelStream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_shutdown(context),
+            ChannelStream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            ChannelStream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_shutdown(context),
         }
     }
 }

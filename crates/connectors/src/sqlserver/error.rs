@@ -4,22 +4,22 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 
 use tiberius::error::{Error, TokenError};
 
-use crate::settings::Target;
+use crate::settings::LoginTarget;
 
 /// A network error means something else before login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     Login,
     Running,
 }
 
-pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseError {
+pub(super) fn map(error: &Error, target: &LoginTarget, phase: ConnectionPhase) -> WarehouseError {
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));
     match (error, phase) {
         (Error::Server(failure), _) => from_server(failure, target),
-        (Error::Io { message, .. }, Phase::Login) => unreachable(target, message),
-        (Error::Io { message, .. }, Phase::Running) => make(
+        (Error::Io { message, .. }, ConnectionPhase::Login) => unreachable(target, message),
+        (Error::Io { message, .. }, ConnectionPhase::Running) => make(
             ErrorKind::Dropped,
             &format!("the connection to {} broke: {message}", target.address()),
         )
@@ -29,7 +29,7 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
     }
 }
 
-pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
+pub(super) fn unreachable(target: &LoginTarget, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
         target.redactor.redact(&format!(
@@ -41,11 +41,11 @@ pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     .hint("check `host` and `port`, and that the server runs and this machine may reach it")
 }
 
-fn from_server(failure: &TokenError, target: &Target) -> WarehouseError {
+fn from_server(failure: &TokenError, target: &LoginTarget) -> WarehouseError {
     from_number(failure.code(), failure.message(), target)
 }
 
-pub(super) fn from_number(number: u32, message: &str, target: &Target) -> WarehouseError {
+pub(super) fn from_number(number: u32, message: &str, target: &LoginTarget) -> WarehouseError {
     let user = &target.user;
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));

@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _};
 
-use super::channel::{Channel, ChannelError};
-use super::error::{self, Phase};
+use super::channel::{ChannelError, LoginChannel};
+use super::error::{self, ConnectionPhase};
 use super::session::SqlServerSession;
-use crate::settings::Target;
+use crate::settings::LoginTarget;
 use crate::tls::NO_TLS_HINT;
 
 const CONNECT_TIME: Duration = Duration::from_secs(15);
@@ -24,10 +24,10 @@ const PING_TIME: Duration = Duration::from_secs(5);
 /// Maximum redirects; Azure uses one.
 const DETOURS: usize = 2;
 
-pub(super) type Conn = Client<Compat<Channel>>;
+pub(super) type Conn = Client<Compat<LoginChannel>>;
 
 pub(super) struct PoolState {
-    pub(super) target: Target,
+    pub(super) target: LoginTarget,
     idle: Mutex<Vec<Conn>>,
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Debug for SqlServerPool {
 }
 
 impl SqlServerPool {
-    pub(super) fn new(target: Target) -> Self {
+    pub(super) fn new(target: LoginTarget) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(target.sessions)),
             pool: Arc::new(PoolState {
@@ -95,7 +95,7 @@ async fn answers(conn: &mut Conn) -> bool {
     matches!(tokio::time::timeout(PING_TIME, asked).await, Ok(Ok(_)))
 }
 
-async fn connect(target: &Target) -> Result<Conn, WarehouseError> {
+async fn connect(target: &LoginTarget) -> Result<Conn, WarehouseError> {
     let (mut host, mut port) = (target.host.clone(), target.port);
     for _ in 0..=DETOURS {
         match login(target, &host, port).await? {
@@ -104,7 +104,7 @@ async fn connect(target: &Target) -> Result<Conn, WarehouseError> {
                 host: other,
                 port: other_port,
             }) => (host, port) = (other, other_port),
-            Err(failed) => return Err(error::map(&failed, target, Phase::Login)),
+            Err(failed) => return Err(error::map(&failed, target, ConnectionPhase::Login)),
         }
     }
     Err(error::unreachable(
@@ -114,7 +114,7 @@ async fn connect(target: &Target) -> Result<Conn, WarehouseError> {
 }
 
 async fn login(
-    target: &Target,
+    target: &LoginTarget,
     host: &str,
     port: u16,
 ) -> Result<Result<Conn, Error>, WarehouseError> {
@@ -126,28 +126,30 @@ async fn login(
     let address = target.address();
     let tls_error =
         |text: String| WarehouseError::new(ErrorKind::Tls, target.redactor.redact(&text));
-    let channel = Channel::open(tcp, host, &target.tls)
-        .await
-        .map_err(|failure| match failure {
-            ChannelError::Network(error) => unreachable(&error),
-            ChannelError::Tls(why) => {
-                tls_error(format!("no encrypted channel to {address}: {why}")).hint(HANDSHAKE_HINT)
-            }
-            ChannelError::NoTls => {
-                tls_error(format!("the server at {address} offers no TLS")).hint(NO_TLS_HINT)
-            }
-            ChannelError::TlsNeeded => tls_error(format!(
-                "the server at {address} requires an encrypted channel"
-            ))
-            .hint("remove `ssl` and `sslmode`"),
-        })?;
+    let channel =
+        LoginChannel::open(tcp, host, &target.tls)
+            .await
+            .map_err(|failure| match failure {
+                ChannelError::Network(error) => unreachable(&error),
+                ChannelError::Tls(why) => {
+                    tls_error(format!("no encrypted channel to {address}: {why}"))
+                        .hint(HANDSHAKE_HINT)
+                }
+                ChannelError::NoTls => {
+                    tls_error(format!("the server at {address} offers no TLS")).hint(NO_TLS_HINT)
+                }
+                ChannelError::TlsNeeded => tls_error(format!(
+                    "the server at {address} requires an encrypted channel"
+                ))
+                .hint("remove `ssl` and `sslmode`"),
+            })?;
     Ok(Client::connect(config(target, host), channel.compat()).await)
 }
 
 const HANDSHAKE_HINT: &str = "give the server's certificate authority in `sslrootcert`, or set \
      `trustServerCertificate: true` to encrypt without checking the certificate";
 
-fn config(target: &Target, host: &str) -> Config {
+fn config(target: &LoginTarget, host: &str) -> Config {
     let mut config = Config::new();
     config.host(host);
     config.port(target.port);

@@ -37,15 +37,15 @@ pub(super) async fn check(
     session: &mut SqlServerSession,
 ) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
-    let who = session
+    let login = session
         .rows(
             "SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)), \
              CAST(SERVERPROPERTY('Edition') AS nvarchar(128))",
         )
         .await?;
     let latency = begin.elapsed();
-    let mut who = TextCells::new(who.into_iter().next().unwrap_or_default());
-    let (version, edition) = (who.text(), who.text());
+    let mut login = TextCells::new(login.into_iter().next().unwrap_or_default());
+    let (version, edition) = (login.text(), login.text());
     let role = match role(session).await {
         Err(error) if error.kind == ErrorKind::Permission || error.kind == ErrorKind::Sql => {
             RoleCheck::Unknown {

@@ -11,11 +11,11 @@ use tiberius::{QueryItem, Row};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::cell;
-use super::error::{self, Phase};
+use super::error::{self, ConnectionPhase};
 use super::pool::{Conn, PoolState};
-use crate::limits::{Meter, Step};
+use crate::limits::{Meter, RowDemand};
 use crate::session::{ReadIsolation, ReadOnlySession};
-use crate::settings::Target;
+use crate::settings::LoginTarget;
 
 const END_TIME: Duration = Duration::from_secs(5);
 
@@ -43,7 +43,7 @@ impl SqlServerSession {
         }
     }
 
-    pub(super) fn target(&self) -> &Target {
+    pub(super) fn target(&self) -> &LoginTarget {
         &self.pool.target
     }
 
@@ -56,7 +56,7 @@ impl SqlServerSession {
 
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
-        outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
+        outcome.map_err(|error| error::map(&error, &self.pool.target, ConnectionPhase::Running))
     }
 
     fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
@@ -81,8 +81,8 @@ impl ReadOnlySession for SqlServerSession {
     async fn stream(&mut self, sql: &str, meter: &mut Meter<'_>) -> Result<(), WarehouseError> {
         self.busy = true;
         match read(self.conn()?, sql, meter).await {
-            Ok(Step::More) => self.busy = false,
-            Ok(Step::Enough) => {}
+            Ok(RowDemand::More) => self.busy = false,
+            Ok(RowDemand::Enough) => {}
             Err(StreamError::Server(error)) => return self.settled(Err(error)),
             Err(StreamError::Limit(error)) => return Err(error),
         }
@@ -137,7 +137,7 @@ impl From<Error> for StreamError {
     }
 }
 
-async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step, StreamError> {
+async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<RowDemand, StreamError> {
     let mut stream = conn.query(sql, &[]).await?;
     while let Some(item) = stream.try_next().await? {
         match item {
@@ -149,12 +149,12 @@ async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step,
             }
             QueryItem::Row(row) if row.result_index() == 0 => {
                 let step = meter.row(cell::row(&row)).map_err(StreamError::Limit)?;
-                if step == Step::Enough {
-                    return Ok(Step::Enough);
+                if step == RowDemand::Enough {
+                    return Ok(RowDemand::Enough);
                 }
             }
             QueryItem::Metadata(_) | QueryItem::Row(_) => {}
         }
     }
-    Ok(Step::More)
+    Ok(RowDemand::More)
 }

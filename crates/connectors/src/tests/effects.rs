@@ -44,18 +44,18 @@ fn attacks(dialect: &str) -> Vec<Attack> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forms {
+pub(crate) enum StatementForms {
     Both,
     Aimed,
 }
 
 pub(crate) async fn fire<S: PartialEq>(
     dialect: &str,
-    forms: Forms,
+    forms: StatementForms,
     send: impl AsyncFn(&str, &Caps) -> Result<QueryResult, WarehouseError>,
     state: impl AsyncFn() -> S,
 ) -> Vec<String> {
-    let canary = Canary::new();
+    let canary = FileCanary::new();
     // A session that refused everything would prove nothing.
     assert_eq!(
         send("SELECT 1", &Caps::default()).await.unwrap().rows.len(),
@@ -97,15 +97,15 @@ fn caps() -> Caps {
 }
 
 #[derive(Debug)]
-struct Canary {
+struct FileCanary {
     folder: TempDir,
     listener: TcpListener,
     working_folder: Vec<PathBuf>,
 }
 
-type Trace = Option<(u64, SystemTime)>;
+type FileTrace = Option<(u64, SystemTime)>;
 
-impl Canary {
+impl FileCanary {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         open_to_all(folder.path());
@@ -118,11 +118,11 @@ impl Canary {
         }
     }
 
-    fn shots(&self, attack: &Attack, forms: Forms) -> Vec<String> {
+    fn shots(&self, attack: &Attack, forms: StatementForms) -> Vec<String> {
         let aimed = self.aim(&attack.sql);
         match forms {
-            Forms::Both if aimed != attack.sql => vec![attack.sql.clone(), aimed],
-            Forms::Both | Forms::Aimed => vec![aimed],
+            StatementForms::Both if aimed != attack.sql => vec![attack.sql.clone(), aimed],
+            StatementForms::Both | StatementForms::Aimed => vec![aimed],
         }
     }
 
@@ -167,7 +167,7 @@ impl Canary {
     }
 }
 
-fn traces(sql: &str) -> BTreeMap<PathBuf, Trace> {
+fn traces(sql: &str) -> BTreeMap<PathBuf, FileTrace> {
     sql.split(['\'', '"', ' '])
         .filter(|word| word.starts_with('/') && word.len() > 1)
         .map(PathBuf::from)

@@ -14,13 +14,13 @@ const FILES: [&str; 3] = [
 ];
 
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct ReprintReport {
     sent: usize,
     ran: usize,
     wrong: Vec<String>,
 }
 
-impl Report {
+impl ReprintReport {
     /// Requires rows from at least `percent` of texts: an engine that refused everything would
     /// prove nothing.
     pub(crate) fn expect(&self, percent: usize) {
@@ -43,12 +43,12 @@ impl Report {
 pub(crate) async fn compare(
     dialect: Dialect,
     send: impl AsyncFn(&str, &Caps) -> Result<QueryResult, WarehouseError>,
-) -> Report {
+) -> ReprintReport {
     let caps = Caps {
         timeout: Duration::from_secs(5),
         ..Caps::default()
     };
-    let mut report = Report::default();
+    let mut report = ReprintReport::default();
     for (id, sql) in texts(dialect) {
         let Ok(allowed) = ktx_read_only_sql::check(&sql, dialect) else {
             continue;
@@ -129,19 +129,19 @@ fn in_any_order(result: &QueryResult) -> Vec<String> {
 }
 
 #[derive(Debug)]
-struct Word<'a> {
+struct StatementWord<'a> {
     text: &'a str,
     depth: usize,
     is_call: bool,
 }
 
-impl Word<'_> {
+impl StatementWord<'_> {
     fn is(&self, text: &str) -> bool {
         self.text.eq_ignore_ascii_case(text)
     }
 }
 
-fn words(sql: &str) -> Vec<Word<'_>> {
+fn words(sql: &str) -> Vec<StatementWord<'_>> {
     let mut words = Vec::new();
     let mut depth: usize = 0;
     let mut rest = sql;
@@ -156,7 +156,7 @@ fn words(sql: &str) -> Vec<Word<'_>> {
         match first {
             '(' | '[' => depth += 1,
             ')' | ']' => depth = depth.saturating_sub(1),
-            _ if is_letter(first) => words.push(Word {
+            _ if is_letter(first) => words.push(StatementWord {
                 text,
                 depth,
                 is_call: after.trim_start().starts_with('('),

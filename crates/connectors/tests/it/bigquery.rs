@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::render;
 use crate::support::{open, query, query_with};
-use fake::{BigQuery, Statement, account};
+use fake::{BigQuery, FakeStatement, account};
 
 fn connector(server: &BigQuery, extra: &Value) -> Arc<dyn Connector> {
     let mut fields = json!({
@@ -29,8 +29,8 @@ fn connector(server: &BigQuery, extra: &Value) -> Arc<dyn Connector> {
     open(Driver::BigQuery, fields)
 }
 
-fn numbers(part: &'static str) -> Statement {
-    Statement::new(part, &["n INTEGER", "t STRING"])
+fn numbers(part: &'static str) -> FakeStatement {
+    FakeStatement::new(part, &["n INTEGER", "t STRING"])
         .page(json!([["1", "a"], ["2", null]]))
         .page(json!([["3", "c"]]))
 }
@@ -286,7 +286,7 @@ async fn reports_the_server_and_the_rights_of_the_login() {
             },
         ),
     ] {
-        let server = BigQuery::start(vec![Statement::new("SELECT 1", &["f0_ INTEGER"])]).await;
+        let server = BigQuery::start(vec![FakeStatement::new("SELECT 1", &["f0_ INTEGER"])]).await;
         server.grants(held);
         let connector = connector(&server, &json!({}));
         let check = connector.check(&CancellationToken::new()).await.unwrap();
@@ -299,7 +299,7 @@ async fn reports_the_server_and_the_rights_of_the_login() {
 
 #[tokio::test]
 async fn missing_datasets_are_reported_with_the_existing_ones() {
-    let server = BigQuery::start(vec![Statement::new("SELECT 1", &["f0_ INTEGER"])]).await;
+    let server = BigQuery::start(vec![FakeStatement::new("SELECT 1", &["f0_ INTEGER"])]).await;
     let names = ["shop".to_owned(), "gone".to_owned()];
     let report = connector(&server, &json!({"dataset_ids": names}))
         .check_schemas(&names, &CancellationToken::new())

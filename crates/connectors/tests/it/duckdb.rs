@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::render;
-use crate::support::{Project, UNIX_NOW, connection, query, query_with};
+use crate::support::{TestProject, UNIX_NOW, connection, query, query_with};
 
 pub(crate) struct Database {
     folder: TempDir,
@@ -71,7 +71,7 @@ impl Database {
         let database = self.path().display().to_string();
         ktx_connectors::open(
             &connection(Driver::DuckDb, fields),
-            &Project { base, database },
+            &TestProject { base, database },
             UNIX_NOW,
         )
     }
@@ -477,7 +477,7 @@ async fn says_which_library_is_missing_and_where_to_get_it() {
     std::fs::write(&text, "not a library").unwrap();
     let refused = async |library: &Path| {
         let fields = json!({"path": "shop.duckdb", "library": library});
-        let project = Project {
+        let project = TestProject {
             base: folder.path().to_owned(),
             database: String::new(),
         };

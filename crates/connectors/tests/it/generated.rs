@@ -16,7 +16,7 @@ use ktx_warehouse::SchemaSnapshot;
 use proptest::collection::vec;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-use model::{Model, Names, Server};
+use model::{CatalogModel, ConstraintNames, Server};
 
 const SEEDS: [u8; 4] = [1, 2, 3, 4];
 
@@ -32,7 +32,7 @@ fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<Schema
         let mut runner = TestRunner::new_with_rng(config, random);
         let read = std::cell::RefCell::new(&mut read);
         let outcome = runner.run(&vec(draft::draft(), 1..9), |drafts| {
-            let model = Model::of::<S>(&drafts);
+            let model = CatalogModel::of::<S>(&drafts);
             let statements = ddl::statements::<S>(&model);
             let found = (read.borrow_mut())(&statements).map_err(TestCaseError::fail)?;
             let found = ordered(found, S::RULES.names);
@@ -53,10 +53,10 @@ fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<Schema
 }
 
 /// Foreign keys have no order, and some servers generate their names.
-fn ordered(mut snapshot: SchemaSnapshot, names: Names) -> SchemaSnapshot {
+fn ordered(mut snapshot: SchemaSnapshot, names: ConstraintNames) -> SchemaSnapshot {
     for table in &mut snapshot.tables {
         for key in &mut table.foreign_keys {
-            if names == Names::Theirs {
+            if names == ConstraintNames::Theirs {
                 key.constraint_name = None;
             }
         }

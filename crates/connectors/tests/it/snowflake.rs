@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::render;
 use crate::support::{open, query, query_with};
-use fake::{FINGERPRINT, KEY, LoginPolicy, Snowflake, Statement};
+use fake::{FINGERPRINT, FakeStatement, KEY, LoginPolicy, Snowflake};
 
 fn connector(server: &Snowflake, extra: &Value) -> Arc<dyn Connector> {
     let mut fields = json!({
@@ -26,8 +26,8 @@ fn connector(server: &Snowflake, extra: &Value) -> Arc<dyn Connector> {
     open(Driver::Snowflake, fields)
 }
 
-fn numbers() -> Statement {
-    Statement::new(
+fn numbers() -> FakeStatement {
+    FakeStatement::new(
         "FROM x",
         &["N fixed 38 0", "T text", "AT timestamp_ntz 0 9"],
     )
@@ -219,11 +219,11 @@ async fn reports_failed_logins() {
     assert_eq!(error.kind, ErrorKind::Unreachable);
 }
 
-fn grants(rows: Value) -> Vec<Statement> {
+fn grants(rows: Value) -> Vec<FakeStatement> {
     vec![
-        Statement::new("CURRENT_VERSION()", &["V text", "R text"])
+        FakeStatement::new("CURRENT_VERSION()", &["V text", "R text"])
             .rows(json!([["9.40.1", "READER"]])),
-        Statement::new(
+        FakeStatement::new(
             "SHOW GRANTS TO ROLE \"READER\"",
             &[
                 "created_on timestamp_ltz",
@@ -287,14 +287,14 @@ async fn reports_the_server_and_the_rights_of_the_role() {
     }
 }
 
-fn catalog() -> Vec<Statement> {
+fn catalog() -> Vec<FakeStatement> {
     vec![
-        Statement::new("\"SHOP\".INFORMATION_SCHEMA.SCHEMATA", &["S text"]).rows(json!([
+        FakeStatement::new("\"SHOP\".INFORMATION_SCHEMA.SCHEMATA", &["S text"]).rows(json!([
             ["CRM"],
             ["INFORMATION_SCHEMA"],
             ["PUBLIC"]
         ])),
-        Statement::new(
+        FakeStatement::new(
             "INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA IN ('PUBLIC')",
             &["S text", "T text", "K text", "R fixed", "C text"],
         )
@@ -304,7 +304,7 @@ fn catalog() -> Vec<Statement> {
             ["PUBLIC", "Odd.Name", "EXTERNAL TABLE", null, null],
             ["PUBLIC", "ORDERS", "BASE TABLE", "12", "what was sold"],
         ])),
-        Statement::new(
+        FakeStatement::new(
             "INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA IN ('PUBLIC')",
             &[
                 "S text", "T text", "N text", "U text", "D text", "P fixed", "X fixed", "C text",
@@ -340,7 +340,7 @@ fn catalog() -> Vec<Statement> {
                 "PUBLIC", "ORDERS", "EXTRA", "YES", "VARIANT", null, null, null
             ],
         ])),
-        Statement::new(
+        FakeStatement::new(
             "SHOW PRIMARY KEYS IN SCHEMA \"SHOP\".\"PUBLIC\"",
             &[
                 "key_sequence fixed",
@@ -353,7 +353,7 @@ fn catalog() -> Vec<Statement> {
             ["2", "ORDERS", "SHOP", "PK"],
             ["1", "ORDERS", "ID", "PK"],
         ])),
-        Statement::new(
+        FakeStatement::new(
             "SHOW IMPORTED KEYS IN SCHEMA \"SHOP\".\"PUBLIC\"",
             &[
                 "pk_database_name text",
@@ -428,12 +428,12 @@ warning schema_not_found -: the schema `GONE` does not exist or the role has no 
 async fn reads_what_it_may_and_names_the_rest() {
     let mut statements = catalog();
     statements.truncate(3);
-    statements.push(Statement::new("SHOW PRIMARY KEYS", &[]).fails(
+    statements.push(FakeStatement::new("SHOW PRIMARY KEYS", &[]).fails(
         422,
         "003001",
         "Insufficient privileges",
     ));
-    statements.push(Statement::new("SHOW IMPORTED KEYS", &["fk_name text"]));
+    statements.push(FakeStatement::new("SHOW IMPORTED KEYS", &["fk_name text"]));
     let server = Snowflake::start(LoginPolicy::KeyPair, statements).await;
     let scope = Scope {
         schemas: vec!["PUBLIC".to_owned()],

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::render;
-use crate::support::{Project, UNIX_NOW, connection, query, query_with};
+use crate::support::{TestProject, UNIX_NOW, connection, query, query_with};
 
 pub(crate) struct Database {
     folder: TempDir,
@@ -54,7 +54,7 @@ fn open(
     let database = base.join("shop.db").display().to_string();
     ktx_connectors::open(
         &connection(Driver::Sqlite, fields),
-        &Project { base, database },
+        &TestProject { base, database },
         UNIX_NOW,
     )
 }

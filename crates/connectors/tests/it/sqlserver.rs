@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::render;
 use crate::support::{open, query, query_with};
-use fake::{AUTHORITY, Offer, SqlServer, Statement};
+use fake::{AUTHORITY, FakeStatement, SqlServer, TlsOffer};
 
 fn connector(server: &SqlServer, extra: &Value) -> Arc<dyn Connector> {
     let mut fields = json!({
@@ -27,14 +27,14 @@ fn connector(server: &SqlServer, extra: &Value) -> Arc<dyn Connector> {
     open(Driver::SqlServer, fields)
 }
 
-fn numbers() -> Statement {
+fn numbers() -> FakeStatement {
     let rows = json!([[1, "a"], [2, null], [3, "c"]]);
-    Statement::new("FROM x", &["n#", "t"], &rows)
+    FakeStatement::new("FROM x", &["n#", "t"], &rows)
 }
 
 #[tokio::test]
 async fn runs_in_a_transaction_that_is_rolled_back() {
-    let server = SqlServer::start(Offer::Tls, vec![numbers()]);
+    let server = SqlServer::start(TlsOffer::Tls, vec![numbers()]);
     let connector = connector(&server, &json!({}));
     let expected =
         "n bigint: Int(1) | Int(2) | Int(3)\nt nvarchar: Text(\"a\") | Null | Text(\"c\")";
@@ -54,8 +54,8 @@ async fn runs_in_a_transaction_that_is_rolled_back() {
 #[tokio::test]
 async fn reads_and_writes_more_than_one_packet() {
     let rows: Vec<Value> = (0..2000).map(|n| json!([n, "x".repeat(50)])).collect();
-    let statement = Statement::new("FROM x", &["n#", "t"], &rows.into());
-    let server = SqlServer::start(Offer::Tls, vec![statement]);
+    let statement = FakeStatement::new("FROM x", &["n#", "t"], &rows.into());
+    let server = SqlServer::start(TlsOffer::Tls, vec![statement]);
     let long = format!("SELECT n, '{}' AS t FROM x", "long ".repeat(4000));
     let caps = Caps {
         rows: 5000,
@@ -70,7 +70,7 @@ async fn reads_and_writes_more_than_one_packet() {
 /// The server is stopped; the session is kept.
 #[tokio::test]
 async fn keeps_to_the_caps() {
-    let server = SqlServer::start(Offer::Tls, vec![numbers().endless(|| {})]);
+    let server = SqlServer::start(TlsOffer::Tls, vec![numbers().endless(|| {})]);
     let connector = connector(&server, &json!({}));
     let caps = Caps {
         rows: 2,
@@ -91,7 +91,7 @@ async fn stops_the_statement_on_the_server() {
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
     let endless = numbers().endless(move || stop.cancel());
-    let server = SqlServer::start(Offer::Tls, vec![endless]);
+    let server = SqlServer::start(TlsOffer::Tls, vec![endless]);
     let connector = connector(&server, &json!({}));
     let checked = ktx_read_only_sql::check("SELECT n FROM x", connector.dialect()).unwrap();
     let error = ktx_warehouse::collect(&*connector, &checked, &Caps::default(), &cancel)
@@ -173,7 +173,7 @@ async fn reads_values_by_their_type() {
         .collect();
     let values: Vec<Vec<u8>> = columns.iter().map(|(_, value, _)| value.clone()).collect();
     let tokens = [wire::metadata(&kinds), wire::row(&values)].concat();
-    let server = SqlServer::start(Offer::Tls, vec![Statement::raw("FROM x", tokens)]);
+    let server = SqlServer::start(TlsOffer::Tls, vec![FakeStatement::raw("FROM x", tokens)]);
     let result = query(&*connector(&server, &json!({})), "SELECT * FROM x").await;
     assert_eq!(
         render::columns(&result),
@@ -228,7 +228,7 @@ async fn errors_have_a_message_and_a_hint() {
             "query_limit\nThe service is currently busy\nthe server is at its limits; try again later",
         ),
     ] {
-        let server = SqlServer::start(Offer::Tls, vec![numbers().fails(number, said)]);
+        let server = SqlServer::start(TlsOffer::Tls, vec![numbers().fails(number, said)]);
         let error = query_with(
             &*connector(&server, &json!({})),
             "SELECT n FROM x",
@@ -244,7 +244,7 @@ async fn errors_have_a_message_and_a_hint() {
 #[tokio::test]
 async fn reports_failed_logins() {
     let cancel = CancellationToken::new();
-    let server = SqlServer::start(Offer::Tls, Vec::new());
+    let server = SqlServer::start(TlsOffer::Tls, Vec::new());
     for (extra, expected) in [
         (
             json!({"password": "wrong-word"}),
@@ -265,7 +265,12 @@ async fn reports_failed_logins() {
     assert_eq!(error.kind, ErrorKind::Unreachable);
 }
 
-async fn check_channel(offer: Offer, host: &str, extra: Value, expected: Result<bool, ErrorKind>) {
+async fn check_channel(
+    offer: TlsOffer,
+    host: &str,
+    extra: Value,
+    expected: Result<bool, ErrorKind>,
+) {
     let server = SqlServer::start(offer, vec![numbers()]);
     let mut fields = json!({"host": host});
     fields
@@ -283,40 +288,46 @@ async fn check_channel(offer: Offer, host: &str, extra: Value, expected: Result<
 #[tokio::test]
 async fn encrypts_and_checks_the_certificate() {
     let own = || json!({"sslmode": "require", "sslrootcert": AUTHORITY});
-    check_channel(Offer::Tls, "localhost", own(), Ok(true)).await;
-    check_channel(Offer::Tls, "127.0.0.1", own(), Err(ErrorKind::Tls)).await;
+    check_channel(TlsOffer::Tls, "localhost", own(), Ok(true)).await;
+    check_channel(TlsOffer::Tls, "127.0.0.1", own(), Err(ErrorKind::Tls)).await;
     for strict in [json!({"sslmode": "require"}), json!({"ssl": true})] {
-        check_channel(Offer::Tls, "localhost", strict.clone(), Err(ErrorKind::Tls)).await;
-        check_channel(Offer::Nothing, "localhost", strict, Err(ErrorKind::Tls)).await;
+        check_channel(
+            TlsOffer::Tls,
+            "localhost",
+            strict.clone(),
+            Err(ErrorKind::Tls),
+        )
+        .await;
+        check_channel(TlsOffer::Nothing, "localhost", strict, Err(ErrorKind::Tls)).await;
     }
 }
 
 #[tokio::test]
 async fn trusts_any_certificate_if_configured() {
     let trust = || json!({"trustServerCertificate": true, "sslmode": "require"});
-    check_channel(Offer::Tls, "127.0.0.1", trust(), Ok(true)).await;
-    check_channel(Offer::Nothing, "127.0.0.1", trust(), Err(ErrorKind::Tls)).await;
+    check_channel(TlsOffer::Tls, "127.0.0.1", trust(), Ok(true)).await;
+    check_channel(TlsOffer::Nothing, "127.0.0.1", trust(), Err(ErrorKind::Tls)).await;
     let refused = json!({"trustServerCertificate": false, "sslmode": "require"});
-    check_channel(Offer::Tls, "127.0.0.1", refused, Err(ErrorKind::Tls)).await;
+    check_channel(TlsOffer::Tls, "127.0.0.1", refused, Err(ErrorKind::Tls)).await;
 }
 
 #[tokio::test]
 async fn on_this_machine_the_server_decides() {
-    check_channel(Offer::Tls, "localhost", json!({}), Ok(true)).await;
-    check_channel(Offer::Nothing, "localhost", json!({}), Ok(false)).await;
+    check_channel(TlsOffer::Tls, "localhost", json!({}), Ok(true)).await;
+    check_channel(TlsOffer::Nothing, "localhost", json!({}), Ok(false)).await;
     let off = json!({"sslmode": "disable"});
-    check_channel(Offer::Nothing, "localhost", off, Ok(false)).await;
+    check_channel(TlsOffer::Nothing, "localhost", off, Ok(false)).await;
 }
 
-fn who(rights: &Value, writable: &Value) -> Vec<Statement> {
+fn who(rights: &Value, writable: &Value) -> Vec<FakeStatement> {
     vec![
-        Statement::new(
+        FakeStatement::new(
             "SERVERPROPERTY('ProductVersion')",
             &["v", "e"],
             &json!([["16.0.4135.4", "Developer Edition (64-bit)"]]),
         ),
-        Statement::new("sys.fn_my_permissions", &["p"], rights),
-        Statement::new("HAS_PERMS_BY_NAME", &["s", "o"], writable),
+        FakeStatement::new("sys.fn_my_permissions", &["p"], rights),
+        FakeStatement::new("HAS_PERMS_BY_NAME", &["s", "o"], writable),
     ]
 }
 
@@ -345,7 +356,7 @@ async fn reports_the_server_and_the_rights_of_the_login() {
             can_write("the login `reader` may change dbo.orders"),
         ),
     ] {
-        let server = SqlServer::start(Offer::Tls, who(&rights, &writable));
+        let server = SqlServer::start(TlsOffer::Tls, who(&rights, &writable));
         let check = connector(&server, &json!({}))
             .check(&CancellationToken::new())
             .await

@@ -13,12 +13,12 @@ use tokio_util::sync::CancellationToken;
 /// 2024-02-29 10:00 UTC.
 pub(crate) const UNIX_NOW: u64 = 1_709_200_800;
 
-pub(crate) struct Project {
+pub(crate) struct TestProject {
     pub(crate) base: PathBuf,
     pub(crate) database: String,
 }
 
-impl SecretSource for Project {
+impl SecretSource for TestProject {
     fn env(&self, name: &str) -> Option<String> {
         (name == "DATABASE").then(|| self.database.clone())
     }
@@ -45,7 +45,7 @@ pub(crate) fn connection(driver: Driver, fields: Value) -> Connection {
 }
 
 pub(crate) fn open(driver: Driver, fields: Value) -> Arc<dyn Connector> {
-    let project = Project {
+    let project = TestProject {
         base: PathBuf::from("/"),
         database: String::new(),
     };
@@ -53,7 +53,7 @@ pub(crate) fn open(driver: Driver, fields: Value) -> Arc<dyn Connector> {
 }
 
 pub(crate) fn open_failing(driver: Driver, fields: Value) -> WarehouseError {
-    let project = Project {
+    let project = TestProject {
         base: PathBuf::from("/"),
         database: String::new(),
     };

@@ -25,15 +25,15 @@ const SELF_SIGNED: &str = include_str!("../../../../fixtures/connectors/tls/self
 const SELF_SIGNED_KEY: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.key");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Offer {
+enum TlsOffer {
     Tls,
     SelfSigned,
     Nothing,
 }
 
-type Talk = fn(TcpStream, Offer) -> std::io::Result<()>;
+type ServeConnection = fn(TcpStream, TlsOffer) -> std::io::Result<()>;
 
-fn serve(offer: Offer, talk: Talk) -> u16 {
+fn serve(offer: TlsOffer, talk: ServeConnection) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -44,10 +44,10 @@ fn serve(offer: Offer, talk: Talk) -> u16 {
     port
 }
 
-fn encrypted(stream: TcpStream, offer: Offer) -> StreamOwned<ServerConnection, TcpStream> {
+fn encrypted(stream: TcpStream, offer: TlsOffer) -> StreamOwned<ServerConnection, TcpStream> {
     let (certificate, key) = match offer {
-        Offer::SelfSigned => (SELF_SIGNED, SELF_SIGNED_KEY),
-        Offer::Tls | Offer::Nothing => (CERTIFICATE, KEY),
+        TlsOffer::SelfSigned => (SELF_SIGNED, SELF_SIGNED_KEY),
+        TlsOffer::Tls | TlsOffer::Nothing => (CERTIFICATE, KEY),
     };
     let chain = CertificateDer::pem_slice_iter(certificate.as_bytes())
         .map(Result::unwrap)
@@ -68,12 +68,12 @@ fn exactly(stream: &mut impl Read, length: usize) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn postgres(mut stream: TcpStream, offer: Offer) -> std::io::Result<()> {
+fn postgres(mut stream: TcpStream, offer: TlsOffer) -> std::io::Result<()> {
     let first = exactly(&mut stream, 8)?;
     if first != [0, 0, 0, 8, 4, 210, 22, 47] {
         return postgres_refusal(&mut stream, "28P01");
     }
-    if offer == Offer::Nothing {
+    if offer == TlsOffer::Nothing {
         stream.write_all(b"N")?;
         exactly(&mut stream, 8)?;
         return postgres_refusal(&mut stream, "28P01");
@@ -94,11 +94,11 @@ fn postgres_refusal(stream: &mut impl Write, code: &str) -> std::io::Result<()> 
 
 const CLIENT_SSL: u32 = 0x0800;
 
-fn mysql(mut stream: TcpStream, offer: Offer) -> std::io::Result<()> {
+fn mysql(mut stream: TcpStream, offer: TlsOffer) -> std::io::Result<()> {
     let basic: u32 = 0x0008_8209;
     let offered = match offer {
-        Offer::Tls | Offer::SelfSigned => basic | CLIENT_SSL,
-        Offer::Nothing => basic,
+        TlsOffer::Tls | TlsOffer::SelfSigned => basic | CLIENT_SSL,
+        TlsOffer::Nothing => basic,
     };
     let [low0, low1, high0, high1] = offered.to_le_bytes();
     let greeting = [
@@ -117,7 +117,7 @@ fn mysql(mut stream: TcpStream, offer: Offer) -> std::io::Result<()> {
     if wanted & CLIENT_SSL == 0 {
         return packet(&mut stream, number + 1, b"\xff\x15\x04#28000no");
     }
-    assert_eq!((answer.len(), offer != Offer::Nothing), (32, true));
+    assert_eq!((answer.len(), offer != TlsOffer::Nothing), (32, true));
     let mut stream = encrypted(stream, offer);
     let (number, _) = read_packet(&mut stream)?;
     packet(&mut stream, number + 1, b"\xff\x19\x04#42000no")
@@ -139,8 +139,9 @@ fn read_packet(stream: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
 const ENCRYPTED: ErrorKind = ErrorKind::NotFound;
 const PLAIN: ErrorKind = ErrorKind::Authentication;
 
-async fn check(offer: Offer, host: &str, extra: Value, expected: ErrorKind) {
-    let servers: [(Driver, Talk); 2] = [(Driver::Postgres, postgres), (Driver::MySql, mysql)];
+async fn check(offer: TlsOffer, host: &str, extra: Value, expected: ErrorKind) {
+    let servers: [(Driver, ServeConnection); 2] =
+        [(Driver::Postgres, postgres), (Driver::MySql, mysql)];
     for (driver, talk) in servers {
         let port = serve(offer, talk);
         let mut fields =
@@ -160,14 +161,14 @@ async fn check(offer: Offer, host: &str, extra: Value, expected: ErrorKind) {
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_refused() {
     check(
-        Offer::Tls,
+        TlsOffer::Tls,
         "localhost",
         json!({"sslmode": "require"}),
         ErrorKind::Tls,
     )
     .await;
     check(
-        Offer::Tls,
+        TlsOffer::Tls,
         "localhost",
         json!({"ssl": true}),
         ErrorKind::Tls,
@@ -178,28 +179,28 @@ async fn a_certificate_of_an_unknown_authority_is_refused() {
 #[tokio::test]
 async fn a_certificate_of_the_given_authority_is_believed_for_its_host_only() {
     let own = || json!({"sslmode": "verify-full", "sslrootcert": AUTHORITY});
-    check(Offer::Tls, "localhost", own(), ENCRYPTED).await;
-    check(Offer::Tls, "127.0.0.1", own(), ErrorKind::Tls).await;
+    check(TlsOffer::Tls, "localhost", own(), ENCRYPTED).await;
+    check(TlsOffer::Tls, "127.0.0.1", own(), ErrorKind::Tls).await;
 }
 
 #[tokio::test]
 async fn checking_can_be_switched_off_without_losing_encryption() {
     check(
-        Offer::Tls,
+        TlsOffer::Tls,
         "localhost",
         json!({"rejectUnauthorized": false}),
         ENCRYPTED,
     )
     .await;
     check(
-        Offer::Tls,
+        TlsOffer::Tls,
         "127.0.0.1",
         json!({"ssl": {"rejectUnauthorized": false}}),
         ENCRYPTED,
     )
     .await;
     check(
-        Offer::Nothing,
+        TlsOffer::Nothing,
         "127.0.0.1",
         json!({"rejectUnauthorized": false}),
         ErrorKind::Tls,
@@ -210,14 +211,14 @@ async fn checking_can_be_switched_off_without_losing_encryption() {
 #[tokio::test]
 async fn requested_encryption_is_always_used() {
     check(
-        Offer::Nothing,
+        TlsOffer::Nothing,
         "localhost",
         json!({"sslmode": "require"}),
         ErrorKind::Tls,
     )
     .await;
     check(
-        Offer::Nothing,
+        TlsOffer::Nothing,
         "localhost",
         json!({"ssl": true}),
         ErrorKind::Tls,
@@ -227,10 +228,10 @@ async fn requested_encryption_is_always_used() {
 
 #[tokio::test]
 async fn on_this_machine_the_server_decides() {
-    check(Offer::Tls, "localhost", json!({}), ENCRYPTED).await;
-    check(Offer::Nothing, "localhost", json!({}), PLAIN).await;
+    check(TlsOffer::Tls, "localhost", json!({}), ENCRYPTED).await;
+    check(TlsOffer::Nothing, "localhost", json!({}), PLAIN).await;
     check(
-        Offer::Tls,
+        TlsOffer::Tls,
         "localhost",
         json!({"sslmode": "disable"}),
         PLAIN,
@@ -238,7 +239,7 @@ async fn on_this_machine_the_server_decides() {
     .await;
 }
 
-fn clickhouse(stream: TcpStream, offer: Offer) -> std::io::Result<()> {
+fn clickhouse(stream: TcpStream, offer: TlsOffer) -> std::io::Result<()> {
     let mut stream = encrypted(stream, offer);
     exactly(&mut stream, 4)?;
     let body = "Code: 81. DB::Exception: Database d does not exist. (UNKNOWN_DATABASE) (version 1)";
@@ -257,7 +258,7 @@ async fn https_checks_the_certificate_too() {
         (json!({"sslrootcert": AUTHORITY}), ENCRYPTED),
         (json!({"rejectUnauthorized": false}), ENCRYPTED),
     ] {
-        let port = serve(Offer::Tls, clickhouse);
+        let port = serve(TlsOffer::Tls, clickhouse);
         let mut fields = json!({"url": format!("https://u:pw@localhost:{port}/d")});
         fields
             .as_object_mut()
@@ -275,7 +276,7 @@ async fn https_checks_the_certificate_too() {
 #[tokio::test]
 async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
     let error = |host: &str, given: &str| {
-        let port = serve(Offer::SelfSigned, postgres);
+        let port = serve(TlsOffer::SelfSigned, postgres);
         let fields = json!({
             "host": host, "port": port, "username": "u", "password": "pw", "database": "d",
             "sslmode": "verify-full", "sslrootcert": given,
@@ -291,7 +292,7 @@ async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
     assert_eq!(error("localhost", SELF_SIGNED).await.kind, ENCRYPTED);
     assert_eq!(error("127.0.0.1", SELF_SIGNED).await.kind, ErrorKind::Tls);
     assert_eq!(error("localhost", AUTHORITY).await.kind, ErrorKind::Tls);
-    let port = serve(Offer::SelfSigned, clickhouse);
+    let port = serve(TlsOffer::SelfSigned, clickhouse);
     let fields = json!({
         "url": format!("https://u:pw@localhost:{port}/d"), "sslrootcert": SELF_SIGNED,
     });
@@ -305,7 +306,7 @@ async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
 /// MySQL's driver does not let ktx verify certificates.
 #[tokio::test]
 async fn an_untrusted_certificate_of_mysql_is_reported_with_a_hint() {
-    let port = serve(Offer::SelfSigned, mysql);
+    let port = serve(TlsOffer::SelfSigned, mysql);
     let fields = json!({
         "host": "localhost", "port": port, "username": "u", "password": "pw", "database": "d",
         "ssl": true, "sslrootcert": SELF_SIGNED,
@@ -336,7 +337,7 @@ async fn a_certificate_file_that_is_missing_is_named() {
 #[tokio::test]
 async fn an_authority_that_is_not_a_certificate_is_reported() {
     check(
-        Offer::Tls,
+        TlsOffer::Tls,
         "localhost",
         json!({"ssl": true, "sslrootcert": "-----BEGIN nothing"}),
         ErrorKind::Tls,

@@ -14,8 +14,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::super::{CLICKHOUSE, ClickHouse, HttpServer};
-use crate::settings::{Clock, Settings, Target};
-use crate::tests::effects::{Forms, fire};
+use crate::settings::{Clock, ConnectionSettings, LoginTarget};
+use crate::tests::effects::{StatementForms, fire};
 use crate::tests::{Secrets, connection};
 
 const PASSWORD: &str = "ktx-test";
@@ -64,8 +64,8 @@ fn server(name: &str, statements: &[&str]) -> Option<(Admin, Arc<ClickHouse>)> {
     let fields = json!({"url": format!("http://default:{PASSWORD}@{address}/{name}")});
     let connection = connection(Driver::ClickHouse, fields);
     let secrets = Secrets::default();
-    let settings = Settings::new(&connection, &secrets, Clock::new(0));
-    let target = Target::read(&settings, CLICKHOUSE).unwrap();
+    let settings = ConnectionSettings::new(&connection, &secrets, Clock::new(0));
+    let target = LoginTarget::read(&settings, CLICKHOUSE).unwrap();
     let connector = ClickHouse {
         server: HttpServer::new(target),
     };
@@ -148,7 +148,7 @@ async fn no_attack_has_an_effect() {
     };
     let effects = fire(
         "clickhouse",
-        Forms::Both,
+        StatementForms::Both,
         async |sql, caps| run_with(&connector, sql, caps).await,
         async || state(&admin),
     )

@@ -1,7 +1,7 @@
 //! Sends attacks to DuckDB without the static gate.
 
 use super::{database, run_with, state};
-use crate::tests::effects::{Forms, fire};
+use crate::tests::effects::{StatementForms, fire};
 
 const SHOP: &str = "CREATE TABLE customers (id INTEGER, name VARCHAR);
     INSERT INTO customers VALUES (1, 'a'), (2, 'b');
@@ -15,7 +15,7 @@ async fn no_attack_has_an_effect() {
     };
     let effects = fire(
         "duckdb",
-        Forms::Both,
+        StatementForms::Both,
         async |sql, caps| run_with(&connector, sql, caps).await,
         async || state(folder.path()),
     )

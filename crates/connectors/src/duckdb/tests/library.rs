@@ -8,8 +8,8 @@ use ktx_config::Driver;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::duckdb::library::{Origin, locate};
-use crate::settings::{Clock, Settings};
+use crate::duckdb::library::{LibraryOrigin, locate};
+use crate::settings::{Clock, ConnectionSettings};
 use crate::tests::{Secrets, connection, lines};
 
 struct Machine {
@@ -51,7 +51,7 @@ impl Machine {
         project: &str,
         fields: Value,
         variable: Option<&str>,
-    ) -> Result<(PathBuf, Origin), String> {
+    ) -> Result<(PathBuf, LibraryOrigin), String> {
         let variables = variable.map(|value| ("KTX_DUCKDB_LIBRARY".to_owned(), value.to_owned()));
         let secrets = Secrets {
             base: self.path(project),
@@ -59,9 +59,13 @@ impl Machine {
             ..Secrets::default()
         };
         let connection = connection(Driver::DuckDb, fields);
-        locate(&Settings::new(&connection, &secrets, Clock::new(0)))
-            .map(|library| (library.file, library.origin))
-            .map_err(|error| lines(&error))
+        locate(&ConnectionSettings::new(
+            &connection,
+            &secrets,
+            Clock::new(0),
+        ))
+        .map(|library| (library.file, library.origin))
+        .map_err(|error| lines(&error))
     }
 }
 
@@ -83,11 +87,11 @@ fn the_key_comes_before_the_variable_and_the_system() {
     let key = json!({"library": installed});
     assert_eq!(
         machine.locate("clone/project", key, Some("/usr/lib/d.so")),
-        Ok((installed, Origin::Setting))
+        Ok((installed, LibraryOrigin::Setting))
     );
     assert_eq!(
         machine.locate("clone/project", json!({}), Some("/usr/lib/d.so")),
-        Ok((PathBuf::from("/usr/lib/d.so"), Origin::Variable))
+        Ok((PathBuf::from("/usr/lib/d.so"), LibraryOrigin::Variable))
     );
     let name = format!(
         "{}duckdb{}",
@@ -96,7 +100,7 @@ fn the_key_comes_before_the_variable_and_the_system() {
     );
     assert_eq!(
         machine.locate("clone/project", json!({}), None),
-        Ok((PathBuf::from(name), Origin::System))
+        Ok((PathBuf::from(name), LibraryOrigin::System))
     );
     assert_eq!(
         machine.locate("clone/project", json!({"library": "~/lib/d.so"}), None),
@@ -150,7 +154,10 @@ fn nothing_is_loaded_that_moves_or_that_every_user_may_replace() {
     mode(&machine.path("shared"), 0o1777);
     assert_eq!(locate(&shared), replaced(&machine.path("shared")));
     mode(&machine.path("shared"), 0o755);
-    assert_eq!(locate(&shared), Ok((shared.clone(), Origin::Setting)));
+    assert_eq!(
+        locate(&shared),
+        Ok((shared.clone(), LibraryOrigin::Setting))
+    );
     mode(&shared, 0o666);
     assert_eq!(locate(&shared), replaced(&shared));
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{MySql, connector, server};
 use crate::session::SessionConnector;
-use crate::tests::effects::{Forms, fire};
+use crate::tests::effects::{StatementForms, fire};
 
 const SHOP: &str = "CREATE TABLE customers (id int, name text) ENGINE = InnoDB;
     INSERT INTO customers VALUES (1, 'a'), (2, 'b');
@@ -35,7 +35,7 @@ async fn effects(admin: Conn, connector: &SessionConnector<MySql>) -> Vec<String
     let admin = Mutex::new(admin);
     fire(
         "mariadb",
-        Forms::Both,
+        StatementForms::Both,
         async |sql, caps| {
             let mut result = QueryResult::default();
             let cancel = CancellationToken::new();

@@ -5,11 +5,11 @@ use ktx_warehouse::QueryResult;
 use tokio_util::sync::CancellationToken;
 
 use super::server;
-use crate::tests::reprint::{Report, compare};
+use crate::tests::reprint::{ReprintReport, compare};
 
 const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/mariadb.sql");
 
-async fn reprinted(dialect: Dialect, schema: &str) -> Option<Report> {
+async fn reprinted(dialect: Dialect, schema: &str) -> Option<ReprintReport> {
     let (_admin, connector) = server(schema, TABLES).await?;
     let report = compare(dialect, async |sql, caps| {
         let mut result = QueryResult::default();

@@ -2,10 +2,10 @@
 
 use ktx_warehouse::FunctionVerdict;
 
-use super::{Function, verdict};
+use super::{DatabaseFunction, verdict};
 
-fn tax() -> Function {
-    Function {
+fn tax() -> DatabaseFunction {
+    DatabaseFunction {
         schema: "public".to_owned(),
         signature: "tax(numeric)".to_owned(),
         volatility: "i".to_owned(),
@@ -16,7 +16,7 @@ fn tax() -> Function {
 }
 
 #[track_caller]
-fn refused(other: Function, because: &str) {
+fn refused(other: DatabaseFunction, because: &str) {
     let because = because.to_owned();
     let expected = FunctionVerdict::MayWrite { because };
     assert_eq!(verdict(&[tax(), other]), expected);
@@ -25,42 +25,42 @@ fn refused(other: Function, because: &str) {
 #[test]
 fn every_overload_has_to_be_a_function_that_only_reads() {
     assert_eq!(verdict(&[]), FunctionVerdict::NotFound);
-    let stable = Function {
+    let stable = DatabaseFunction {
         volatility: "s".to_owned(),
         language: "plpgsql".to_owned(),
         ..tax()
     };
     assert_eq!(verdict(&[tax(), stable]), FunctionVerdict::Reads);
     refused(
-        Function {
+        DatabaseFunction {
             volatility: "v".to_owned(),
             ..tax()
         },
         "`tax(numeric)` is VOLATILE",
     );
     refused(
-        Function {
+        DatabaseFunction {
             security_definer: true,
             ..tax()
         },
         "`tax(numeric)` is SECURITY DEFINER and runs with the rights of its owner",
     );
     refused(
-        Function {
+        DatabaseFunction {
             schema: "pg_catalog".to_owned(),
             ..tax()
         },
         "`tax(numeric)` is a function of the server itself",
     );
     refused(
-        Function {
+        DatabaseFunction {
             language: "plpython3u".to_owned(),
             ..tax()
         },
         "`tax(numeric)` is written in `plpython3u`, where PostgreSQL does not enforce the volatility",
     );
     refused(
-        Function {
+        DatabaseFunction {
             kind: "a".to_owned(),
             ..tax()
         },

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Postgres, connector, server};
 use crate::session::SessionConnector;
-use crate::tests::effects::{Forms, fire};
+use crate::tests::effects::{StatementForms, fire};
 
 const SHOP: &str = "CREATE TABLE customers (id int, name text);
     INSERT INTO customers VALUES (1, 'a'), (2, 'b');
@@ -42,7 +42,7 @@ const STATE: &str = "SELECT coalesce(string_agg(line, E'\\n' ORDER BY line), '')
 async fn effects(
     admin: &Client,
     connector: &SessionConnector<Postgres>,
-    forms: Forms,
+    forms: StatementForms,
 ) -> Vec<String> {
     fire(
         "postgres",
@@ -70,7 +70,7 @@ async fn no_attack_of_a_reader_has_an_effect() {
     let login = json!({"username": "ktx_effects_reader", "password": "reader-secret"});
     let connector = connector("ktx_unit_effects", &login).unwrap();
     assert_eq!(
-        effects(&admin, &connector, Forms::Both).await,
+        effects(&admin, &connector, StatementForms::Both).await,
         Vec::<String>::new()
     );
 }
@@ -83,7 +83,7 @@ async fn a_superuser_can_do_little_without_the_gate() {
         return;
     };
     assert_eq!(
-        effects(&admin, &connector, Forms::Aimed).await,
+        effects(&admin, &connector, StatementForms::Aimed).await,
         [
             "postgres-071 wrote a file",
             "postgres-150 changed the database",

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use ktx_config::Driver;
 use serde_json::{Value, json};
 
-use super::{ServerKind, Target};
-use crate::settings::{Clock, Settings};
+use super::{LoginTarget, ServerKind};
+use crate::settings::{Clock, ConnectionSettings};
 use crate::tests::{Secrets, connection, lines};
-use crate::tls::{Tls, Trust};
+use crate::tls::{Tls, TlsTrust};
 
 const SERVER: ServerKind = ServerKind {
     name: "PostgreSQL",
@@ -38,11 +38,14 @@ fn secrets() -> Secrets {
     }
 }
 
-fn read(fields: Value) -> Result<Target, String> {
+fn read(fields: Value) -> Result<LoginTarget, String> {
     let connection = connection(Driver::Postgres, fields);
     let secrets = secrets();
-    Target::read(&Settings::new(&connection, &secrets, Clock::new(0)), SERVER)
-        .map_err(|error| lines(&error))
+    LoginTarget::read(
+        &ConnectionSettings::new(&connection, &secrets, Clock::new(0)),
+        SERVER,
+    )
+    .map_err(|error| lines(&error))
 }
 
 #[track_caller]
@@ -152,7 +155,7 @@ fn check_tls(host: &str, extra: &Value, expected: &Tls) {
 
 #[test]
 fn checks_certificates_by_default() {
-    let checked = || Tls::Required(Trust::System);
+    let checked = || Tls::Required(TlsTrust::System);
     for extra in [
         json!({}),
         json!({"sslmode": "prefer"}),
@@ -170,7 +173,7 @@ fn checks_certificates_by_default() {
         json!({"sslmode": "no-verify"}),
         json!({"sslmode": "require", "rejectUnauthorized": false}),
     ] {
-        check_tls("db.example.com", &extra, &Tls::Required(Trust::Anything));
+        check_tls("db.example.com", &extra, &Tls::Required(TlsTrust::Anything));
     }
     for extra in [json!({"sslmode": "disable"}), json!({"ssl": false})] {
         check_tls("db.example.com", &extra, &Tls::Off);
@@ -178,7 +181,7 @@ fn checks_certificates_by_default() {
     check_tls(
         "db.example.com",
         &json!({"sslrootcert": "~/ca.pem"}),
-        &Tls::Required(Trust::Authorities("PEM".into())),
+        &Tls::Required(TlsTrust::Authorities("PEM".into())),
     );
 }
 
@@ -193,7 +196,7 @@ fn is_easy_on_this_machine() {
     check_tls(
         "::1",
         &json!({"sslmode": "require"}),
-        &Tls::Required(Trust::System),
+        &Tls::Required(TlsTrust::System),
     );
     check_tls("/run/pg", &json!({"sslmode": "require"}), &Tls::Off);
 }

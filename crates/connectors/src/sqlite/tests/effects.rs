@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
 use super::{Sqlite, state};
-use crate::tests::effects::{Forms, fire};
+use crate::tests::effects::{StatementForms, fire};
 
 const SHOP: &str = "CREATE TABLE customers (id INTEGER, name TEXT);
     INSERT INTO customers VALUES (1, 'a'), (2, 'b');
@@ -22,7 +22,7 @@ async fn no_attack_has_an_effect() {
     let connector = Sqlite::at(path);
     let effects = fire(
         "sqlite",
-        Forms::Both,
+        StatementForms::Both,
         async |sql, caps| {
             let mut result = QueryResult::default();
             let cancel = CancellationToken::new();

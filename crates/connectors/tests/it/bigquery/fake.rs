@@ -33,7 +33,7 @@ pub(crate) fn table(lines: &[&str]) -> Value {
         .collect()
 }
 
-pub(crate) struct Statement {
+pub(crate) struct FakeStatement {
     part: &'static str,
     kind: &'static str,
     bytes: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Statement {
     old_token: bool,
 }
 
-impl Statement {
+impl FakeStatement {
     /// Matches queries that contain `part`. Columns are `name TYPE`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let fields: Vec<Value> = columns
@@ -136,7 +136,7 @@ fn refusal(status: u16, reason: &str, said: &str) -> Value {
 }
 
 #[derive(Default)]
-struct State {
+struct FakeState {
     log: Vec<String>,
     tokens: usize,
     busy: usize,
@@ -145,27 +145,27 @@ struct State {
     held: Value,
 }
 
-struct Shared {
-    statements: Vec<Statement>,
+struct SharedFake {
+    statements: Vec<FakeStatement>,
     url: String,
-    state: Mutex<State>,
+    state: Mutex<FakeState>,
 }
 
 pub(crate) struct BigQuery {
     server: MockServer,
-    shared: Arc<Shared>,
+    shared: Arc<SharedFake>,
 }
 
 impl BigQuery {
-    pub(crate) async fn start(statements: Vec<Statement>) -> Self {
+    pub(crate) async fn start(statements: Vec<FakeStatement>) -> Self {
         let server = MockServer::start().await;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedFake {
             statements,
             url: server.uri(),
             state: Mutex::default(),
         });
         Mock::given(any())
-            .respond_with(Answers(Arc::clone(&shared)))
+            .respond_with(FakeResponder(Arc::clone(&shared)))
             .mount(&server)
             .await;
         Self { server, shared }
@@ -184,9 +184,9 @@ impl BigQuery {
     }
 }
 
-struct Answers(Arc<Shared>);
+struct FakeResponder(Arc<SharedFake>);
 
-impl Respond for Answers {
+impl Respond for FakeResponder {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let mut state = self.0.state.lock().unwrap();
         match self.0.answer(request, &mut state) {
@@ -203,10 +203,10 @@ impl Respond for Answers {
     }
 }
 
-type Answer = Result<(u16, Value), String>;
+type FakeAnswer = Result<(u16, Value), String>;
 
-impl Shared {
-    fn answer(&self, request: &Request, state: &mut State) -> Answer {
+impl SharedFake {
+    fn answer(&self, request: &Request, state: &mut FakeState) -> FakeAnswer {
         let path = request.url.path();
         if path == "/token" {
             return self.token(request, state);
@@ -265,7 +265,7 @@ impl Shared {
         }
     }
 
-    fn token(&self, request: &Request, state: &mut State) -> Answer {
+    fn token(&self, request: &Request, state: &mut FakeState) -> FakeAnswer {
         let form: BTreeMap<String, String> = url_pairs(&request.body);
         if form.get("grant_type").map(String::as_str)
             != Some("urn:ietf:params:oauth:grant-type:jwt-bearer")
@@ -294,7 +294,7 @@ impl Shared {
         Ok((200, json!({"access_token": token, "expires_in": 3599})))
     }
 
-    fn job(&self, body: &Value, state: &mut State) -> Answer {
+    fn job(&self, body: &Value, state: &mut FakeState) -> FakeAnswer {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let sql = text("/configuration/query/query").ok_or("no statement")?;
         for (pointer, expected) in [
@@ -363,7 +363,12 @@ impl Shared {
     }
 
     /// The first row request gets "still running".
-    fn page(&self, id: &str, parameters: &BTreeMap<String, String>, state: &mut State) -> Answer {
+    fn page(
+        &self,
+        id: &str,
+        parameters: &BTreeMap<String, String>,
+        state: &mut FakeState,
+    ) -> FakeAnswer {
         let (number, asked) = state.jobs.get_mut(id).ok_or("there is no such job")?;
         *asked += 1;
         let is_first = *asked == 1;

@@ -5,16 +5,16 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::connector;
-use super::fake::{BigQuery, Statement, table};
+use super::fake::{BigQuery, FakeStatement, table};
 use crate::render;
 
-fn catalog() -> Vec<Statement> {
+fn catalog() -> Vec<FakeStatement> {
     let mut statements = tables_and_columns();
     statements.extend(comments_and_keys());
     statements
 }
 
-fn tables_and_columns() -> Vec<Statement> {
+fn tables_and_columns() -> Vec<FakeStatement> {
     let columns = table(&[
         "big|n|YES|INT64|NO",
         "orders|id|NO|INT64|NO",
@@ -25,7 +25,7 @@ fn tables_and_columns() -> Vec<Statement> {
         "orders|_PARTITIONTIME|YES|TIMESTAMP|YES",
     ]);
     vec![
-        Statement::new(
+        FakeStatement::new(
             "FROM `shop-1`.`shop`.INFORMATION_SCHEMA.TABLES ",
             &["a STRING", "b STRING"],
         )
@@ -36,17 +36,17 @@ fn tables_and_columns() -> Vec<Statement> {
             "orders|BASE TABLE",
             "raw|EXTERNAL",
         ])),
-        Statement::new(
+        FakeStatement::new(
             ".INFORMATION_SCHEMA.COLUMNS ",
             &["a STRING", "b STRING", "c STRING", "d STRING", "e STRING"],
         )
         .page(columns),
-        Statement::new("`shop`.__TABLES__", &["a STRING", "b INTEGER"]).page(table(&[
+        FakeStatement::new("`shop`.__TABLES__", &["a STRING", "b INTEGER"]).page(table(&[
             "orders|12",
             "big|0",
             "lines|40",
         ])),
-        Statement::new(
+        FakeStatement::new(
             ".INFORMATION_SCHEMA.TABLE_OPTIONS ",
             &["a STRING", "b STRING", "c STRING"],
         )
@@ -57,9 +57,9 @@ fn tables_and_columns() -> Vec<Statement> {
     ]
 }
 
-fn comments_and_keys() -> Vec<Statement> {
+fn comments_and_keys() -> Vec<FakeStatement> {
     vec![
-        Statement::new(
+        FakeStatement::new(
             ".INFORMATION_SCHEMA.COLUMN_FIELD_PATHS ",
             &["a STRING", "b STRING", "c STRING", "d STRING"],
         )
@@ -68,7 +68,7 @@ fn comments_and_keys() -> Vec<Statement> {
             "orders|who|who|who bought",
             "orders|who|who.town|where they live",
         ])),
-        Statement::new(
+        FakeStatement::new(
             ".INFORMATION_SCHEMA.KEY_COLUMN_USAGE ",
             &[
                 "a STRING",
@@ -177,13 +177,13 @@ async fn reads_what_it_may_and_names_the_rest() {
     let mut statements = catalog();
     for statement in &mut statements {
         if statement.holds("KEY_COLUMN_USAGE") {
-            *statement = Statement::new(".INFORMATION_SCHEMA.KEY_COLUMN_USAGE ", &[]).fails(
+            *statement = FakeStatement::new(".INFORMATION_SCHEMA.KEY_COLUMN_USAGE ", &[]).fails(
                 403,
                 "accessDenied",
                 "Access Denied: no bigquery.tables.get",
             );
         } else if statement.holds("FIELD_PATHS") {
-            *statement = Statement::new(".INFORMATION_SCHEMA.COLUMN_FIELD_PATHS ", &[])
+            *statement = FakeStatement::new(".INFORMATION_SCHEMA.COLUMN_FIELD_PATHS ", &[])
                 .fails_later("invalidQuery", "no such view");
         }
     }

@@ -2,10 +2,10 @@
 
 use ktx_vocabulary::TableRef;
 
-use super::draft::Form;
-use super::model::{Model, Relation, Server};
+use super::draft::RelationForm;
+use super::model::{CatalogModel, Relation, Server};
 
-pub(super) fn statements<S: Server>(model: &Model) -> Vec<String> {
+pub(super) fn statements<S: Server>(model: &CatalogModel) -> Vec<String> {
     let mut statements = S::prepare();
     for relation in &model.relations {
         statements.push(match &relation.base {
@@ -72,7 +72,7 @@ fn table<S: Server>(relation: &Relation) -> String {
 
 fn view<S: Server>(relation: &Relation, base: &TableRef, columns: &[String]) -> String {
     let kind = match relation.form {
-        Form::Materialized => "MATERIALIZED VIEW",
+        RelationForm::Materialized => "MATERIALIZED VIEW",
         _ => "VIEW",
     };
     let names = relation.table.columns.iter().map(|column| &column.name);

@@ -13,14 +13,14 @@ const RESERVED: [&str; 12] = [
 ];
 
 #[derive(Debug, Clone)]
-pub(super) enum Word {
+pub(super) enum NameWord {
     Short(String),
     /// Padded to the server's longest name.
     Long(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum RelationForm {
     Table,
     Partitioned,
     View,
@@ -29,7 +29,7 @@ pub(super) enum Form {
 
 #[derive(Debug, Clone)]
 pub(super) struct DraftColumn {
-    pub(super) name: Word,
+    pub(super) name: NameWord,
     pub(super) kind: Index,
     pub(super) required: bool,
     pub(super) has_default: bool,
@@ -37,10 +37,10 @@ pub(super) struct DraftColumn {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
+pub(super) struct RelationDraft {
     pub(super) schema: Index,
-    pub(super) name: Word,
-    pub(super) form: Form,
+    pub(super) name: NameWord,
+    pub(super) form: RelationForm,
     pub(super) columns: Vec<DraftColumn>,
     pub(super) comment: Option<String>,
     /// Number of key columns, and whether they are reversed.
@@ -48,16 +48,16 @@ pub(super) struct Draft {
     /// First column and number of columns.
     pub(super) unique: Option<(Index, usize)>,
     /// Parents up to this table, by primary key or unique constraint.
-    pub(super) links: Vec<(Index, Word)>,
+    pub(super) links: Vec<(Index, NameWord)>,
     pub(super) base: Index,
     pub(super) rows: u64,
 }
 
-fn word() -> impl Strategy<Value = Word> {
+fn word() -> impl Strategy<Value = NameWord> {
     prop_oneof![
-        5 => LETTERS.prop_map(Word::Short),
-        2 => select(&RESERVED[..]).prop_map(|word| Word::Short(word.to_owned())),
-        1 => LETTERS.prop_map(Word::Long),
+        5 => LETTERS.prop_map(NameWord::Short),
+        2 => select(&RESERVED[..]).prop_map(|word| NameWord::Short(word.to_owned())),
+        1 => LETTERS.prop_map(NameWord::Long),
     ]
 }
 
@@ -84,12 +84,12 @@ fn column() -> impl Strategy<Value = DraftColumn> {
         })
 }
 
-pub(super) fn draft() -> impl Strategy<Value = Draft> {
+pub(super) fn draft() -> impl Strategy<Value = RelationDraft> {
     let form = prop_oneof![
-        6 => Just(Form::Table),
-        1 => Just(Form::Partitioned),
-        2 => Just(Form::View),
-        1 => Just(Form::Materialized),
+        6 => Just(RelationForm::Table),
+        1 => Just(RelationForm::Partitioned),
+        2 => Just(RelationForm::View),
+        1 => Just(RelationForm::Materialized),
     ];
     let keys = (
         (0..4_usize, any::<bool>()),
@@ -99,17 +99,19 @@ pub(super) fn draft() -> impl Strategy<Value = Draft> {
     let head = (any::<Index>(), word(), form, comment());
     let rest = (any::<Index>(), 0..5_u64);
     (head, vec(column(), 1..7), keys, rest).prop_map(
-        |((schema, name, form, comment), columns, (key, unique, links), (base, rows))| Draft {
-            schema,
-            name,
-            form,
-            columns,
-            comment,
-            key,
-            unique,
-            links,
-            base,
-            rows,
+        |((schema, name, form, comment), columns, (key, unique, links), (base, rows))| {
+            RelationDraft {
+                schema,
+                name,
+                form,
+                columns,
+                comment,
+                key,
+                unique,
+                links,
+                base,
+                rows,
+            }
         },
     )
 }

@@ -5,15 +5,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::check;
 use super::ddl::place;
-use super::draft::Form;
+use super::draft::RelationForm;
 use super::model::{
-    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+    ColumnKind, ConstraintNames, Constraints, LinkScope, NameEquality, Relation, Server,
+    ServerRules, plain,
 };
 use crate::duckdb::Database;
 
 struct DuckDb;
 
-const TYPES: &[Type] = &[
+const TYPES: &[ColumnKind] = &[
     plain("INTEGER", DimensionType::Number, Some("7")),
     plain("BIGINT", DimensionType::Number, None),
     plain("VARCHAR", DimensionType::String, Some("'it''s'")),
@@ -32,7 +33,7 @@ const TYPES: &[Type] = &[
     plain("TIME", DimensionType::Time, None),
     plain("INTERVAL", DimensionType::String, None),
     plain("BLOB", DimensionType::String, None),
-    Type {
+    ColumnKind {
         declared: "mood",
         native: "ENUM('fine', 'so ''so')",
         dimension: DimensionType::String,
@@ -41,13 +42,13 @@ const TYPES: &[Type] = &[
 ];
 
 impl Server for DuckDb {
-    const RULES: Rules = Rules {
+    const RULES: ServerRules = ServerRules {
         schemas: &["main", "sales", "odd \"one\".x 🦀", "select"],
-        forms: &[Form::Table, Form::View],
+        forms: &[RelationForm::Table, RelationForm::View],
         types: TYPES,
         key_types: 3,
         reach: LinkScope::OwnSchema,
-        names: Names::Theirs,
+        names: ConstraintNames::Theirs,
         tables: NameEquality::Folded,
         columns: NameEquality::Folded,
         partitions_link: true,
@@ -69,7 +70,7 @@ impl Server for DuckDb {
     fn finish(relation: &Relation) -> Vec<String> {
         let place = place::<Self>(&relation.table.table);
         let kind = match relation.form {
-            Form::View => "VIEW",
+            RelationForm::View => "VIEW",
             _ => "TABLE",
         };
         let mut statements = Vec::new();

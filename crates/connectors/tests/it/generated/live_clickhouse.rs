@@ -5,15 +5,16 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::check;
-use super::draft::Form;
+use super::draft::RelationForm;
 use super::model::{
-    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+    ColumnKind, ConstraintNames, Constraints, LinkScope, NameEquality, Relation, Server,
+    ServerRules, plain,
 };
 use crate::live_clickhouse::Database;
 
 struct ClickHouse;
 
-const TYPES: &[Type] = &[
+const TYPES: &[ColumnKind] = &[
     plain("UInt64", DimensionType::Number, Some("7")),
     plain("String", DimensionType::String, Some("'it\\'s'")),
     plain("Date", DimensionType::Time, None),
@@ -40,18 +41,18 @@ const TYPES: &[Type] = &[
 ];
 
 impl Server for ClickHouse {
-    const RULES: Rules = Rules {
+    const RULES: ServerRules = ServerRules {
         schemas: &["ktx_generated", "ktx_gen odd `x`.é"],
         forms: &[
-            Form::Table,
-            Form::Partitioned,
-            Form::View,
-            Form::Materialized,
+            RelationForm::Table,
+            RelationForm::Partitioned,
+            RelationForm::View,
+            RelationForm::Materialized,
         ],
         types: TYPES,
         key_types: 3,
         reach: LinkScope::Nowhere,
-        names: Names::Theirs,
+        names: ConstraintNames::Theirs,
         tables: NameEquality::Exact,
         columns: NameEquality::Exact,
         partitions_link: false,
@@ -103,13 +104,13 @@ impl Server for ClickHouse {
         let comment = relation.table.comment.as_deref().map(Self::literal);
         let comment = comment.map_or_else(String::new, |comment| format!(" COMMENT {comment}"));
         match (relation.form, first) {
-            (Form::View, _) | (_, None) => String::new(),
-            (Form::Materialized, _) => " ENGINE = MergeTree ORDER BY tuple()".to_owned(),
-            (Form::Partitioned, Some(first)) => {
+            (RelationForm::View, _) | (_, None) => String::new(),
+            (RelationForm::Materialized, _) => " ENGINE = MergeTree ORDER BY tuple()".to_owned(),
+            (RelationForm::Partitioned, Some(first)) => {
                 let first = Self::quote(&first.name);
                 format!(" ENGINE = MergeTree PARTITION BY {first}{order}{comment}")
             }
-            (Form::Table, _) => format!(" ENGINE = MergeTree{order}{comment}"),
+            (RelationForm::Table, _) => format!(" ENGINE = MergeTree{order}{comment}"),
         }
     }
 

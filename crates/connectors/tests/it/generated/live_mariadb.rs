@@ -7,15 +7,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::check;
 use super::ddl::place;
-use super::draft::Form;
+use super::draft::RelationForm;
 use super::model::{
-    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+    ColumnKind, ConstraintNames, Constraints, LinkScope, NameEquality, Relation, Server,
+    ServerRules, plain,
 };
 use crate::mysql::Database;
 
 struct MariaDb;
 
-const TYPES: &[Type] = &[
+const TYPES: &[ColumnKind] = &[
     plain("int(11)", DimensionType::Number, Some("7")),
     plain("bigint(20) unsigned", DimensionType::Number, None),
     plain("varchar(20)", DimensionType::String, Some("'it\\'s'")),
@@ -36,7 +37,7 @@ const TYPES: &[Type] = &[
     plain("year(4)", DimensionType::Number, None),
     plain("longtext", DimensionType::String, None),
     plain("blob", DimensionType::String, None),
-    Type {
+    ColumnKind {
         declared: "json",
         native: "longtext",
         dimension: DimensionType::String,
@@ -45,13 +46,17 @@ const TYPES: &[Type] = &[
 ];
 
 impl Server for MariaDb {
-    const RULES: Rules = Rules {
+    const RULES: ServerRules = ServerRules {
         schemas: &["ktx_gen", "KTX_GEN", "ktx_gen odd `one`.é漢", "ktx_gen_x"],
-        forms: &[Form::Table, Form::Partitioned, Form::View],
+        forms: &[
+            RelationForm::Table,
+            RelationForm::Partitioned,
+            RelationForm::View,
+        ],
         types: TYPES,
         key_types: 4,
         reach: LinkScope::EverySchema,
-        names: Names::OwnInSchema,
+        names: ConstraintNames::OwnInSchema,
         tables: NameEquality::Exact,
         columns: NameEquality::Folded,
         partitions_link: false,
@@ -110,7 +115,7 @@ impl Server for MariaDb {
         let comment = relation.table.comment.as_deref().map(Self::literal);
         let comment = comment.map_or_else(String::new, |comment| format!(" COMMENT {comment}"));
         match relation.table.columns.first() {
-            Some(first) if relation.form == Form::Partitioned => {
+            Some(first) if relation.form == RelationForm::Partitioned => {
                 let first = Self::quote(&first.name);
                 format!("{comment} PARTITION BY KEY ({first}) PARTITIONS 3")
             }
@@ -138,7 +143,7 @@ impl Server for MariaDb {
             relation.table.comment = None;
             relation.table.estimated_rows = None;
         }
-        if relation.form == Form::Partitioned {
+        if relation.form == RelationForm::Partitioned {
             // The engine counts at least one row per partition.
             relation.table.estimated_rows = Some(3);
         }

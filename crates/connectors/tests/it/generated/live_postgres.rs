@@ -6,9 +6,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::check;
 use super::ddl::place;
-use super::draft::Form;
+use super::draft::RelationForm;
 use super::model::{
-    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+    ColumnKind, ConstraintNames, Constraints, LinkScope, NameEquality, Relation, Server,
+    ServerRules, plain,
 };
 use crate::postgres::Database;
 
@@ -19,8 +20,8 @@ const fn spelled(
     native: &'static str,
     dimension: DimensionType,
     default: Option<&'static str>,
-) -> Type {
-    Type {
+) -> ColumnKind {
+    ColumnKind {
         declared,
         native,
         dimension,
@@ -28,7 +29,7 @@ const fn spelled(
     }
 }
 
-const TYPES: &[Type] = &[
+const TYPES: &[ColumnKind] = &[
     plain("integer", DimensionType::Number, Some("7")),
     plain("bigint", DimensionType::Number, None),
     plain("text", DimensionType::String, Some("'it''s'")),
@@ -85,18 +86,18 @@ const PREPARE: &str = r#"CREATE TYPE mood AS ENUM ('fine', 'so ''so');
     CREATE DOMAIN price AS numeric(12, 4) CHECK (VALUE >= 0)"#;
 
 impl Server for Postgres {
-    const RULES: Rules = Rules {
+    const RULES: ServerRules = ServerRules {
         schemas: &["public", "sales", "odd \"one\".x 🦀", "select"],
         forms: &[
-            Form::Table,
-            Form::Partitioned,
-            Form::View,
-            Form::Materialized,
+            RelationForm::Table,
+            RelationForm::Partitioned,
+            RelationForm::View,
+            RelationForm::Materialized,
         ],
         types: TYPES,
         key_types: 6,
         reach: LinkScope::EverySchema,
-        names: Names::OwnInTable,
+        names: ConstraintNames::OwnInTable,
         tables: NameEquality::Exact,
         columns: NameEquality::Exact,
         partitions_link: true,
@@ -118,7 +119,7 @@ impl Server for Postgres {
 
     fn table_tail(relation: &Relation) -> String {
         match (relation.form, relation.table.columns.first()) {
-            (Form::Partitioned, Some(first)) => {
+            (RelationForm::Partitioned, Some(first)) => {
                 format!(" PARTITION BY RANGE ({})", Self::quote(&first.name))
             }
             _ => String::new(),
@@ -129,9 +130,9 @@ impl Server for Postgres {
         let table = &relation.table;
         let place = place::<Self>(&table.table);
         let kind = match relation.form {
-            Form::Table | Form::Partitioned => "TABLE",
-            Form::View => "VIEW",
-            Form::Materialized => "MATERIALIZED VIEW",
+            RelationForm::Table | RelationForm::Partitioned => "TABLE",
+            RelationForm::View => "VIEW",
+            RelationForm::Materialized => "MATERIALIZED VIEW",
         };
         let mut statements = partitions(relation);
         if let Some(comment) = &table.comment {

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, DimensionType, ForeignKey, SchemaSnapshot, Table, TableKind};
 
-use super::draft::{Draft, Form, Word};
+use super::draft::{NameWord, RelationDraft, RelationForm};
 
 #[derive(Debug)]
-pub(super) struct Type {
+pub(super) struct ColumnKind {
     pub(super) declared: &'static str,
     pub(super) native: &'static str,
     pub(super) dimension: DimensionType,
@@ -19,8 +19,8 @@ pub(super) const fn plain(
     native: &'static str,
     dimension: DimensionType,
     default: Option<&'static str>,
-) -> Type {
-    Type {
+) -> ColumnKind {
+    ColumnKind {
         declared: native,
         native,
         dimension,
@@ -29,7 +29,7 @@ pub(super) const fn plain(
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum ConstraintNames {
     /// By the test, unique within a table.
     OwnInTable,
     /// By the test, unique within a schema.
@@ -58,14 +58,14 @@ pub(super) enum LinkScope {
     EverySchema,
 }
 
-pub(super) struct Rules {
+pub(super) struct ServerRules {
     /// Empty: one flat namespace.
     pub(super) schemas: &'static [&'static str],
-    pub(super) forms: &'static [Form],
-    pub(super) types: &'static [Type],
+    pub(super) forms: &'static [RelationForm],
+    pub(super) types: &'static [ColumnKind],
     pub(super) key_types: usize,
     pub(super) reach: LinkScope,
-    pub(super) names: Names,
+    pub(super) names: ConstraintNames,
     pub(super) tables: NameEquality,
     pub(super) columns: NameEquality,
     pub(super) partitions_link: bool,
@@ -73,7 +73,7 @@ pub(super) struct Rules {
 }
 
 pub(super) trait Server {
-    const RULES: Rules;
+    const RULES: ServerRules;
 
     fn fits(name: &str) -> bool;
 
@@ -121,7 +121,7 @@ pub(super) trait Server {
 
 #[derive(Debug, Clone)]
 pub(super) struct Relation {
-    pub(super) form: Form,
+    pub(super) form: RelationForm,
     pub(super) table: Table,
     /// Type, explicit NOT NULL, and default of each column.
     pub(super) declared: Vec<(&'static str, bool, Option<&'static str>)>,
@@ -131,13 +131,13 @@ pub(super) struct Relation {
     pub(super) rows: u64,
 }
 
-pub(super) struct Model {
+pub(super) struct CatalogModel {
     pub(super) relations: Vec<Relation>,
     schemas: Vec<String>,
 }
 
-impl Model {
-    pub(super) fn of<S: Server>(drafts: &[Draft]) -> Self {
+impl CatalogModel {
+    pub(super) fn of<S: Server>(drafts: &[RelationDraft]) -> Self {
         let mut relations = Vec::new();
         let mut names = BTreeSet::new();
         for draft in drafts {
@@ -168,14 +168,14 @@ impl Model {
 type UsedNames = BTreeSet<(Option<String>, String)>;
 
 fn fit_name<S: Server>(
-    word: &Word,
+    word: &NameWord,
     place: Option<&str>,
     same: NameEquality,
     used: &mut UsedNames,
 ) -> String {
     let (text, is_long) = match word {
-        Word::Short(text) => (text, false),
-        Word::Long(text) => (text, true),
+        NameWord::Short(text) => (text, false),
+        NameWord::Long(text) => (text, true),
     };
     for number in 0_usize.. {
         let tail = if number == 0 {
@@ -199,15 +199,19 @@ fn fit_name<S: Server>(
     unreachable!("there are numbers enough")
 }
 
-fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut UsedNames) -> Relation {
+fn relation<S: Server>(
+    draft: &RelationDraft,
+    before: &[Relation],
+    names: &mut UsedNames,
+) -> Relation {
     let rules = &S::RULES;
     let schema =
         (!rules.schemas.is_empty()).then(|| rules.schemas[draft.schema.index(rules.schemas.len())]);
     let name = fit_name::<S>(&draft.name, schema, rules.tables, names);
     let mut form = draft.form;
-    let is_view = matches!(form, Form::View | Form::Materialized);
+    let is_view = matches!(form, RelationForm::View | RelationForm::Materialized);
     if !rules.forms.contains(&form) || (is_view && before.is_empty()) {
-        form = Form::Table;
+        form = RelationForm::Table;
     }
     let mut relation = Relation {
         form,
@@ -226,7 +230,7 @@ fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut UsedNames
         spare: Vec::new(),
         rows: 0,
     };
-    if matches!(form, Form::View | Form::Materialized) {
+    if matches!(form, RelationForm::View | RelationForm::Materialized) {
         view::<S>(
             draft,
             &before[draft.base.index(before.len())],
@@ -236,12 +240,12 @@ fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut UsedNames
     }
     let mut columns = BTreeSet::new();
     fill::<S>(draft, &mut relation, &mut columns);
-    let is_plain = form == Form::Table;
+    let is_plain = form == RelationForm::Table;
     if is_plain || rules.partitions_link {
         link::<S>(draft, before, &mut relation, &mut columns);
     }
     if !is_plain {
-        let word = Word::Short("part".to_owned());
+        let word = NameWord::Short("part".to_owned());
         let spare = || fit_name::<S>(&word, schema, rules.tables, names);
         relation.spare = std::iter::repeat_with(spare).take(2).collect();
     }
@@ -260,14 +264,14 @@ fn reported_comment<S: Server>(comment: Option<&String>) -> Option<String> {
     comment.map(|text| S::remark(text))
 }
 
-fn fill<S: Server>(draft: &Draft, relation: &mut Relation, used: &mut UsedNames) {
+fn fill<S: Server>(draft: &RelationDraft, relation: &mut Relation, used: &mut UsedNames) {
     let rules = &S::RULES;
     let count = draft.columns.len();
     let (mut keys, reversed) = draft.key;
     let has_constraints = rules.constraints == Constraints::All;
     keys = keys.min(count);
     let unique: Vec<usize> = match draft.unique {
-        Some((first, length)) if relation.form == Form::Table && has_constraints => {
+        Some((first, length)) if relation.form == RelationForm::Table && has_constraints => {
             let first = first.index(count);
             (first..(first + length).min(count)).collect()
         }
@@ -309,7 +313,7 @@ fn fill<S: Server>(draft: &Draft, relation: &mut Relation, used: &mut UsedNames)
 fn add(
     relation: &mut Relation,
     name: String,
-    kind: &'static Type,
+    kind: &'static ColumnKind,
     (required, is_key, default): (bool, bool, Option<&'static str>),
 ) {
     relation.declared.push((kind.declared, required, default));
@@ -325,7 +329,7 @@ fn add(
 }
 
 fn link<S: Server>(
-    draft: &Draft,
+    draft: &RelationDraft,
     before: &[Relation],
     relation: &mut Relation,
     used: &mut UsedNames,
@@ -341,7 +345,7 @@ fn link<S: Server>(
                 LinkScope::OwnSchema => parent.table.table.db == relation.table.table.db,
                 LinkScope::EverySchema => true,
             })
-            .filter(|parent| parent.form == Form::Table || rules.partitions_link)
+            .filter(|parent| parent.form == RelationForm::Table || rules.partitions_link)
             .flat_map(|parent| {
                 [
                     (parent, &parent.table.primary_key),
@@ -359,18 +363,18 @@ fn link<S: Server>(
             let at = parent.table.columns.iter().position(|of| of.name == *name);
             let native = &parent.table.columns[at.unwrap()].native_type;
             let kind = rules.types.iter().find(|kind| kind.native == *native);
-            let word = Word::Short(format!("ref {}", name.chars().take(9).collect::<String>()));
+            let word = NameWord::Short(format!("ref {}", name.chars().take(9).collect::<String>()));
             let from = fit_name::<S>(&word, None, rules.columns, used);
             add(relation, from.clone(), kind.unwrap(), (false, false, None));
             from_columns.push(from);
         }
-        let (Word::Short(base) | Word::Long(base)) = word;
+        let (NameWord::Short(base) | NameWord::Long(base)) = word;
         let name = match rules.names {
-            Names::OwnInSchema => format!("{base}{}_{number}", before.len()),
-            Names::OwnInTable | Names::Theirs => format!("{base}{number}"),
+            ConstraintNames::OwnInSchema => format!("{base}{}_{number}", before.len()),
+            ConstraintNames::OwnInTable | ConstraintNames::Theirs => format!("{base}{number}"),
         };
         relation.table.foreign_keys.push(ForeignKey {
-            constraint_name: (rules.names != Names::Theirs).then(|| S::clean(&name)),
+            constraint_name: (rules.names != ConstraintNames::Theirs).then(|| S::clean(&name)),
             from_columns,
             to_table: parent.table.table.clone(),
             to_columns: to_columns.clone(),
@@ -378,7 +382,7 @@ fn link<S: Server>(
     }
 }
 
-fn view<S: Server>(draft: &Draft, base: &Relation, relation: &mut Relation) {
+fn view<S: Server>(draft: &RelationDraft, base: &Relation, relation: &mut Relation) {
     let mut used = BTreeSet::new();
     let mut sources = Vec::new();
     for (column, source) in draft.columns.iter().zip(&base.table.columns) {

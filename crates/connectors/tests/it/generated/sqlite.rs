@@ -4,15 +4,16 @@ use ktx_warehouse::{DimensionType, Scope};
 use tokio_util::sync::CancellationToken;
 
 use super::check;
-use super::draft::Form;
+use super::draft::RelationForm;
 use super::model::{
-    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+    ColumnKind, ConstraintNames, Constraints, LinkScope, NameEquality, Relation, Server,
+    ServerRules, plain,
 };
 use crate::sqlite::Database;
 
 struct Sqlite;
 
-const TYPES: &[Type] = &[
+const TYPES: &[ColumnKind] = &[
     plain("INTEGER", DimensionType::Number, Some("7")),
     plain("TEXT", DimensionType::String, Some("'it''s'")),
     plain("BIGINT", DimensionType::Number, None),
@@ -27,13 +28,13 @@ const TYPES: &[Type] = &[
 ];
 
 impl Server for Sqlite {
-    const RULES: Rules = Rules {
+    const RULES: ServerRules = ServerRules {
         schemas: &[],
-        forms: &[Form::Table, Form::View],
+        forms: &[RelationForm::Table, RelationForm::View],
         types: TYPES,
         key_types: 4,
         reach: LinkScope::EverySchema,
-        names: Names::Theirs,
+        names: ConstraintNames::Theirs,
         tables: NameEquality::Folded,
         columns: NameEquality::Folded,
         partitions_link: true,

@@ -17,7 +17,7 @@ pub(crate) const KEY: &str =
 /// Computed by `openssl`.
 pub(crate) const FINGERPRINT: &str = "SHA256:Hj7ZV5qpZVgqBC5nefCylrlVn6hqMxyu0f/J8Rn4mkU=";
 
-pub(crate) struct Statement {
+pub(crate) struct FakeStatement {
     part: &'static str,
     row_type: Value,
     partitions: Vec<Value>,
@@ -25,7 +25,7 @@ pub(crate) struct Statement {
     endless: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl Statement {
+impl FakeStatement {
     /// Matches statements that contain `part`. Columns are `NAME type` or `NAME fixed 10 2`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let row_type: Vec<Value> = columns
@@ -73,32 +73,32 @@ pub(crate) enum LoginPolicy {
 }
 
 #[derive(Default)]
-struct State {
+struct FakeState {
     log: Vec<String>,
     asked: BTreeMap<usize, usize>,
 }
 
-struct Shared {
-    statements: Vec<Statement>,
+struct SharedFake {
+    statements: Vec<FakeStatement>,
     login_policy: LoginPolicy,
-    state: Mutex<State>,
+    state: Mutex<FakeState>,
 }
 
 pub(crate) struct Snowflake {
     server: MockServer,
-    shared: Arc<Shared>,
+    shared: Arc<SharedFake>,
 }
 
 impl Snowflake {
-    pub(crate) async fn start(login_policy: LoginPolicy, statements: Vec<Statement>) -> Self {
+    pub(crate) async fn start(login_policy: LoginPolicy, statements: Vec<FakeStatement>) -> Self {
         let server = MockServer::start().await;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedFake {
             statements,
             login_policy,
             state: Mutex::default(),
         });
         Mock::given(any())
-            .respond_with(Answers(Arc::clone(&shared)))
+            .respond_with(FakeResponder(Arc::clone(&shared)))
             .mount(&server)
             .await;
         Self { server, shared }
@@ -113,9 +113,9 @@ impl Snowflake {
     }
 }
 
-struct Answers(Arc<Shared>);
+struct FakeResponder(Arc<SharedFake>);
 
-impl Respond for Answers {
+impl Respond for FakeResponder {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         if let LoginPolicy::Page(status) = self.0.login_policy {
             return ResponseTemplate::new(status).set_body_string("<html></html>");
@@ -132,14 +132,14 @@ impl Respond for Answers {
     }
 }
 
-type Answer = Result<(u16, Value), String>;
+type FakeAnswer = Result<(u16, Value), String>;
 
 fn said(code: &str, message: &str) -> Value {
     json!({"code": code, "message": message, "sqlState": "42601"})
 }
 
-impl Shared {
-    fn answer(&self, request: &Request, state: &mut State) -> Answer {
+impl SharedFake {
+    fn answer(&self, request: &Request, state: &mut FakeState) -> FakeAnswer {
         if self.login_policy == LoginPolicy::Closed {
             return Ok((401, said("390144", "JWT token is invalid. [x]")));
         }
@@ -194,8 +194,8 @@ impl Shared {
         &self,
         request: &Request,
         parameters: &BTreeMap<String, String>,
-        state: &mut State,
-    ) -> Answer {
+        state: &mut FakeState,
+    ) -> FakeAnswer {
         let body: Value =
             serde_json::from_slice(&request.body).map_err(|error| error.to_string())?;
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
@@ -241,8 +241,8 @@ impl Shared {
         &self,
         number: usize,
         parameters: &BTreeMap<String, String>,
-        state: &mut State,
-    ) -> Answer {
+        state: &mut FakeState,
+    ) -> FakeAnswer {
         let asked = state.asked.get_mut(&number).ok_or("it does not run")?;
         *asked += 1;
         let statement = self.statements.get(number).ok_or("no such statement")?;

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
-use super::wire::{self, End};
+use super::wire::{self, TokenEnd};
 
 pub(crate) const AUTHORITY: &str =
     include_str!("../../../../../fixtures/connectors/tls/authority.pem");
@@ -20,19 +20,19 @@ const KEY: &str = include_str!("../../../../../fixtures/connectors/tls/server.ke
 const DESCRIPTOR: u64 = 0x0102_0304_0506_0708;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Offer {
+pub(crate) enum TlsOffer {
     Tls,
     Nothing,
 }
 
-pub(crate) struct Statement {
+pub(crate) struct FakeStatement {
     part: &'static str,
     tokens: Vec<u8>,
     failure: Option<Vec<u8>>,
     endless: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl Statement {
+impl FakeStatement {
     /// Matches statements that contain `part`. Columns: `name` text, `name#` integer, `name?` bit.
     pub(crate) fn new(part: &'static str, columns: &[&'static str], rows: &Value) -> Self {
         let kinds: Vec<(Vec<u8>, &str)> = columns
@@ -86,22 +86,22 @@ impl Statement {
     }
 }
 
-struct Shared {
-    offer: Offer,
-    statements: Vec<Statement>,
+struct SharedFake {
+    offer: TlsOffer,
+    statements: Vec<FakeStatement>,
     log: Mutex<Vec<String>>,
 }
 
 pub(crate) struct SqlServer {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<SharedFake>,
 }
 
 impl SqlServer {
-    pub(crate) fn start(offer: Offer, statements: Vec<Statement>) -> Self {
+    pub(crate) fn start(offer: TlsOffer, statements: Vec<FakeStatement>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedFake {
             offer,
             statements,
             log: Mutex::default(),
@@ -125,7 +125,7 @@ impl SqlServer {
     }
 }
 
-impl Shared {
+impl SharedFake {
     fn note(&self, line: impl Into<String>) {
         self.log.lock().unwrap().push(line.into());
     }
@@ -134,17 +134,17 @@ impl Shared {
         let (kind, payload) = wire::read_message(&mut tcp)?;
         assert_eq!(kind, wire::PRELOGIN);
         let wanted = encryption(&payload);
-        let offered: u8 = if self.offer == Offer::Tls { 1 } else { 2 };
+        let offered: u8 = if self.offer == TlsOffer::Tls { 1 } else { 2 };
         // Version, encryption, end of list; six bytes and one.
         let list = [0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xff];
         let answer = [list.as_slice(), &[16, 0, 0x10, 0x32, 0, 0, offered]].concat();
-        wire::write_answer(&mut tcp, &answer, End::Last)?;
-        if self.offer == Offer::Nothing {
+        wire::write_answer(&mut tcp, &answer, TokenEnd::Last)?;
+        if self.offer == TlsOffer::Nothing {
             return self.talk(tcp);
         }
         assert_eq!(wanted, 1, "a client that wants no encryption goes away");
         let mut connection = ServerConnection::new(Arc::new(server_config())).unwrap();
-        let mut wrapped = Wrapped {
+        let mut wrapped = WrappedStream {
             tcp,
             is_wrapping: true,
             read: Vec::new(),
@@ -164,7 +164,7 @@ impl Shared {
         assert_eq!(kind, wire::LOGIN);
         let refusal = check_login(&login);
         let answer = refusal.unwrap_or_else(wire::login_accepted);
-        wire::write_answer(&mut stream, &answer, End::Last)?;
+        wire::write_answer(&mut stream, &answer, TokenEnd::Last)?;
         self.note("login");
         let mut transaction = 0;
         loop {
@@ -183,7 +183,7 @@ impl Shared {
                         assert!(sql.contains("SET LOCK_TIMEOUT 10000"), "{sql}");
                     }
                     tokens.extend(wire::done(0));
-                    wire::write_answer(&mut stream, &tokens, End::Last)?;
+                    wire::write_answer(&mut stream, &tokens, TokenEnd::Last)?;
                 }
                 wire::TRANSACTION => {
                     let answer = match body.first() {
@@ -199,7 +199,7 @@ impl Shared {
                         }
                         other => panic!("the transaction request {other:?}"),
                     };
-                    wire::write_answer(&mut stream, &answer, End::Last)?;
+                    wire::write_answer(&mut stream, &answer, TokenEnd::Last)?;
                 }
                 wire::RPC => {
                     assert_eq!(transaction, DESCRIPTOR, "statements run in a transaction");
@@ -218,22 +218,22 @@ impl Shared {
             .find(|statement| words.contains(statement.part))
         else {
             let said = wire::error(50_000, &format!("unexpected statement: {words}"));
-            return wire::write_answer(stream, &said, End::Last);
+            return wire::write_answer(stream, &said, TokenEnd::Last);
         };
         self.note(format!("run {}", found.part));
         if let Some(failure) = &found.failure {
-            return wire::write_answer(stream, failure, End::Last);
+            return wire::write_answer(stream, failure, TokenEnd::Last);
         }
         let Some(asked) = &found.endless else {
             let tokens = [found.tokens.as_slice(), &wire::done_procedure()].concat();
-            return wire::write_answer(stream, &tokens, End::Last);
+            return wire::write_answer(stream, &tokens, TokenEnd::Last);
         };
-        wire::write_answer(stream, &found.tokens, End::MoreFollows)?;
+        wire::write_answer(stream, &found.tokens, TokenEnd::MoreFollows)?;
         asked();
         let (kind, _) = wire::read_message(stream)?;
         assert_eq!(kind, wire::ATTENTION);
         self.note("attention");
-        wire::write_answer(stream, &wire::done(0x20), End::Last)
+        wire::write_answer(stream, &wire::done(0x20), TokenEnd::Last)
     }
 }
 
@@ -312,14 +312,14 @@ fn procedure_text(body: &[u8]) -> String {
     wire::utf16(&rest[..length])
 }
 
-struct Wrapped {
+struct WrappedStream {
     tcp: TcpStream,
     is_wrapping: bool,
     read: Vec<u8>,
     written: Vec<u8>,
 }
 
-impl Read for Wrapped {
+impl Read for WrappedStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.is_wrapping && self.read.is_empty() {
             return self.tcp.read(buffer);
@@ -338,7 +338,7 @@ impl Read for Wrapped {
     }
 }
 
-impl Write for Wrapped {
+impl Write for WrappedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_wrapping {
             return self.tcp.write(bytes);

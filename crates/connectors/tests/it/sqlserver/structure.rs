@@ -5,10 +5,10 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::connector;
-use super::fake::{Offer, SqlServer, Statement};
+use super::fake::{FakeStatement, SqlServer, TlsOffer};
 use crate::render;
 
-fn catalog() -> Vec<Statement> {
+fn catalog() -> Vec<FakeStatement> {
     let columns = json!([
         ["dbo", "big", "n", "int", "int", 4, 10, 0, true, null],
         [
@@ -59,14 +59,14 @@ fn catalog() -> Vec<Statement> {
         ["dbo", "orders", "ok", "bit", "bit", 1, 1, 0, false, null],
     ]);
     vec![
-        Statement::new("FROM sys.schemas WHERE", &["s"], &json!([["crm"], ["dbo"]])),
-        Statement::new("SELECT DB_NAME()", &["d"], &json!([["shop"]])),
-        Statement::new(
+        FakeStatement::new("FROM sys.schemas WHERE", &["s"], &json!([["crm"], ["dbo"]])),
+        FakeStatement::new("SELECT DB_NAME()", &["d"], &json!([["shop"]])),
+        FakeStatement::new(
             "sys.dm_db_partition_stats",
             &["s", "o", "r#"],
             &json!([["dbo", "orders", 12]]),
         ),
-        Statement::new(
+        FakeStatement::new(
             "RTRIM(o.type)",
             &["s", "o", "t", "p"],
             &json!([
@@ -75,17 +75,17 @@ fn catalog() -> Vec<Statement> {
                 ["dbo", "other", "U", null],
             ]),
         ),
-        Statement::new(
+        FakeStatement::new(
             "FROM sys.columns",
             &["s", "o", "c", "t", "b", "l#", "p#", "x#", "n?", "d"],
             &columns,
         ),
-        Statement::new(
+        FakeStatement::new(
             "FROM sys.key_constraints",
             &["s", "o", "c"],
             &json!([["dbo", "orders", "id"], ["dbo", "orders", "shop"]]),
         ),
-        Statement::new(
+        FakeStatement::new(
             "FROM sys.foreign_keys",
             &["s", "o", "f", "c", "ts", "t", "tc"],
             &json!([
@@ -122,7 +122,7 @@ fn scope() -> Scope {
 
 #[tokio::test]
 async fn reads_the_whole_structure() {
-    let server = SqlServer::start(Offer::Tls, catalog());
+    let server = SqlServer::start(TlsOffer::Tls, catalog());
     let snapshot = connector(&server, &json!({}))
         .introspect(&scope(), &CancellationToken::new())
         .await
@@ -134,17 +134,17 @@ async fn reads_the_whole_structure() {
 async fn counts_rows_without_the_right_to_see_statistics() {
     let mut statements = catalog();
     if let Some(counts) = statements.get_mut(2) {
-        *counts = Statement::new("sys.dm_db_partition_stats", &[], &json!([])).fails(
+        *counts = FakeStatement::new("sys.dm_db_partition_stats", &[], &json!([])).fails(
             262,
             "VIEW DATABASE STATE permission was denied in database 'shop'.",
         );
     }
-    statements.push(Statement::new(
+    statements.push(FakeStatement::new(
         "sys.partitions",
         &["s", "o", "r#"],
         &json!([["dbo", "orders", 12]]),
     ));
-    let server = SqlServer::start(Offer::Tls, statements);
+    let server = SqlServer::start(TlsOffer::Tls, statements);
     let snapshot = connector(&server, &json!({}))
         .introspect(&scope(), &CancellationToken::new())
         .await

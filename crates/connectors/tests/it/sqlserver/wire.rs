@@ -11,7 +11,7 @@ pub(super) const ATTENTION: u8 = 0x06;
 const ANSWER: u8 = 0x04;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum TokenEnd {
     Last,
     MoreFollows,
 }
@@ -31,10 +31,14 @@ pub(super) fn read_message(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> 
     }
 }
 
-pub(super) fn write_answer(stream: &mut impl Write, tokens: &[u8], end: End) -> io::Result<()> {
+pub(super) fn write_answer(
+    stream: &mut impl Write,
+    tokens: &[u8],
+    end: TokenEnd,
+) -> io::Result<()> {
     let mut pieces = tokens.chunks(4000).peekable();
     while let Some(piece) = pieces.next() {
-        let is_last = end == End::Last && pieces.peek().is_none();
+        let is_last = end == TokenEnd::Last && pieces.peek().is_none();
         stream.write_all(&packet(ANSWER, u8::from(is_last), piece))?;
     }
     stream.flush()
