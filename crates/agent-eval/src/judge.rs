@@ -18,13 +18,13 @@ use crate::{EvaluationError, Usage};
 
 pub use context::{RagMeasure, judge_context};
 pub use criteria::{Criteria, JudgedPart, judge_criteria};
-pub use prompt::Material;
+pub use prompt::JudgedMaterial;
 pub use refusal::{Expectation, judge_refusal};
 
 #[async_trait]
 pub trait Judge: Send + Sync {
     /// Returns an object that is valid against the question's schema.
-    async fn object(&self, question: &Question) -> Result<JudgedObject, JudgeError>;
+    async fn object(&self, question: &JudgeQuestion) -> Result<JudgedObject, JudgeError>;
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub struct JudgedObject {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct JudgeQuestion {
     pub name: &'static str,
     pub instructions: String,
     /// The task, then the fenced data.
@@ -74,7 +74,7 @@ impl<'a> MeteredJudge<'a> {
 
 #[async_trait]
 impl Judge for MeteredJudge<'_> {
-    async fn object(&self, question: &Question) -> Result<JudgedObject, JudgeError> {
+    async fn object(&self, question: &JudgeQuestion) -> Result<JudgedObject, JudgeError> {
         let judged = self.judge.object(question).await;
         let usage = match &judged {
             Ok(judged) => judged.usage,
@@ -94,11 +94,11 @@ pub(crate) struct AssignedJudge<'a> {
 
 #[async_trait]
 impl Judge for AssignedJudge<'_> {
-    async fn object(&self, question: &Question) -> Result<JudgedObject, JudgeError> {
+    async fn object(&self, question: &JudgeQuestion) -> Result<JudgedObject, JudgeError> {
         let Some(model) = self.model else {
             return self.judge.object(question).await;
         };
-        let question = Question {
+        let question = JudgeQuestion {
             model: Some(model.to_owned()),
             ..question.clone()
         };
@@ -108,7 +108,7 @@ impl Judge for AssignedJudge<'_> {
 
 async fn ask<T: DeserializeOwned>(
     judge: &dyn Judge,
-    question: &Question,
+    question: &JudgeQuestion,
 ) -> Result<T, EvaluationError> {
     let object = judge
         .object(question)

@@ -21,28 +21,29 @@ mod tools;
 
 pub use grade::{EvaluationError, FailureClass, Grade};
 pub use judge::{
-    Criteria, Expectation, Judge, JudgeError, JudgedObject, JudgedPart, Material, Question,
-    RagMeasure, judge_context, judge_criteria, judge_refusal,
+    Criteria, Expectation, Judge, JudgeError, JudgeQuestion, JudgedMaterial, JudgedObject,
+    JudgedPart, RagMeasure, judge_context, judge_criteria, judge_refusal,
 };
-pub use limits::{Measure, grade_measure};
+pub use limits::{LimitMeasure, grade_measure};
 pub use report::{
-    AblationArm, AblationReport, AgentInfo, ArmReport, Attempt, CaseKey, CaseReport, Changes, Grid,
-    Header, LayerInfo, MetricResult, PlannedCase, Report, Totals, Usage, Verdict, arm_grid,
-    changes, html, junit, markdown, report, side_by_side, verdicts,
+    AblationArm, AblationReport, AgentInfo, ArmReport, Attempt, CaseKey, CaseReport, Grid,
+    LayerInfo, MetricResult, PlannedCase, Report, ReportHeader, RunChanges, Totals, Usage, Verdict,
+    arm_grid, changes, html, junit, markdown, report, side_by_side, verdicts,
 };
 pub use rows::{
     Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, Tolerance, WholeNumbers,
     sql_result,
 };
 pub use run::{
-    AgentRunner, AskEffect, AskError, AttemptRequest, Case, CaseTurn, Conversation, End,
-    Evaluation, Gold, GoldRows, JournalEntry, JournalError, Limits, Metric, Oracle, OracleError,
-    Plan, Ports, RecordedAnswers, RecordedRun, RunJournal, RunOutcome, Truth, TurnRecord, run,
+    AgentRunner, AskEffect, AskError, AttemptRequest, Case, CaseTurn, Conversation, Evaluation,
+    EvaluationPlan, EvaluationPorts, Gold, GoldRows, JournalEntry, JournalError, Limits, Metric,
+    Oracle, OracleError, RecordedAnswers, RecordedRun, RunJournal, RunOutcome, Truth, TurnEnd,
+    TurnRecord, run,
 };
 pub use sources::grade_sources;
 pub use statistics::{
-    AblationResult, AblationVerdict, Accuracy, Interval, Pair, Side, Tally, accuracy, bootstrap,
-    compare_arms, mcnemar, wilson,
+    AblationResult, AblationVerdict, Accuracy, ArmPair, ArmResult, Interval, PassTally, accuracy,
+    bootstrap, compare_arms, mcnemar, wilson,
 };
 pub use text::{
     DecimalSign, EqualityOptions, LetterCase, NumberPick, NumericOptions, RougeVariant,

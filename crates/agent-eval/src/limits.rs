@@ -3,7 +3,7 @@
 use crate::{EvaluationError, FailureClass, Grade};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
+pub enum LimitMeasure {
     /// US dollars at list prices.
     Cost,
     Tokens,
@@ -12,7 +12,7 @@ pub enum Measure {
     Steps,
 }
 
-impl Measure {
+impl LimitMeasure {
     const fn unit(self) -> &'static str {
         match self {
             Self::Cost => "dollars",
@@ -25,7 +25,7 @@ impl Measure {
 
 /// Returns 1 if `measured` is at most `max`, else 0.
 pub fn grade_measure(
-    measure: Measure,
+    measure: LimitMeasure,
     measured: Option<f64>,
     max: f64,
 ) -> Result<Grade, EvaluationError> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Returns each left item's partner. `edges` lists the possible partners, below `right`.
 pub(crate) fn maximum_matching(edges: &[Vec<usize>], right: usize) -> Vec<Option<usize>> {
-    let mut search = Search {
+    let mut search = MatchingSearch {
         edges,
         of_left: vec![None; edges.len()],
         of_right: vec![None; right],
@@ -22,7 +22,7 @@ pub(crate) fn maximum_matching(edges: &[Vec<usize>], right: usize) -> Vec<Option
     search.of_left
 }
 
-struct Search<'e> {
+struct MatchingSearch<'e> {
     edges: &'e [Vec<usize>],
     of_left: Vec<Option<usize>>,
     of_right: Vec<Option<usize>>,
@@ -31,7 +31,7 @@ struct Search<'e> {
     next: Vec<usize>,
 }
 
-impl Search<'_> {
+impl MatchingSearch<'_> {
     /// Returns whether a free right item can be reached.
     fn set_levels(&mut self) -> bool {
         let mut queue = VecDeque::new();

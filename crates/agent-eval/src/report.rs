@@ -8,8 +8,8 @@ mod junit;
 mod markdown;
 mod wire;
 
-pub use build::{Header, PlannedCase, report};
-pub use compare::{CaseKey, Changes, changes};
+pub use build::{PlannedCase, ReportHeader, report};
+pub use compare::{CaseKey, RunChanges, changes};
 pub use grid::{Grid, arms as arm_grid, side_by_side, verdicts};
 pub use html::html;
 pub use junit::junit;

@@ -8,9 +8,9 @@ mod recorded;
 mod runner;
 
 pub use case::{
-    AgentRunner, AskEffect, AskError, AttemptRequest, Case, CaseTurn, Conversation, End,
-    Evaluation, Gold, GoldRows, Limits, Metric, Oracle, OracleError, Truth, TurnRecord,
+    AgentRunner, AskEffect, AskError, AttemptRequest, Case, CaseTurn, Conversation, Evaluation,
+    Gold, GoldRows, Limits, Metric, Oracle, OracleError, Truth, TurnEnd, TurnRecord,
 };
 pub use journal::{JournalEntry, JournalError, RecordedRun, RunJournal};
 pub use recorded::RecordedAnswers;
-pub use runner::{Plan, Ports, RunOutcome, run};
+pub use runner::{EvaluationPlan, EvaluationPorts, RunOutcome, run};

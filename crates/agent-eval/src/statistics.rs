@@ -5,6 +5,6 @@ mod interval;
 mod random;
 mod repeats;
 
-pub use ablation::{AblationResult, AblationVerdict, Pair, Side, compare_arms, mcnemar};
+pub use ablation::{AblationResult, AblationVerdict, ArmPair, ArmResult, compare_arms, mcnemar};
 pub use interval::{Accuracy, Interval, accuracy, bootstrap, wilson};
-pub use repeats::Tally;
+pub use repeats::PassTally;

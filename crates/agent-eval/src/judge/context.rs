@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::prompt::{Material, Prompt};
-use super::{Judge, Question, ask};
+use super::prompt::{JudgedMaterial, Prompt};
+use super::{Judge, JudgeQuestion, ask};
 use crate::count::{float, share};
 use crate::{EvaluationError, Grade};
 
@@ -23,12 +23,12 @@ pub enum RagMeasure {
 }
 
 #[derive(Deserialize)]
-struct Object {
-    items: Vec<Item>,
+struct ContextReply {
+    items: Vec<ContextItem>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct ContextItem {
     text: String,
     holds: bool,
 }
@@ -61,7 +61,7 @@ impl RagMeasure {
         }
     }
 
-    fn question(self, material: &Material) -> Result<Question, EvaluationError> {
+    fn question(self, material: &JudgedMaterial) -> Result<JudgeQuestion, EvaluationError> {
         let missing = |what: &str| Err(EvaluationError::Missing(format!("the case has no {what}")));
         let mut prompt = Prompt::task(&self.task()).show("Question", &material.input);
         if matches!(self, Self::Faithfulness | Self::AnswerRelevancy) {
@@ -109,11 +109,11 @@ impl RagMeasure {
 /// [`EvaluationError::Missing`] without texts or reference.
 pub async fn judge_context(
     judge: &dyn Judge,
-    material: &Material,
+    material: &JudgedMaterial,
     measure: RagMeasure,
 ) -> Result<Grade, EvaluationError> {
     let question = measure.question(material)?;
-    let Object { items } = ask(judge, &question).await?;
+    let ContextReply { items } = ask(judge, &question).await?;
     if items.is_empty() {
         let message = "it found nothing to judge".to_owned();
         return Err(EvaluationError::Judge(message));
@@ -140,7 +140,7 @@ pub async fn judge_context(
         .with("failing", failing))
 }
 
-fn precision(items: &[Item], holding: usize) -> f64 {
+fn precision(items: &[ContextItem], holding: usize) -> f64 {
     let mut seen = 0;
     let mut sum = 0.0;
     for (index, item) in items.iter().enumerate() {

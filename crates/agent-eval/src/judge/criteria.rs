@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::prompt::{Material, Prompt};
-use super::{Judge, Question, ask};
+use super::prompt::{JudgedMaterial, Prompt};
+use super::{Judge, JudgeQuestion, ask};
 use crate::{EvaluationError, Grade};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Criteria {
 }
 
 #[derive(Deserialize)]
-struct Object {
+struct CriteriaReply {
     score: f64,
     reason: String,
 }
@@ -41,7 +41,7 @@ struct Object {
 /// if the case lacks a part, or the number of votes is even.
 pub async fn judge_criteria(
     judge: &dyn Judge,
-    material: &Material,
+    material: &JudgedMaterial,
     criteria: &Criteria,
 ) -> Result<Grade, EvaluationError> {
     if criteria.votes.is_multiple_of(2) {
@@ -49,9 +49,9 @@ pub async fn judge_criteria(
         return Err(EvaluationError::Missing(message));
     }
     let question = question(material, criteria)?;
-    let mut votes: Vec<Object> = Vec::new();
+    let mut votes: Vec<CriteriaReply> = Vec::new();
     for _ in 0..criteria.votes {
-        let vote: Object = ask(judge, &question).await?;
+        let vote: CriteriaReply = ask(judge, &question).await?;
         if !(0.0..=10.0).contains(&vote.score) {
             let message = format!("the score {} is not between 0 and 10", vote.score);
             return Err(EvaluationError::Judge(message));
@@ -73,7 +73,10 @@ pub async fn judge_criteria(
     .with("votes", scores))
 }
 
-fn question(material: &Material, criteria: &Criteria) -> Result<Question, EvaluationError> {
+fn question(
+    material: &JudgedMaterial,
+    criteria: &Criteria,
+) -> Result<JudgeQuestion, EvaluationError> {
     let mut task = format!(
         "Score how well the answer meets the criteria, from 0 (not at all) to 10 (in full).\n\nCriteria: {}",
         criteria.criteria

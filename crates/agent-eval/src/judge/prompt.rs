@@ -1,10 +1,10 @@
 //! Prompts for judges.
 
-use super::Question;
+use super::JudgeQuestion;
 use serde_json::Value;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Material {
+pub struct JudgedMaterial {
     pub input: String,
     pub answer: String,
     /// In words, if the case has one.
@@ -48,8 +48,8 @@ impl Prompt {
             })
     }
 
-    pub(crate) fn question(self, name: &'static str, schema: Value) -> Question {
-        Question {
+    pub(crate) fn question(self, name: &'static str, schema: Value) -> JudgeQuestion {
+        JudgeQuestion {
             name,
             instructions: INSTRUCTIONS.to_owned(),
             prompt: self.text,

@@ -7,10 +7,10 @@ use super::wire::{
     Totals, Usage, Verdict,
 };
 use crate::count::{float, share};
-use crate::{Expectation, Pair, Side, Tally, accuracy, compare_arms};
+use crate::{ArmPair, ArmResult, Expectation, PassTally, accuracy, compare_arms};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct ReportHeader {
     pub run: String,
     pub ktx: String,
     pub agent: AgentInfo,
@@ -31,7 +31,7 @@ const MOST_K: usize = 10;
 
 /// `attempts` can be in any order. The first arm is the base of the ablation.
 pub fn report(
-    header: Header,
+    header: ReportHeader,
     cases: &[PlannedCase],
     arms: &[String],
     attempts: &[Attempt],
@@ -43,16 +43,16 @@ pub fn report(
     }
     let mut arm_reports = Vec::with_capacity(arms.len());
     let mut case_reports = Vec::with_capacity(arms.len() * cases.len());
-    let mut sides: Vec<Vec<Side>> = Vec::with_capacity(arms.len());
+    let mut sides: Vec<Vec<ArmResult>> = Vec::with_capacity(arms.len());
     for arm in arms {
-        let runs: Vec<Run<'_>> = cases
+        let runs: Vec<CaseRun<'_>> = cases
             .iter()
             .map(|case| {
                 let found = by_key.get(&(arm.as_str(), case.name.as_str()));
-                Run::of(case, found.cloned().unwrap_or_default())
+                CaseRun::of(case, found.cloned().unwrap_or_default())
             })
             .collect();
-        sides.push(runs.iter().map(Run::side).collect());
+        sides.push(runs.iter().map(CaseRun::side).collect());
         let reports: Vec<CaseReport> = runs.iter().map(|run| run.report(arm)).collect();
         arm_reports.push(arm_report(arm, &runs, &reports));
         case_reports.extend(reports);
@@ -71,18 +71,18 @@ pub fn report(
     }
 }
 
-struct Run<'a> {
+struct CaseRun<'a> {
     case: &'a PlannedCase,
     attempts: Vec<&'a Attempt>,
-    tally: Tally,
+    tally: PassTally,
 }
 
-impl<'a> Run<'a> {
+impl<'a> CaseRun<'a> {
     fn of(case: &'a PlannedCase, mut attempts: Vec<&'a Attempt>) -> Self {
         attempts.sort_by_key(|attempt| attempt.repeat);
         let with = |verdict| attempts.iter().filter(move |it| it.verdict == verdict);
         let passes = with(Verdict::Passed).count();
-        let tally = Tally {
+        let tally = PassTally {
             judged: passes + with(Verdict::Failed).count(),
             passes,
         };
@@ -110,14 +110,14 @@ impl<'a> Run<'a> {
         self.attempts.iter().map(|it| it.seconds).sum::<f64>() + 0.0
     }
 
-    fn side(&self) -> Side {
+    fn side(&self) -> ArmResult {
         let usage = self.usage();
         let repeats = float(self.attempts.len().max(1));
         let errors = self
             .attempts
             .iter()
             .filter(|it| it.verdict == Verdict::Error);
-        Side {
+        ArmResult {
             tally: self.tally,
             errors: errors.count(),
             cost_usd: usage.cost_usd.map(|cost| cost / repeats),
@@ -138,8 +138,8 @@ impl<'a> Run<'a> {
             repeats: self.tally.judged,
             passes: self.tally.passes,
             flaky: self.tally.is_flaky(),
-            pass_at: chances(1, &[self.tally], Tally::pass_at),
-            pass_all: chances(2, &[self.tally], Tally::pass_all),
+            pass_at: chances(1, &[self.tally], PassTally::pass_at),
+            pass_all: chances(2, &[self.tally], PassTally::pass_all),
             verdict: deciding.map_or(Verdict::Skipped, |it| it.verdict),
             class: deciding.and_then(|it| it.class),
             reason: deciding.and_then(|it| it.reason.clone()),
@@ -157,8 +157,8 @@ impl<'a> Run<'a> {
 
 fn chances(
     first: usize,
-    tallies: &[Tally],
-    chance: fn(Tally, usize) -> Option<f64>,
+    tallies: &[PassTally],
+    chance: fn(PassTally, usize) -> Option<f64>,
 ) -> BTreeMap<usize, f64> {
     let mut chances = BTreeMap::new();
     for k in first..=MOST_K {
@@ -170,21 +170,21 @@ fn chances(
     chances
 }
 
-fn arm_report(arm: &str, runs: &[Run<'_>], reports: &[CaseReport]) -> ArmReport {
+fn arm_report(arm: &str, runs: &[CaseRun<'_>], reports: &[CaseReport]) -> ArmReport {
     let with = |verdict| reports.iter().filter(|it| it.verdict == verdict).count();
-    let tallies: Vec<Tally> = runs.iter().map(|run| run.tally).collect();
+    let tallies: Vec<PassTally> = runs.iter().map(|run| run.tally).collect();
     let accuracy = accuracy(&tallies);
     let of = |expectation| {
         runs.iter()
             .filter(move |it| it.case.expectation == expectation)
     };
     let is_answered = |it: &&&Attempt| it.class.is_none_or(crate::FailureClass::is_answered);
-    let questions = || of(Expectation::Answer).flat_map(Run::judged);
+    let questions = || of(Expectation::Answer).flat_map(CaseRun::judged);
     let wrong = runs
         .iter()
-        .flat_map(Run::judged)
+        .flat_map(CaseRun::judged)
         .filter(|it| it.verdict == Verdict::Failed && is_answered(it));
-    let refusals: Vec<Tally> = of(Expectation::Refusal).map(|run| run.tally).collect();
+    let refusals: Vec<PassTally> = of(Expectation::Refusal).map(|run| run.tally).collect();
     let costs: Option<Vec<f64>> = reports.iter().map(|it| it.usage.cost_usd).collect();
     ArmReport {
         name: arm.to_owned(),
@@ -202,8 +202,8 @@ fn arm_report(arm: &str, runs: &[Run<'_>], reports: &[CaseReport]) -> ArmReport 
             refusals.iter().map(|it| it.passes).sum(),
             refusals.iter().map(|it| it.judged).sum(),
         ),
-        pass_at: chances(1, &tallies, Tally::pass_at),
-        pass_all: chances(2, &tallies, Tally::pass_all),
+        pass_at: chances(1, &tallies, PassTally::pass_at),
+        pass_all: chances(2, &tallies, PassTally::pass_all),
         steps: reports.iter().map(|it| it.usage.steps).sum(),
         tokens: reports.iter().map(|it| it.usage.tokens).sum(),
         cost_usd: costs.map(|costs| costs.iter().sum::<f64>() + 0.0),
@@ -219,17 +219,17 @@ fn whole(number: u64) -> f64 {
     float(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-fn ablation(arms: &[String], sides: &[Vec<Side>]) -> Option<AblationReport> {
+fn ablation(arms: &[String], sides: &[Vec<ArmResult>]) -> Option<AblationReport> {
     let (base, others) = arms.split_first()?;
     let (base_sides, other_sides) = sides.split_first()?;
     if others.is_empty() {
         return None;
     }
     let compared = others.iter().zip(other_sides).filter_map(|(name, sides)| {
-        let pairs: Vec<Pair> = base_sides
+        let pairs: Vec<ArmPair> = base_sides
             .iter()
             .zip(sides)
-            .map(|(base, arm)| Pair {
+            .map(|(base, arm)| ArmPair {
                 base: *base,
                 arm: *arm,
             })

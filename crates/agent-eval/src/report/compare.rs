@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::wire::{CaseReport, Report, Verdict};
-use crate::Tally;
+use crate::PassTally;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CaseKey {
@@ -16,7 +16,7 @@ pub struct CaseKey {
 /// Changes between two runs, in the order of the later report (the earlier one for `gone`). Only
 /// cases that were judged in both.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Changes {
+pub struct RunChanges {
     pub better: Vec<CaseKey>,
     pub worse: Vec<CaseKey>,
     /// Cases that passed and now fail.
@@ -25,10 +25,10 @@ pub struct Changes {
     pub gone: Vec<CaseKey>,
 }
 
-pub fn changes(before: &Report, now: &Report) -> Changes {
+pub fn changes(before: &Report, now: &Report) -> RunChanges {
     let earlier = by_key(before);
     let later = by_key(now);
-    let mut changes = Changes::default();
+    let mut changes = RunChanges::default();
     for case in &now.cases {
         let key = key(case);
         let Some(old) = earlier.get(&key) else {
@@ -64,7 +64,7 @@ fn by_key(report: &Report) -> BTreeMap<CaseKey, &CaseReport> {
 }
 
 fn rate(case: &CaseReport) -> Option<f64> {
-    let tally = Tally {
+    let tally = PassTally {
         judged: case.repeats,
         passes: case.passes,
     };

@@ -168,7 +168,7 @@ pub(super) fn metrics(case: &CaseReport) -> Grid {
     )
 }
 
-pub(super) fn troubled(report: &Report) -> impl Iterator<Item = &CaseReport> {
+pub(super) fn failed_cases(report: &Report) -> impl Iterator<Item = &CaseReport> {
     let is_troubled = |case: &&CaseReport| matches!(case.verdict, Verdict::Failed | Verdict::Error);
     report.cases.iter().filter(is_troubled)
 }

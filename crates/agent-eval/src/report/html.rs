@@ -29,7 +29,7 @@ pub fn html(report: &Report) -> String {
     body.push("<h2>Cases</h2>".to_owned());
     let verdicts: Vec<&str> = report.cases.iter().map(|it| it.verdict.as_str()).collect();
     body.push(table(&grid::cases(report), &verdicts));
-    for case in grid::troubled(report).filter(|case| !case.metrics.is_empty()) {
+    for case in grid::failed_cases(report).filter(|case| !case.metrics.is_empty()) {
         let (name, arm) = (escaped(&case.name), escaped(&case.arm));
         body.push(format!("<details><summary>{name} ({arm})</summary>"));
         body.push(table(&grid::metrics(case), &[]));

@@ -22,7 +22,7 @@ pub fn markdown(report: &Report) -> String {
     }
     parts.push("## Cases".to_owned());
     parts.push(table(&grid::cases(report)));
-    for case in grid::troubled(report).filter(|case| !case.metrics.is_empty()) {
+    for case in grid::failed_cases(report).filter(|case| !case.metrics.is_empty()) {
         let (name, arm) = (escaped(&case.name), escaped(&case.arm));
         parts.push(format!("### {name} ({arm})"));
         parts.push(table(&grid::metrics(case)));

@@ -108,7 +108,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    pub(crate) fn has_place_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_position(&self, other: &Self) -> bool {
         self.case == other.case && self.arm == other.arm && self.repeat == other.repeat
     }
 }

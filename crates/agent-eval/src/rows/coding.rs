@@ -8,7 +8,7 @@ use super::numeral::{Numeral, Tolerance, WholeNumbers};
 use super::table::{Cell, Table};
 
 /// Codes of cells, by column.
-pub(crate) struct Coded {
+pub(crate) struct TableCodes {
     pub columns: Vec<Vec<u32>>,
     pub rows: usize,
 }
@@ -17,15 +17,15 @@ pub(crate) struct Coded {
 ///
 /// Equal cells have equal codes. Cells with equal codes are equal unless `has_chains`: then some
 /// numbers are only linked through others, each within the tolerance of the next.
-pub(crate) struct Coding {
-    pub gold: Coded,
-    pub actual: Coded,
+pub(crate) struct TableCoding {
+    pub gold: TableCodes,
+    pub actual: TableCodes,
     pub has_chains: bool,
 }
 
-impl Coding {
+impl TableCoding {
     pub(crate) fn of(gold: &Table, actual: &Table, tolerance: Tolerance) -> Self {
-        let mut coder = Coder::of(&[gold, actual], tolerance);
+        let mut coder = CellCoder::of(&[gold, actual], tolerance);
         Self {
             gold: coder.code(gold),
             actual: coder.code(actual),
@@ -34,7 +34,7 @@ impl Coding {
     }
 }
 
-struct Coder<'t> {
+struct CellCoder<'t> {
     numbers: Vec<Numeral>,
     number_codes: Vec<u32>,
     has_chains: bool,
@@ -53,7 +53,7 @@ pub(super) fn ordered_numbers<'t>(cells: impl Iterator<Item = &'t Cell>) -> Vec<
     numbers
 }
 
-impl Coder<'_> {
+impl CellCoder<'_> {
     fn of(tables: &[&Table], tolerance: Tolerance) -> Self {
         let cells = tables.iter().flat_map(|table| table.rows.iter().flatten());
         let mut numbers = ordered_numbers(cells);
@@ -95,15 +95,15 @@ impl Coder<'_> {
     }
 }
 
-impl<'t> Coder<'t> {
-    fn code(&mut self, table: &'t Table) -> Coded {
+impl<'t> CellCoder<'t> {
+    fn code(&mut self, table: &'t Table) -> TableCodes {
         let mut columns = vec![Vec::with_capacity(table.rows.len()); table.columns.len()];
         for row in &table.rows {
             for (column, cell) in columns.iter_mut().zip(row) {
                 column.push(self.code_of(cell));
             }
         }
-        Coded {
+        TableCodes {
             columns,
             rows: table.rows.len(),
         }
@@ -126,7 +126,7 @@ impl<'t> Coder<'t> {
     }
 }
 
-impl Coder<'_> {
+impl CellCoder<'_> {
     fn code_of_number(&self, number: Numeral) -> u32 {
         let place = self.numbers.binary_search_by(|it| it.order(&number));
         let place = place.unwrap_or_else(|place| place);
@@ -135,21 +135,21 @@ impl Coder<'_> {
 }
 
 /// The finalizer of `SplitMix64`.
-pub(crate) fn mixed(value: u64) -> u64 {
+pub(crate) fn mix_bits(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
 }
 
-pub(crate) fn extended(row: u64, code: u32) -> u64 {
-    mixed(row.rotate_left(17) ^ u64::from(code))
+pub(crate) fn extend_fingerprint(row: u64, code: u32) -> u64 {
+    mix_bits(row.rotate_left(17) ^ u64::from(code))
 }
 
 /// Hashes a multiset, with a collision chance of at most 2⁻⁶⁴.
 pub(crate) fn fingerprint(hashes: impl IntoIterator<Item = u64>) -> u128 {
     hashes.into_iter().fold(0, |sum: u128, hash| {
-        let wide = u128::from(mixed(hash)) << 64 | u128::from(mixed(!hash));
+        let wide = u128::from(mix_bits(hash)) << 64 | u128::from(mix_bits(!hash));
         sum.wrapping_add(wide)
     })
 }

@@ -1,6 +1,6 @@
 //! Maps the reference's columns to the agent's.
 
-use super::coding::{Coding, extended, fingerprint, mixed, ordered_numbers};
+use super::coding::{TableCoding, extend_fingerprint, fingerprint, mix_bits, ordered_numbers};
 use super::numeral::{Numeral, Tolerance};
 use super::table::Table;
 
@@ -9,11 +9,11 @@ pub(crate) const MOST_TRIES: usize = 10_000;
 
 /// The agent's column for each reference column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mapping(pub Vec<usize>);
+pub(crate) struct ColumnMapping(pub Vec<usize>);
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    Mapping(Mapping),
+pub(crate) enum MappingResult {
+    Mapping(ColumnMapping),
     Nothing,
     OutOfTries,
 }
@@ -22,23 +22,23 @@ pub(crate) enum Found {
 const CONFIRMATION: usize = MOST_TRIES / 20;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Sides<'a> {
+pub(crate) struct ComparedTables<'a> {
     pub gold: &'a Table,
     pub actual: &'a Table,
-    pub coding: &'a Coding,
+    pub coding: &'a TableCoding,
     pub tolerance: Tolerance,
 }
 
 /// Searches for a mapping under which the rows are equal multisets within each of `blocks`.
 /// `confirm` compares more than codes.
 pub(crate) fn search(
-    sides: Sides<'_>,
+    sides: ComparedTables<'_>,
     blocks: &[u64],
-    confirm: &mut dyn FnMut(&Mapping) -> bool,
-) -> Found {
+    confirm: &mut dyn FnMut(&ColumnMapping) -> bool,
+) -> MappingResult {
     let coding = sides.coding;
     if coding.gold.rows != coding.actual.rows {
-        return Found::Nothing;
+        return MappingResult::Nothing;
     }
     let candidates = candidates(sides);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -49,7 +49,7 @@ pub(crate) fn search(
         add(&mut rows, &coding.gold.columns[*column]);
         prints.push(fingerprint(rows.iter().copied()));
     }
-    let mut search = Search {
+    let mut search = ColumnSearch {
         coding,
         candidates,
         order,
@@ -61,21 +61,23 @@ pub(crate) fn search(
         confirm,
     };
     match search.extend(0, blocks) {
-        Some(true) => Found::Mapping(Mapping(search.chosen.into_iter().flatten().collect())),
-        Some(false) => Found::Nothing,
-        None => Found::OutOfTries,
+        Some(true) => {
+            MappingResult::Mapping(ColumnMapping(search.chosen.into_iter().flatten().collect()))
+        }
+        Some(false) => MappingResult::Nothing,
+        None => MappingResult::OutOfTries,
     }
 }
 
 fn add(rows: &mut [u64], column: &[u32]) {
     for (row, code) in rows.iter_mut().zip(column) {
-        *row = extended(*row, *code);
+        *row = extend_fingerprint(*row, *code);
     }
 }
 
 /// Returns, for each reference column, the agent's columns with equal values, the one at its place
 /// first.
-fn candidates(sides: Sides<'_>) -> Vec<Vec<usize>> {
+fn candidates(sides: ComparedTables<'_>) -> Vec<Vec<usize>> {
     let coding = sides.coding;
     let prints = |columns: &[Vec<u32>]| -> Vec<u128> {
         let print = |column: &Vec<u32>| fingerprint(column.iter().map(|code| u64::from(*code)));
@@ -108,20 +110,22 @@ fn sorted_numbers(table: &Table) -> Vec<Vec<Numeral>> {
 }
 
 /// Columns that are equal row by row share a hash. Codes are not enough for linked numbers.
-fn contents(sides: Sides<'_>) -> Vec<u64> {
+fn contents(sides: ComparedTables<'_>) -> Vec<u64> {
     let of = |(column, codes): (usize, &Vec<u32>)| {
         let rows = codes.iter().zip(&sides.actual.rows);
         rows.fold(0, |hash, (code, row)| match row[column].numeral() {
-            Some(number) if sides.coding.has_chains => mixed(extended(hash, *code) ^ number.bits()),
-            _ => extended(hash, *code),
+            Some(number) if sides.coding.has_chains => {
+                mix_bits(extend_fingerprint(hash, *code) ^ number.bits())
+            }
+            _ => extend_fingerprint(hash, *code),
         })
     };
     let columns = sides.coding.actual.columns.iter().enumerate();
     columns.map(of).collect()
 }
 
-struct Search<'a> {
-    coding: &'a Coding,
+struct ColumnSearch<'a> {
+    coding: &'a TableCoding,
     candidates: Vec<Vec<usize>>,
     /// Fewest candidates first.
     order: Vec<usize>,
@@ -131,17 +135,17 @@ struct Search<'a> {
     chosen: Vec<Option<usize>>,
     is_used: Vec<bool>,
     tries: usize,
-    confirm: &'a mut dyn FnMut(&Mapping) -> bool,
+    confirm: &'a mut dyn FnMut(&ColumnMapping) -> bool,
 }
 
-impl Search<'_> {
+impl ColumnSearch<'_> {
     /// Maps the columns from `depth`, given the row hashes so far; `None` if the tries are used up.
     fn extend(&mut self, depth: usize, rows: &[u64]) -> Option<bool> {
         let Some(column) = self.order.get(depth).copied() else {
             if self.coding.has_chains {
                 self.pay(CONFIRMATION)?;
             }
-            let mapping = Mapping(self.chosen.iter().flatten().copied().collect());
+            let mapping = ColumnMapping(self.chosen.iter().flatten().copied().collect());
             return Some((self.confirm)(&mapping));
         };
         let mut tried: Vec<u64> = Vec::new();
@@ -176,7 +180,10 @@ impl Search<'_> {
 
 /// Returns the mapping that shares most values; ties prefer one kind, then one place. `None` if the
 /// agent has too few columns.
-pub(crate) fn nearest(coding: &Coding, is_alike: impl Fn(usize, usize) -> bool) -> Option<Mapping> {
+pub(crate) fn nearest(
+    coding: &TableCoding,
+    is_alike: impl Fn(usize, usize) -> bool,
+) -> Option<ColumnMapping> {
     let sorted = |columns: &[Vec<u32>]| -> Vec<Vec<u32>> {
         let mut columns = columns.to_vec();
         for column in &mut columns {
@@ -207,7 +214,7 @@ pub(crate) fn nearest(coding: &Coding, is_alike: impl Fn(usize, usize) -> bool) 
             is_used[two] = true;
         }
     }
-    Some(Mapping(chosen.into_iter().flatten().collect()))
+    Some(ColumnMapping(chosen.into_iter().flatten().collect()))
 }
 
 fn shared(left: &[u32], right: &[u32]) -> usize {

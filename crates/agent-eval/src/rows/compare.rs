@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::coding::Coding;
-use super::columns::{Found, MOST_TRIES, Mapping, Sides, nearest, search};
+use super::coding::TableCoding;
+use super::columns::{ColumnMapping, ComparedTables, MOST_TRIES, MappingResult, nearest, search};
 use super::fan_out;
 use super::numeral::Tolerance;
 use super::pairing::Pairing;
@@ -82,7 +82,7 @@ pub fn sql_result(
     let comparison = Comparison {
         gold,
         actual,
-        coding: Coding::of(gold, actual, options.tolerance()),
+        coding: TableCoding::of(gold, actual, options.tolerance()),
         options,
     };
     comparison.grade()
@@ -105,7 +105,7 @@ fn counted(grade: Grade, matched: usize, missing: usize, extra: usize) -> Grade 
 struct Comparison<'a> {
     gold: &'a Table,
     actual: &'a Table,
-    coding: Coding,
+    coding: TableCoding,
     options: &'a SqlResultOptions,
 }
 
@@ -156,7 +156,7 @@ impl Comparison<'_> {
         blocks
     }
 
-    fn pairing<'p>(&'p self, mapping: &'p Mapping) -> Pairing<'p> {
+    fn pairing<'p>(&'p self, mapping: &'p ColumnMapping) -> Pairing<'p> {
         Pairing {
             gold: self.gold,
             actual: self.actual,
@@ -166,28 +166,28 @@ impl Comparison<'_> {
         }
     }
 
-    fn search(&self, blocks: &[u64]) -> Result<Option<Mapping>, EvaluationError> {
-        let mut confirm = |mapping: &Mapping| {
+    fn search(&self, blocks: &[u64]) -> Result<Option<ColumnMapping>, EvaluationError> {
+        let mut confirm = |mapping: &ColumnMapping| {
             let is_sure = !self.coding.has_chains;
             is_sure || {
                 let pairs = self.pairing(mapping).pairs(blocks, blocks);
                 pairs.iter().all(Option::is_some)
             }
         };
-        let sides = Sides {
+        let sides = ComparedTables {
             gold: self.gold,
             actual: self.actual,
             coding: &self.coding,
             tolerance: self.options.tolerance(),
         };
         match search(sides, blocks, &mut confirm) {
-            Found::Mapping(mapping) => Ok(Some(mapping)),
-            Found::Nothing => Ok(None),
-            Found::OutOfTries => Err(EvaluationError::AmbiguousColumns(MOST_TRIES)),
+            MappingResult::Mapping(mapping) => Ok(Some(mapping)),
+            MappingResult::Nothing => Ok(None),
+            MappingResult::OutOfTries => Err(EvaluationError::AmbiguousColumns(MOST_TRIES)),
         }
     }
 
-    fn first_out_of_order(&self, mapping: &Mapping, places: &[u64]) -> usize {
+    fn first_out_of_order(&self, mapping: &ColumnMapping, places: &[u64]) -> usize {
         let pairs = self.pairing(mapping).pairs(places, places);
         let mut is_paired = vec![false; self.actual.rows.len()];
         for row in pairs.into_iter().flatten() {
@@ -250,20 +250,20 @@ impl Comparison<'_> {
 }
 
 #[derive(PartialEq, Eq)]
-enum Kind {
+enum CellKind {
     Bool,
     Number,
     Time,
     Text,
 }
 
-fn kind(cell: &Cell) -> Option<Kind> {
+fn kind(cell: &Cell) -> Option<CellKind> {
     match cell {
         Cell::Null => None,
-        Cell::Bool(_) => Some(Kind::Bool),
-        Cell::Number(_) | Cell::Whole(_) => Some(Kind::Number),
-        Cell::Time(_) => Some(Kind::Time),
-        Cell::Text(_) => Some(Kind::Text),
+        Cell::Bool(_) => Some(CellKind::Bool),
+        Cell::Number(_) | Cell::Whole(_) => Some(CellKind::Number),
+        Cell::Time(_) => Some(CellKind::Time),
+        Cell::Text(_) => Some(CellKind::Text),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Detects numbers that a join multiplied.
 
-use super::coding::{Coding, extended};
-use super::columns::Mapping;
+use super::coding::{TableCoding, extend_fingerprint};
+use super::columns::ColumnMapping;
 use super::numeral::{Numeral, Tolerance};
 use super::table::{Cell, Table};
 
@@ -13,14 +13,14 @@ use super::table::{Cell, Table};
 pub(crate) fn factor(
     gold: &Table,
     actual: &Table,
-    coding: &Coding,
-    mapping: &Mapping,
+    coding: &TableCoding,
+    mapping: &ColumnMapping,
     tolerance: Tolerance,
 ) -> Option<u64> {
     if gold.rows.len() != actual.rows.len() {
         return None;
     }
-    let mut sides = Sides {
+    let mut sides = KeyedTables {
         gold_keys: vec![0; gold.rows.len()],
         actual_keys: vec![0; gold.rows.len()],
         gold,
@@ -60,14 +60,14 @@ struct Evidence {
     factor: u64,
     numbers: usize,
     /// A reference number does not divide every whole number.
-    tells: bool,
+    is_distinctive: bool,
 }
 
 impl Evidence {
     const fn with(self, other: Self) -> Self {
         Self {
             numbers: self.numbers + other.numbers,
-            tells: self.tells || other.tells,
+            is_distinctive: self.is_distinctive || other.is_distinctive,
             ..self
         }
     }
@@ -75,7 +75,8 @@ impl Evidence {
     const fn is_proof(self, rows: usize) -> bool {
         let is_repeated = self.numbers > 1;
         let is_one_of_rows = rows > 1;
-        (is_repeated && self.tells) || (is_one_of_rows && (is_repeated || self.tells))
+        (is_repeated && self.is_distinctive)
+            || (is_one_of_rows && (is_repeated || self.is_distinctive))
     }
 }
 
@@ -90,12 +91,12 @@ fn has_same_values(left: &[u32], right: &[u32]) -> bool {
 
 fn add(rows: &mut [u64], column: &[u32]) {
     for (row, code) in rows.iter_mut().zip(column) {
-        *row = extended(*row, *code);
+        *row = extend_fingerprint(*row, *code);
     }
 }
 
 /// Both tables, with hashes that identify rows.
-struct Sides<'a> {
+struct KeyedTables<'a> {
     gold: &'a Table,
     actual: &'a Table,
     gold_keys: Vec<u64>,
@@ -103,7 +104,7 @@ struct Sides<'a> {
     tolerance: Tolerance,
 }
 
-impl Sides<'_> {
+impl KeyedTables<'_> {
     fn evidence_of(&self, measure: usize, column: usize) -> Option<Evidence> {
         let left = numbers(self.gold, &self.gold_keys, measure)?;
         let right = numbers(self.actual, &self.actual_keys, column)?;
@@ -121,7 +122,7 @@ impl Sides<'_> {
             let found = Evidence {
                 factor: whole_factor(one.value, two.value)?,
                 numbers: 1,
-                tells: (one.value.abs() - 1.0).abs() > f64::EPSILON,
+                is_distinctive: (one.value.abs() - 1.0).abs() > f64::EPSILON,
             };
             if evidence.is_some_and(|before| before.factor != found.factor) {
                 return None;

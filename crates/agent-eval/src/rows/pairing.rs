@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::coding::{Coding, extended};
-use super::columns::Mapping;
+use super::coding::{TableCoding, extend_fingerprint};
+use super::columns::ColumnMapping;
 use super::numeral::Tolerance;
 use super::table::{Cell, Table};
 use crate::matching::maximum_matching;
@@ -14,8 +14,8 @@ const MOST_MATCHED_ROWS: usize = 2_000;
 pub(crate) struct Pairing<'a> {
     pub gold: &'a Table,
     pub actual: &'a Table,
-    pub coding: &'a Coding,
-    pub mapping: &'a Mapping,
+    pub coding: &'a TableCoding,
+    pub mapping: &'a ColumnMapping,
     pub tolerance: Tolerance,
 }
 
@@ -94,7 +94,7 @@ impl Pairing<'_> {
 
 fn add(rows: &mut [u64], column: &[u32]) {
     for (row, code) in rows.iter_mut().zip(column) {
-        *row = extended(*row, *code);
+        *row = extend_fingerprint(*row, *code);
     }
 }
 

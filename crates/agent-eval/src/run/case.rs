@@ -49,7 +49,7 @@ impl Case {
 
 impl CaseTurn {
     fn can_fail(&self) -> bool {
-        let decides = |it: &Evaluation| it.threshold.is_some() || !it.metric.only_informs();
+        let decides = |it: &Evaluation| it.threshold.is_some() || !it.metric.needs_threshold();
         let is_compared = if self.evaluations.is_empty() {
             !self.truths.is_empty()
         } else {
@@ -161,13 +161,13 @@ pub struct Conversation {
     /// One per answered turn.
     pub turns: Vec<TurnRecord>,
     pub usage: Usage,
-    pub end: End,
+    pub end: TurnEnd,
     pub seconds: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum TurnEnd {
     #[default]
     Answered,
     OutOfSteps,

@@ -1,12 +1,12 @@
 //! The verdict on one conversation.
 
-use super::case::{Case, Conversation, End, Evaluation, Metric};
-use super::metric::{KnownTruth, Turn, inferred};
+use super::case::{Case, Conversation, Evaluation, Metric, TurnEnd};
+use super::metric::{GradedTurn, KnownTruth, inferred};
 use crate::judge::MeteredJudge;
 use crate::{EvaluationError, FailureClass, Grade, Judge, MetricResult, Usage, Verdict};
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Graded {
+pub(super) struct GradedAttempt {
     pub verdict: Verdict,
     pub class: Option<FailureClass>,
     pub reason: Option<String>,
@@ -14,7 +14,7 @@ pub(super) struct Graded {
     pub judging: Option<Usage>,
 }
 
-impl Graded {
+impl GradedAttempt {
     pub(super) fn error(reason: impl Into<String>) -> Self {
         Self {
             verdict: Verdict::Error,
@@ -26,7 +26,7 @@ impl Graded {
     }
 }
 
-struct Judged {
+struct JudgedMetric {
     result: MetricResult,
     class: Option<FailureClass>,
 }
@@ -37,7 +37,7 @@ pub(super) async fn grade(
     conversation: &Conversation,
     truths: &[Vec<KnownTruth>],
     judge: Option<&dyn Judge>,
-) -> Graded {
+) -> GradedAttempt {
     let metered = judge.map(MeteredJudge::new);
     let judge = metered.as_ref().map(|judge| judge as &dyn Judge);
     let mut graded = grade_with(case, conversation, truths, judge).await;
@@ -50,9 +50,9 @@ async fn grade_with(
     conversation: &Conversation,
     truths: &[Vec<KnownTruth>],
     judge: Option<&dyn Judge>,
-) -> Graded {
-    if conversation.end == End::OutOfSteps {
-        return Graded {
+) -> GradedAttempt {
+    if conversation.end == TurnEnd::OutOfSteps {
+        return GradedAttempt {
             verdict: Verdict::Failed,
             class: Some(FailureClass::MaxTurns),
             reason: Some("max_turns limit reached".to_owned()),
@@ -62,7 +62,7 @@ async fn grade_with(
     }
     let (wanted, given) = (case.turns.len(), conversation.turns.len());
     if given != wanted {
-        return Graded::error(format!("{given} of {wanted} turns were answered"));
+        return GradedAttempt::error(format!("{given} of {wanted} turns were answered"));
     }
     let mut judged = Vec::new();
     let turns = case.turns.iter().zip(&conversation.turns).zip(truths);
@@ -72,7 +72,7 @@ async fn grade_with(
         } else {
             format!("turn {}: ", index + 1)
         };
-        let turn = Turn {
+        let turn = GradedTurn {
             asked: turn,
             record,
             truths,
@@ -99,7 +99,7 @@ async fn grade_with(
 }
 
 /// Returns an error if a turn's only truth has no rows and no evaluator allows that.
-pub(super) fn unusable(case: &Case, truths: &[Vec<KnownTruth>]) -> Option<Graded> {
+pub(super) fn unusable(case: &Case, truths: &[Vec<KnownTruth>]) -> Option<GradedAttempt> {
     for (turn, truths) in case.turns.iter().zip(truths) {
         let [KnownTruth::Rows(gold)] = truths.as_slice() else {
             continue;
@@ -112,13 +112,16 @@ pub(super) fn unusable(case: &Case, truths: &[Vec<KnownTruth>]) -> Option<Graded
         let is_compared = turn.evaluations.is_empty() || turn.evaluations.iter().any(compares);
         if gold.table.rows.is_empty() && is_compared && !turn.evaluations.iter().any(allows) {
             let error = EvaluationError::EmptyReference;
-            return Some(Graded::error(format!("oracle: {}: {error}", error.code())));
+            return Some(GradedAttempt::error(format!(
+                "oracle: {}: {error}",
+                error.code()
+            )));
         }
     }
     None
 }
 
-async fn judge_turn(turn: &Turn<'_>, case: &Case, index: usize) -> Vec<Judged> {
+async fn judge_turn(turn: &GradedTurn<'_>, case: &Case, index: usize) -> Vec<JudgedMetric> {
     let written = case
         .turns
         .get(index)
@@ -140,7 +143,7 @@ async fn judge_turn(turn: &Turn<'_>, case: &Case, index: usize) -> Vec<Judged> {
 }
 
 /// One evaluation per kind of truth; any can pass.
-async fn judge_inferred(turn: &Turn<'_>) -> Vec<Judged> {
+async fn judge_inferred(turn: &GradedTurn<'_>) -> Vec<JudgedMetric> {
     let mut evaluations: Vec<Evaluation> = Vec::new();
     for truth in &turn.asked.truths {
         let evaluation = inferred(truth);
@@ -160,7 +163,7 @@ async fn judge_inferred(turn: &Turn<'_>) -> Vec<Judged> {
     judged
 }
 
-async fn judge_limits(turn: &Turn<'_>, case: &Case) -> Vec<Judged> {
+async fn judge_limits(turn: &GradedTurn<'_>, case: &Case) -> Vec<JudgedMetric> {
     let limits = &case.limits;
     let all = [
         ("max_turns", limits.max_steps.map(Metric::Steps)),
@@ -187,12 +190,12 @@ fn of_case(name: &str, metric: Metric) -> Evaluation {
     }
 }
 
-async fn judge_one(turn: &Turn<'_>, evaluation: &Evaluation) -> Judged {
+async fn judge_one(turn: &GradedTurn<'_>, evaluation: &Evaluation) -> JudgedMetric {
     let kind = evaluation.metric.name();
     let name = evaluation.name.clone().unwrap_or_else(|| kind.to_owned());
     let grade = turn.grade(evaluation).await;
     let class = grade.as_ref().ok().and_then(|grade| grade.failure);
-    Judged {
+    JudgedMetric {
         result: result(kind, name, grade, evaluation),
         class,
     }
@@ -221,7 +224,7 @@ fn result(
             result.passed = match evaluation.threshold {
                 // Tolerates binary rounding.
                 Some(threshold) => Some(grade.score >= threshold - 1e-12),
-                None if evaluation.metric.only_informs() => None,
+                None if evaluation.metric.needs_threshold() => None,
                 None => Some(grade.failure.is_none()),
             };
             result.reason = grade.reason;
@@ -232,14 +235,14 @@ fn result(
 }
 
 /// A failure decides, then an error.
-fn verdict(judged: Vec<Judged>) -> Graded {
+fn verdict(judged: Vec<JudgedMetric>) -> GradedAttempt {
     let failed = judged.iter().find(|it| it.result.passed == Some(false));
     let error = judged.iter().find(|it| it.result.error.is_some());
     let (verdict, class, reason) = match (failed, error) {
         (Some(failed), _) => (
             Verdict::Failed,
             failed.class,
-            Some(why_failed(&failed.result)),
+            Some(failure_reason(&failed.result)),
         ),
         (None, Some(error)) => {
             let MetricResult { name, error, .. } = &error.result;
@@ -248,7 +251,7 @@ fn verdict(judged: Vec<Judged>) -> Graded {
         }
         (None, None) => (Verdict::Passed, None, None),
     };
-    Graded {
+    GradedAttempt {
         verdict,
         class,
         reason,
@@ -257,7 +260,7 @@ fn verdict(judged: Vec<Judged>) -> Graded {
     }
 }
 
-fn why_failed(result: &MetricResult) -> String {
+fn failure_reason(result: &MetricResult) -> String {
     let name = &result.name;
     match (&result.reason, result.score, result.threshold) {
         (Some(reason), ..) => format!("{name}: {reason}"),

@@ -115,7 +115,7 @@ impl RunJournal {
     }
 
     /// Records the cost of an unfinished attempt.
-    pub fn lose(&self, attempt: &Attempt) -> Result<(), JournalError> {
+    pub fn record_unfinished(&self, attempt: &Attempt) -> Result<(), JournalError> {
         let value = serde_json::to_value(attempt).map_err(JournalError::Attempt)?;
         let mut event = Map::new();
         event.insert("type".to_owned(), LOST.into());
@@ -141,12 +141,12 @@ fn recorded(records: Vec<Record>) -> Result<RecordedRun, JournalError> {
     for mut record in records {
         if record.kind() == ATTEMPT {
             let entry = entry(record)?;
-            run.lost.retain(|it| !it.has_place_of(&entry.attempt));
+            run.lost.retain(|it| !it.has_same_position(&entry.attempt));
             run.entries.push(entry);
         } else if record.kind() == LOST {
             let attempt = entry(record)?.attempt;
             // The new cost includes the old one.
-            run.lost.retain(|it| !it.has_place_of(&attempt));
+            run.lost.retain(|it| !it.has_same_position(&attempt));
             run.lost.push(attempt);
         } else if record.kind() == OPENED {
             run.plan = record.event.remove("plan").unwrap_or_default();

@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::case::{CaseTurn, Evaluation, Metric, Truth, TurnRecord};
 use crate::judge::AssignedJudge;
 use crate::{
-    EqualityOptions, EvaluationError, Expectation, ExtraColumns, GoldRows, Grade, Judge, Material,
-    Measure, NumericOptions, SqlResultOptions, Tolerance, ToolsMode, Usage, bleu, contains_any,
-    contains_none, equals, f1_score, grade_measure, grade_sources, grade_tools, judge_context,
-    judge_criteria, judge_refusal, matches, meteor, numeric, rouge, sql_result,
+    EqualityOptions, EvaluationError, Expectation, ExtraColumns, GoldRows, Grade, Judge,
+    JudgedMaterial, LimitMeasure, NumericOptions, SqlResultOptions, Tolerance, ToolsMode, Usage,
+    bleu, contains_any, contains_none, equals, f1_score, grade_measure, grade_sources, grade_tools,
+    judge_context, judge_criteria, judge_refusal, matches, meteor, numeric, rouge, sql_result,
 };
 
 /// A truth with its rows.
@@ -20,7 +20,7 @@ pub(super) enum KnownTruth {
     Refusal,
 }
 
-pub(super) struct Turn<'a> {
+pub(super) struct GradedTurn<'a> {
     pub asked: &'a CaseTurn,
     pub record: &'a TurnRecord,
     pub truths: &'a [KnownTruth],
@@ -79,7 +79,7 @@ impl Metric {
     }
 
     /// True if the metric needs a threshold to pass.
-    pub(super) const fn only_informs(&self) -> bool {
+    pub(super) const fn needs_threshold(&self) -> bool {
         matches!(
             self,
             Self::F1Score
@@ -92,7 +92,7 @@ impl Metric {
     }
 }
 
-impl Turn<'_> {
+impl GradedTurn<'_> {
     pub(super) async fn grade(&self, evaluation: &Evaluation) -> Result<Grade, EvaluationError> {
         let answer = self.answer(evaluation)?;
         match &evaluation.metric {
@@ -110,14 +110,14 @@ impl Turn<'_> {
                 self.forbidden,
             )),
             Metric::Sources(wanted) => Ok(grade_sources(&self.record.found, wanted)),
-            Metric::Cost(max) => grade_measure(Measure::Cost, self.usage.cost_usd, *max),
+            Metric::Cost(max) => grade_measure(LimitMeasure::Cost, self.usage.cost_usd, *max),
             Metric::Tokens(max) => {
-                grade_measure(Measure::Tokens, Some(whole(self.usage.tokens)), *max)
+                grade_measure(LimitMeasure::Tokens, Some(whole(self.usage.tokens)), *max)
             }
             Metric::Steps(max) => {
-                grade_measure(Measure::Steps, Some(whole(self.usage.steps)), *max)
+                grade_measure(LimitMeasure::Steps, Some(whole(self.usage.steps)), *max)
             }
-            Metric::Seconds(max) => grade_measure(Measure::Seconds, Some(self.seconds), *max),
+            Metric::Seconds(max) => grade_measure(LimitMeasure::Seconds, Some(self.seconds), *max),
             Metric::Refusal => {
                 let refusal = self.truths.contains(&KnownTruth::Refusal);
                 let expectation = if refusal {
@@ -175,12 +175,12 @@ impl Turn<'_> {
         truth: &KnownTruth,
     ) -> Option<Result<Grade, EvaluationError>> {
         let similar = |score: fn(&str, &str) -> f64| {
-            let truth = in_words(truth)?;
+            let truth = truth_text(truth)?;
             Some(Ok(Grade::similarity(score(answer, &truth))))
         };
         match (metric, truth) {
             (Metric::Equality(options), truth) => {
-                Some(Ok(equals(answer, &in_words(truth)?, *options)))
+                Some(Ok(equals(answer, &truth_text(truth)?, *options)))
             }
             (Metric::Numeric(options), KnownTruth::Value(value)) => {
                 Some(numeric(answer, *value, options))
@@ -206,7 +206,7 @@ impl Turn<'_> {
             (Metric::Bleu, _) => similar(bleu),
             (Metric::Meteor, _) => similar(meteor),
             (Metric::Rouge(variant), truth) => {
-                let score = rouge(answer, &in_words(truth)?, *variant);
+                let score = rouge(answer, &truth_text(truth)?, *variant);
                 Some(Ok(Grade::similarity(score)))
             }
             _ => None,
@@ -238,7 +238,7 @@ impl Turn<'_> {
         if !values.is_empty() {
             return Ok(values.to_vec());
         }
-        let truths: Vec<String> = self.truths.iter().filter_map(in_words).collect();
+        let truths: Vec<String> = self.truths.iter().filter_map(truth_text).collect();
         if truths.is_empty() {
             let message = "the case has no ground truth in words".to_owned();
             return Err(EvaluationError::Missing(message));
@@ -260,11 +260,11 @@ impl Turn<'_> {
         })
     }
 
-    fn material(&self, answer: String) -> Material {
-        Material {
+    fn material(&self, answer: String) -> JudgedMaterial {
+        JudgedMaterial {
             input: self.asked.input.clone(),
             answer,
-            truth: self.truths.iter().find_map(in_words),
+            truth: self.truths.iter().find_map(truth_text),
             context: self.asked.context.clone(),
             retrieved: match &self.asked.retrieved {
                 Some(given) => given.clone(),
@@ -274,7 +274,7 @@ impl Turn<'_> {
     }
 }
 
-fn in_words(truth: &KnownTruth) -> Option<String> {
+fn truth_text(truth: &KnownTruth) -> Option<String> {
     match truth {
         KnownTruth::Text(text) => Some(text.clone()),
         KnownTruth::Value(value) => Some(value.to_string()),

@@ -13,7 +13,7 @@ use super::case::{
     AgentRunner, AskEffect, AskError, AttemptRequest, Case, Conversation, Oracle, OracleError,
     Truth,
 };
-use super::grading::{Graded, grade, unusable};
+use super::grading::{GradedAttempt, grade, unusable};
 use super::journal::{JournalError, RunJournal};
 use super::metric::KnownTruth;
 use crate::{Attempt, GoldRows, Judge, RowOrder, Usage, Verdict};
@@ -22,7 +22,7 @@ use crate::{Attempt, GoldRows, Judge, RowOrder, Usage, Verdict};
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct EvaluationPlan {
     /// With unique names.
     pub cases: Vec<Case>,
     /// Each case runs in each arm.
@@ -37,7 +37,7 @@ pub struct Plan {
 }
 
 #[derive(Clone, Copy)]
-pub struct Ports<'a> {
+pub struct EvaluationPorts<'a> {
     pub agent: &'a dyn AgentRunner,
     /// Runs each query once.
     pub oracle: &'a dyn Oracle,
@@ -46,7 +46,7 @@ pub struct Ports<'a> {
     pub notify: &'a (dyn Fn(&Attempt) + Send + Sync),
 }
 
-impl std::fmt::Debug for Ports<'_> {
+impl std::fmt::Debug for EvaluationPorts<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Ports").finish_non_exhaustive()
     }
@@ -61,9 +61,12 @@ pub struct RunOutcome {
 
 /// Runs unfinished attempts, case by case and arm by arm. Attempts stopped by the budget, a person
 /// or an unusable model are errors, and not in the journal.
-pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<RunOutcome, JournalError> {
+pub async fn run(
+    plan: &EvaluationPlan,
+    ports: EvaluationPorts<'_>,
+) -> Result<RunOutcome, JournalError> {
     let places = plan.jobs();
-    let mut finished: BTreeMap<Place, Attempt> = BTreeMap::new();
+    let mut finished: BTreeMap<AttemptPosition, Attempt> = BTreeMap::new();
     for attempt in &plan.finished {
         if let Some(place) = plan.place(attempt) {
             finished.insert(place, attempt.clone());
@@ -71,7 +74,7 @@ pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<RunOutcome, JournalErr
     }
     let lost = plan.lost.iter();
     let lost = lost.filter_map(|attempt| Some((plan.place(attempt)?, attempt.usage)));
-    let run = Run {
+    let run = EvaluationRun {
         plan,
         ports,
         lost: lost.collect(),
@@ -79,7 +82,7 @@ pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<RunOutcome, JournalErr
         truths: plan.cases.iter().map(|_| OnceCell::new()).collect(),
     };
     let open = places.iter().filter(|place| !finished.contains_key(place));
-    let asked: Vec<Option<(Place, Attempt)>> = stream::iter(open)
+    let asked: Vec<Option<(AttemptPosition, Attempt)>> = stream::iter(open)
         .map(|place| run.attempt(*place))
         .buffer_unordered(plan.parallel.max(1))
         .try_collect()
@@ -93,14 +96,14 @@ pub async fn run(plan: &Plan, ports: Ports<'_>) -> Result<RunOutcome, JournalErr
 
 /// In run order; repeats from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct AttemptPosition {
     case: usize,
     repeat: u32,
     arm: usize,
 }
 
-impl Plan {
-    fn jobs(&self) -> Vec<Place> {
+impl EvaluationPlan {
+    fn jobs(&self) -> Vec<AttemptPosition> {
         let mut jobs = Vec::new();
         for (case, asked) in self.cases.iter().enumerate() {
             // A skipped case gets one attempt.
@@ -110,14 +113,14 @@ impl Plan {
                 asked.repeats
             };
             for repeat in 1..=repeats {
-                jobs.extend((0..self.arms.len()).map(|arm| Place { case, repeat, arm }));
+                jobs.extend((0..self.arms.len()).map(|arm| AttemptPosition { case, repeat, arm }));
             }
         }
         jobs
     }
 
-    fn place(&self, attempt: &Attempt) -> Option<Place> {
-        Some(Place {
+    fn place(&self, attempt: &Attempt) -> Option<AttemptPosition> {
+        Some(AttemptPosition {
             case: self.cases.iter().position(|it| it.name == attempt.case)?,
             repeat: attempt.repeat,
             arm: self.arms.iter().position(|it| *it == attempt.arm)?,
@@ -127,23 +130,23 @@ impl Plan {
 
 type Truths = Vec<Vec<KnownTruth>>;
 
-struct Run<'a> {
-    plan: &'a Plan,
-    ports: Ports<'a>,
+struct EvaluationRun<'a> {
+    plan: &'a EvaluationPlan,
+    ports: EvaluationPorts<'a>,
     /// Cost of earlier attempts.
-    lost: BTreeMap<Place, Usage>,
+    lost: BTreeMap<AttemptPosition, Usage>,
     stopped: Mutex<Option<AskError>>,
     truths: Vec<OnceCell<Truths>>,
 }
 
 struct AttemptResult {
-    graded: Graded,
+    graded: GradedAttempt,
     usage: Usage,
     conversation: Option<Conversation>,
 }
 
 impl AttemptResult {
-    fn without_answer(graded: Graded, usage: Usage) -> Self {
+    fn without_answer(graded: GradedAttempt, usage: Usage) -> Self {
         Self {
             graded,
             usage,
@@ -152,8 +155,11 @@ impl AttemptResult {
     }
 }
 
-impl Run<'_> {
-    async fn attempt(&self, place: Place) -> Result<Option<(Place, Attempt)>, JournalError> {
+impl EvaluationRun<'_> {
+    async fn attempt(
+        &self,
+        place: AttemptPosition,
+    ) -> Result<Option<(AttemptPosition, Attempt)>, JournalError> {
         let Some(case) = self.plan.cases.get(place.case) else {
             return Ok(None);
         };
@@ -162,26 +168,28 @@ impl Run<'_> {
         };
         let asked = match (&case.skip, self.stop()) {
             (Some(reason), _) => {
-                let skipped = Graded {
+                let skipped = GradedAttempt {
                     verdict: Verdict::Skipped,
-                    ..Graded::error(reason.clone())
+                    ..GradedAttempt::error(reason.clone())
                 };
                 AttemptResult::without_answer(skipped, Usage::NOTHING)
             }
             (None, Some(stop)) => {
-                let graded = Graded::error(reason_of(&stop));
-                let asked = AttemptResult::without_answer(graded, self.paid_before(place));
+                let graded = GradedAttempt::error(reason_of(&stop));
+                let asked = AttemptResult::without_answer(graded, self.earlier_usage(place));
                 return Ok(Some((place, written(case, arm, place.repeat, &asked))));
             }
             (None, None) => match self.ask(case, arm, place).await {
                 Ok(asked) => asked,
                 Err(stop) => {
-                    let asked =
-                        AttemptResult::without_answer(Graded::error(reason_of(&stop)), stop.usage);
+                    let asked = AttemptResult::without_answer(
+                        GradedAttempt::error(reason_of(&stop)),
+                        stop.usage,
+                    );
                     let attempt = written(case, arm, place.repeat, &asked);
                     self.lock().get_or_insert(stop);
                     if attempt.usage != Usage::NOTHING {
-                        self.ports.journal.lose(&attempt)?;
+                        self.ports.journal.record_unfinished(&attempt)?;
                     }
                     return Ok(Some((place, attempt)));
                 }
@@ -195,7 +203,7 @@ impl Run<'_> {
         Ok(Some((place, attempt)))
     }
 
-    fn paid_before(&self, place: Place) -> Usage {
+    fn earlier_usage(&self, place: AttemptPosition) -> Usage {
         self.lost.get(&place).copied().unwrap_or(Usage::NOTHING)
     }
 
@@ -208,25 +216,30 @@ impl Run<'_> {
     }
 
     /// Asks and judges; an error ends the run.
-    async fn ask(&self, case: &Case, arm: &str, place: Place) -> Result<AttemptResult, AskError> {
+    async fn ask(
+        &self,
+        case: &Case,
+        arm: &str,
+        place: AttemptPosition,
+    ) -> Result<AttemptResult, AskError> {
         // Without the reference, the answer would be paid for in vain.
         let truths = match self.truths(case, place.case).await {
             Ok(truths) => truths,
             Err(error) => {
-                let graded = Graded::error(format!("oracle: the reference failed: {error}"));
+                let graded = GradedAttempt::error(format!("oracle: the reference failed: {error}"));
                 return Ok(AttemptResult::without_answer(
                     graded,
-                    self.paid_before(place),
+                    self.earlier_usage(place),
                 ));
             }
         };
         if let Some(graded) = unusable(case, truths) {
             return Ok(AttemptResult::without_answer(
                 graded,
-                self.paid_before(place),
+                self.earlier_usage(place),
             ));
         }
-        let mut lost = self.paid_before(place);
+        let mut lost = self.earlier_usage(place);
         let mut tries = 0;
         let mut conversation = loop {
             match self.converse(case, arm, place.repeat).await {
@@ -240,7 +253,7 @@ impl Run<'_> {
                         });
                     }
                     if error.effect == AskEffect::Lasting || tries == self.plan.retries {
-                        let graded = Graded::error(error.message);
+                        let graded = GradedAttempt::error(error.message);
                         return Ok(AttemptResult::without_answer(graded, lost));
                     }
                     tries += 1;

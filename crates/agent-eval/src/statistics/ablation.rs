@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Interval, Tally, bootstrap};
+use super::{Interval, PassTally, bootstrap};
 use crate::count::float;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Side {
-    pub tally: Tally,
+pub struct ArmResult {
+    pub tally: PassTally,
     pub errors: usize,
     /// Per repeat.
     pub cost_usd: Option<f64>,
@@ -19,7 +19,7 @@ pub struct Side {
     pub seconds: f64,
 }
 
-impl Side {
+impl ArmResult {
     fn is_asked(&self) -> bool {
         self.errors > 0 || self.tally.judged > 0
     }
@@ -30,16 +30,16 @@ impl Side {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Pair {
-    pub base: Side,
+pub struct ArmPair {
+    pub base: ArmResult,
     /// Without the layer, or a part of it.
-    pub arm: Side,
+    pub arm: ArmResult,
 }
 
-impl Pair {
+impl ArmPair {
     /// Returns 1 if only the base passes most repeats, -1 if only the arm does, else 0.
     fn majority_gain(&self) -> f64 {
-        let passes = |side: &Side| f64::from(u8::from(side.tally.is_mostly_passed()));
+        let passes = |side: &ArmResult| f64::from(u8::from(side.tally.is_mostly_passed()));
         passes(&self.base) - passes(&self.arm)
     }
 }
@@ -89,10 +89,10 @@ impl AblationResult {
 }
 
 /// Returns `None` if no pair can be compared.
-pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
-    let is_whole = |pair: &&Pair| pair.base.is_whole() && pair.arm.is_whole();
-    let is_asked = |pair: &&Pair| pair.base.is_asked() || pair.arm.is_asked();
-    let whole: Vec<&Pair> = pairs.iter().filter(is_whole).collect();
+pub fn compare_arms(pairs: &[ArmPair]) -> Option<AblationResult> {
+    let is_whole = |pair: &&ArmPair| pair.base.is_whole() && pair.arm.is_whole();
+    let is_asked = |pair: &&ArmPair| pair.base.is_asked() || pair.arm.is_asked();
+    let whole: Vec<&ArmPair> = pairs.iter().filter(is_whole).collect();
     let gains: Vec<f64> = whole
         .iter()
         .filter_map(|pair| Some(pair.base.tally.rate()? - pair.arm.tally.rate()?))
@@ -120,7 +120,7 @@ pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
         .iter()
         .map(|pair| Some(pair.base.cost_usd? - pair.arm.cost_usd?))
         .collect();
-    let difference = |of: fn(&Side) -> f64| {
+    let difference = |of: fn(&ArmResult) -> f64| {
         let differences = whole.iter().map(|pair| of(&pair.base) - of(&pair.arm));
         mean(&differences.collect::<Vec<f64>>())
     };

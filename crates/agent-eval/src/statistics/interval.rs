@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Tally;
+use super::PassTally;
 use super::random::Random;
 use crate::count::float;
 
@@ -79,8 +79,8 @@ pub struct Accuracy {
 }
 
 /// Returns `None` if no case was judged.
-pub fn accuracy(cases: &[Tally]) -> Option<Accuracy> {
-    let judged: Vec<&Tally> = cases.iter().filter(|case| case.judged > 0).collect();
+pub fn accuracy(cases: &[PassTally]) -> Option<Accuracy> {
+    let judged: Vec<&PassTally> = cases.iter().filter(|case| case.judged > 0).collect();
     let rates: Vec<f64> = judged.iter().filter_map(|case| case.rate()).collect();
     let interval = if judged.iter().all(|case| case.judged == 1) {
         let passes = judged.iter().map(|case| case.passes).sum();

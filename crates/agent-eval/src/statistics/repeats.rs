@@ -3,13 +3,13 @@
 use crate::count::share;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PassTally {
     /// Without errors and skipped repeats.
     pub judged: usize,
     pub passes: usize,
 }
 
-impl Tally {
+impl PassTally {
     /// Returns `None` if nothing was judged.
     pub fn rate(self) -> Option<f64> {
         (self.judged > 0).then(|| share(self.passes, self.judged))

@@ -7,7 +7,10 @@ use ktx_session_log::SessionStore;
 use serde_json::{Value, json};
 
 use super::runs::{Agent, Warehouse, case, cases, clock, holder, id, journal, lines, plan, turn};
-use crate::{AskEffect, Attempt, Cell, Plan, Ports, RecordedAnswers, RunJournal, Usage, run};
+use crate::{
+    AskEffect, Attempt, Cell, EvaluationPlan, EvaluationPorts, RecordedAnswers, RunJournal, Usage,
+    run,
+};
 
 #[test]
 fn a_case_can_fail_when_something_is_compared() {
@@ -37,7 +40,7 @@ async fn a_run_that_was_killed_continues_with_what_is_not_finished() {
     };
     let first = {
         let journal = journal(folder.path());
-        let ports = Ports {
+        let ports = EvaluationPorts {
             agent: &agent,
             oracle: &oracle,
             judge: None,
@@ -66,11 +69,11 @@ async fn a_run_that_was_killed_continues_with_what_is_not_finished() {
     // Three answers and the skipped case in both arms.
     assert_eq!(resumed.entries.len(), 5);
     let finished = resumed.entries.into_iter().map(|entry| entry.attempt);
-    let rest = Plan {
+    let rest = EvaluationPlan {
         finished: finished.collect(),
         ..plan(8)
     };
-    let ports = Ports {
+    let ports = EvaluationPorts {
         agent: &agent,
         oracle: &oracle,
         judge: None,
@@ -83,7 +86,7 @@ async fn a_run_that_was_killed_continues_with_what_is_not_finished() {
 
     let other = tempfile::tempdir().unwrap();
     let journal = self::journal(other.path());
-    let ports = Ports {
+    let ports = EvaluationPorts {
         agent: &Agent::default(),
         oracle: &Warehouse::default(),
         judge: None,
@@ -113,7 +116,7 @@ async fn what_was_paid_before_a_run_ended_stays_in_its_cost() {
     let mut lines_of_shaky = Vec::new();
     for budget in [Some(3), Some(3), None] {
         agent.budget = budget;
-        let ports = Ports {
+        let ports = EvaluationPorts {
             agent: &agent,
             oracle: &oracle,
             judge: None,
@@ -171,7 +174,7 @@ fn a_journal_names_the_record_that_is_not_an_attempt() {
 async fn recorded_answers_are_judged_again() {
     let folder = tempfile::tempdir().unwrap();
     let journal = journal(folder.path());
-    let ports = Ports {
+    let ports = EvaluationPorts {
         agent: &Agent::default(),
         oracle: &Warehouse::default(),
         judge: None,
@@ -200,7 +203,7 @@ async fn recorded_answers_are_judged_again() {
 
     let other = tempfile::tempdir().unwrap();
     let again = self::journal(other.path());
-    let ports = Ports {
+    let ports = EvaluationPorts {
         agent: &answers,
         oracle: &Warehouse::default(),
         judge: None,

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::line;
 use crate::{
-    DecimalSign, EvaluationError, Grade, Measure, NumberPick, NumericOptions, grade_measure,
+    DecimalSign, EvaluationError, Grade, LimitMeasure, NumberPick, NumericOptions, grade_measure,
     numeric,
 };
 
@@ -252,10 +252,10 @@ fn tolerances_include_their_bounds() {
 #[test]
 fn limits_need_a_measurement() {
     let grades = [
-        grade_measure(Measure::Cost, Some(0.02), 0.02),
-        grade_measure(Measure::Tokens, Some(1_001.0), 1_000.0),
-        grade_measure(Measure::Seconds, Some(f64::NAN), 1.0),
-        grade_measure(Measure::Steps, None, 5.0),
+        grade_measure(LimitMeasure::Cost, Some(0.02), 0.02),
+        grade_measure(LimitMeasure::Tokens, Some(1_001.0), 1_000.0),
+        grade_measure(LimitMeasure::Seconds, Some(f64::NAN), 1.0),
+        grade_measure(LimitMeasure::Steps, None, 5.0),
     ];
     let lines: Vec<String> = grades.iter().map(line).collect();
     assert_snapshot!(lines.join("\n"), @r"

@@ -4,12 +4,12 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    AgentInfo, Attempt, CaseKey, Expectation, FailureClass, Header, LayerInfo, MetricResult,
-    PlannedCase, Report, Usage, Verdict, changes, html, junit, markdown, report,
+    AgentInfo, Attempt, CaseKey, Expectation, FailureClass, LayerInfo, MetricResult, PlannedCase,
+    Report, ReportHeader, Usage, Verdict, changes, html, junit, markdown, report,
 };
 
-fn header() -> Header {
-    Header {
+fn header() -> ReportHeader {
+    ReportHeader {
         run: "run-1".to_owned(),
         ktx: "0.13.0".to_owned(),
         agent: AgentInfo {

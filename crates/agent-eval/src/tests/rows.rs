@@ -108,14 +108,14 @@ fn columns_are_found_by_their_values() {
         ["c", 3, 3, "z"]
     ]);
     // Both columns have the values 1, 2, 3.
-    let mixed = json!([["a", 2, 1], ["b", 1, 2], ["c", 3, 3]]);
+    let mix_bits = json!([["a", 2, 1], ["b", 1, 2], ["c", 3, 3]]);
     let crossed = json!([["a", 1, 1], ["b", 2, 2], ["c", 3, 3]]);
     let lines = [
         grade(&gold, &turned, &DEFAULT),
         grade(&gold, &wider, &DEFAULT),
         grade(&gold, &wider, &forbid),
         grade(&gold, &multiplied, &DEFAULT),
-        grade(&gold, &mixed, &DEFAULT),
+        grade(&gold, &mix_bits, &DEFAULT),
         grade(&gold, &crossed, &DEFAULT),
         grade(&gold, &json!([["a", 1], ["b", 2], ["c", 3]]), &DEFAULT),
     ];
@@ -154,15 +154,15 @@ fn rows_are_a_multiset() {
 fn order_counts_where_the_reference_orders() {
     let gold = json!([["a", 3], ["b", 2], ["c", 2], ["d", 1]]);
     let tied = json!([["a", 3], ["c", 2], ["b", 2], ["d", 1]]);
-    let mixed = json!([["a", 3], ["b", 2], ["d", 1], ["c", 2]]);
+    let mix_bits = json!([["a", 3], ["b", 2], ["d", 1], ["c", 2]]);
     let order = |order: RowOrder| SqlResultOptions { order, ..DEFAULT };
     let by_number = order(RowOrder::SortedBy(vec![1]));
     let lines = [
-        grade(&gold, &mixed, &DEFAULT),
+        grade(&gold, &mix_bits, &DEFAULT),
         grade(&gold, &gold, &order(RowOrder::Listed)),
         grade(&gold, &tied, &order(RowOrder::Listed)),
         grade(&gold, &tied, &by_number),
-        grade(&gold, &mixed, &by_number),
+        grade(&gold, &mix_bits, &by_number),
         grade(
             &gold,
             &json!([["a", 3], ["b", 2], ["c", 2], ["d", 0]]),

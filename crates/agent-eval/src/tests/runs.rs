@@ -14,8 +14,9 @@ use serde_json::json;
 
 use crate::{
     AgentRunner, AskEffect, AskError, Attempt, AttemptRequest, Case, CaseTurn, Cell, Conversation,
-    End, Evaluation, ExpectedCall, Extent, Gold, GoldRows, Limits, Metric, Oracle, OracleError,
-    Plan, Ports, RowOrder, RunJournal, Table, ToolCall, ToolsMode, Truth, TurnRecord, Usage, run,
+    Evaluation, EvaluationPlan, EvaluationPorts, ExpectedCall, Extent, Gold, GoldRows, Limits,
+    Metric, Oracle, OracleError, RowOrder, RunJournal, Table, ToolCall, ToolsMode, Truth, TurnEnd,
+    TurnRecord, Usage, run,
 };
 
 pub(super) fn clock() -> Timestamp {
@@ -155,9 +156,9 @@ impl AgentRunner for Agent {
             turns: vec![turn; case.turns.len()],
             usage,
             end: if case.name == "endless" {
-                End::OutOfSteps
+                TurnEnd::OutOfSteps
             } else {
-                End::Answered
+                TurnEnd::Answered
             },
             seconds: 2.5,
         })
@@ -278,8 +279,8 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-pub(super) fn plan(parallel: usize) -> Plan {
-    Plan {
+pub(super) fn plan(parallel: usize) -> EvaluationPlan {
+    EvaluationPlan {
         cases: cases(),
         arms: vec!["full".to_owned(), "bare".to_owned()],
         parallel,
@@ -321,7 +322,7 @@ async fn a_run_has_the_same_verdicts_one_by_one_and_in_parallel() {
             Warehouse::default(),
             journal(folder.path()),
         );
-        let ports = Ports {
+        let ports = EvaluationPorts {
             agent: &agent,
             oracle: &oracle,
             judge: None,
@@ -393,12 +394,12 @@ async fn an_attempt_that_takes_too_long_is_an_error_with_its_cost() {
     let journal = journal(folder.path());
     let mut slow = case("slow", vec![turn(vec![Truth::Value(1.0)])]);
     slow.timeout = Duration::from_millis(20);
-    let plan = Plan {
+    let plan = EvaluationPlan {
         cases: vec![slow],
         arms: vec!["full".to_owned()],
-        ..Plan::default()
+        ..EvaluationPlan::default()
     };
-    let ports = Ports {
+    let ports = EvaluationPorts {
         agent: &Agent::default(),
         oracle: &Warehouse::default(),
         judge: None,

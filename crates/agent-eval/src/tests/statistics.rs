@@ -2,10 +2,12 @@
 
 use insta::assert_snapshot;
 
-use crate::{Interval, Pair, Side, Tally, accuracy, bootstrap, compare_arms, mcnemar, wilson};
+use crate::{
+    ArmPair, ArmResult, Interval, PassTally, accuracy, bootstrap, compare_arms, mcnemar, wilson,
+};
 
-fn tally(passes: usize, judged: usize) -> Tally {
-    Tally { judged, passes }
+fn tally(passes: usize, judged: usize) -> PassTally {
+    PassTally { judged, passes }
 }
 
 #[track_caller]
@@ -31,9 +33,9 @@ fn repeats_have_exact_chances() {
     assert_eq!(three.pass_at(6), None);
     assert_eq!(three.pass_all(0), None);
     assert_eq!(tally(0, 0).rate(), None);
-    let flaky = [tally(0, 3), tally(1, 3), tally(3, 3)].map(Tally::is_flaky);
+    let flaky = [tally(0, 3), tally(1, 3), tally(3, 3)].map(PassTally::is_flaky);
     assert_eq!(flaky, [false, true, false]);
-    let majorities = [tally(1, 2), tally(2, 3), tally(0, 0)].map(Tally::is_mostly_passed);
+    let majorities = [tally(1, 2), tally(2, 3), tally(0, 0)].map(PassTally::is_mostly_passed);
     assert_eq!(majorities, [false, true, false]);
 }
 
@@ -90,8 +92,8 @@ fn mcnemar_is_exact() {
     assert!(mcnemar(2_000, 0) < 1e-300);
 }
 
-fn side(passes: usize, cost: f64) -> Side {
-    Side {
+fn side(passes: usize, cost: f64) -> ArmResult {
+    ArmResult {
         tally: tally(passes, 1),
         errors: 0,
         cost_usd: Some(cost),
@@ -100,8 +102,8 @@ fn side(passes: usize, cost: f64) -> Side {
     }
 }
 
-fn pairs(base_only: usize, arm_only: usize, both: usize) -> Vec<Pair> {
-    let pair = |base, arm| Pair {
+fn pairs(base_only: usize, arm_only: usize, both: usize) -> Vec<ArmPair> {
+    let pair = |base, arm| ArmPair {
         base: side(base, 0.014),
         arm: side(arm, 0.010),
     };
@@ -161,17 +163,17 @@ fn an_ablation_helps_hurts_or_cannot_be_told() {
 #[test]
 fn a_verdict_follows_the_printed_p_value() {
     let pair = |base, arm| {
-        let side = |passes| Side {
+        let side = |passes| ArmResult {
             tally: tally(passes, 4),
-            ..Side::default()
+            ..ArmResult::default()
         };
-        Pair {
+        ArmPair {
             base: side(base),
             arm: side(arm),
         }
     };
-    let told = |groups: &[(usize, Pair)]| {
-        let pairs: Vec<Pair> = groups
+    let told = |groups: &[(usize, ArmPair)]| {
+        let pairs: Vec<ArmPair> = groups
             .iter()
             .flat_map(|(count, pair)| vec![*pair; *count])
             .collect();

@@ -39,14 +39,14 @@ pub(crate) struct NumberStyle {
 /// a name (`Q3`), an ordinal (`3rd`), a date (`2025-09-30`), a version (`1.2.3`) or another style
 /// are not numbers.
 pub(crate) fn numbers(text: &str, style: NumberStyle) -> Vec<f64> {
-    let mut scan = Scan {
+    let mut scan = NumberScan {
         signs: text.chars().collect(),
         style,
     };
     scan.all()
 }
 
-struct Scan {
+struct NumberScan {
     signs: Vec<char>,
     style: NumberStyle,
 }
@@ -57,14 +57,14 @@ struct Digits {
     end: usize,
 }
 
-struct Tail {
+struct NumberTail {
     /// Power of ten.
     power: i32,
     end: usize,
     is_number: bool,
 }
 
-impl Scan {
+impl NumberScan {
     fn all(&mut self) -> Vec<f64> {
         let mut found = Vec::new();
         let mut at = 0;
@@ -192,7 +192,7 @@ impl Scan {
         Some(format!("{first}{}.{decimals}", rest.concat()))
     }
 
-    fn tail(&self, at: usize) -> Tail {
+    fn tail(&self, at: usize) -> NumberTail {
         let mut tail = self.exponent(at).unwrap_or_else(|| self.scale(at));
         let spaced = usize::from(self.sign(tail.end).is_some_and(is_space));
         if self.sign(tail.end + spaced) == Some('%') {
@@ -205,7 +205,7 @@ impl Scan {
     }
 
     /// Parses `e6`, `E-3`.
-    fn exponent(&self, at: usize) -> Option<Tail> {
+    fn exponent(&self, at: usize) -> Option<NumberTail> {
         self.sign(at).filter(|sign| matches!(sign, 'e' | 'E'))?;
         let signed = usize::from(matches!(self.sign(at + 1), Some('+' | '-' | '\u{2212}')));
         let begin = at + 1 + signed;
@@ -219,7 +219,7 @@ impl Scan {
         let digits: String = self.signs[begin..end].iter().collect();
         let power = digits.parse::<i32>().unwrap_or(9_999).min(9_999);
         let negative = signed == 1 && self.sign(at + 1) != Some('+');
-        Some(Tail {
+        Some(NumberTail {
             power: if negative { -power } else { power },
             end,
             is_number: true,
@@ -227,12 +227,12 @@ impl Scan {
     }
 
     /// Parses a suffix, directly or after one space, or a unit.
-    fn scale(&self, at: usize) -> Tail {
+    fn scale(&self, at: usize) -> NumberTail {
         let word = |begin: usize| -> String {
             let rest = self.signs.iter().skip(begin);
             rest.take_while(|sign| is_word(**sign)).collect()
         };
-        let number = |power, end| Tail {
+        let number = |power, end| NumberTail {
             power,
             end,
             is_number: true,
@@ -252,7 +252,7 @@ impl Scan {
             return number(power, end);
         }
         let is_ordinal = matches!(unit.as_str(), "st" | "nd" | "rd" | "th");
-        Tail {
+        NumberTail {
             power: 0,
             end,
             is_number: !is_ordinal && unit.chars().all(char::is_alphabetic),

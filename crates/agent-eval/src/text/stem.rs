@@ -1,10 +1,10 @@
 //! The stemmer that M. F. Porter published in 1980.
 
 /// An ending and its replacement.
-type Rule = (&'static str, &'static str);
+type SuffixRule = (&'static str, &'static str);
 
 /// Step 2: after a stem with a measure above 0.
-const STEP_2: [Rule; 20] = [
+const STEP_2: [SuffixRule; 20] = [
     ("ational", "ate"),
     ("tional", "tion"),
     ("enci", "ence"),
@@ -28,7 +28,7 @@ const STEP_2: [Rule; 20] = [
 ];
 
 /// Step 3: the same.
-const STEP_3: [Rule; 7] = [
+const STEP_3: [SuffixRule; 7] = [
     ("icate", "ic"),
     ("ative", ""),
     ("alize", "al"),
@@ -49,7 +49,7 @@ pub fn stem(word: &str) -> String {
     if word.len() <= 2 || !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
         return word.to_owned();
     }
-    let mut word = Word(word.to_owned());
+    let mut word = StemWord(word.to_owned());
     word.drop_plural();
     word.drop_past();
     if word.ends("y") && has_vowel(word.before("y")) {
@@ -62,9 +62,9 @@ pub fn stem(word: &str) -> String {
     word.0
 }
 
-struct Word(String);
+struct StemWord(String);
 
-impl Word {
+impl StemWord {
     fn ends(&self, ending: &str) -> bool {
         self.0.ends_with(ending)
     }
@@ -113,7 +113,7 @@ impl Word {
     }
 
     /// Steps 2 and 3: only the longest ending counts.
-    fn replace_longest(&mut self, rules: &[Rule]) {
+    fn replace_longest(&mut self, rules: &[SuffixRule]) {
         let longest = rules
             .iter()
             .filter(|(ending, _)| self.ends(ending))

@@ -22,8 +22,8 @@ mod wire;
 use std::collections::BTreeMap;
 
 use ktx_agent_eval::{
-    AskEffect, Attempt, Case, Header, Plan, PlannedCase, RecordedAnswers, RunJournal, Verdict,
-    report,
+    AskEffect, Attempt, Case, EvaluationPlan, PlannedCase, RecordedAnswers, ReportHeader,
+    RunJournal, Verdict, report,
 };
 use ktx_agent_file::Case as WrittenCase;
 use ktx_diagnostics::{Code, Exit, Failure, counted};
@@ -173,7 +173,7 @@ impl TestCommand<'_> {
             context: self.context,
             chosen: self.chosen,
             answers,
-            plan: Plan {
+            plan: EvaluationPlan {
                 cases,
                 arms: self.arms(),
                 parallel: self.parallel(),
@@ -187,7 +187,7 @@ impl TestCommand<'_> {
         }
         .execute()?;
         let run = journaled.run.to_string();
-        let header = Header {
+        let header = ReportHeader {
             run: run.clone(),
             ktx: env!("CARGO_PKG_VERSION").to_owned(),
             agent: self.chosen.info.clone(),

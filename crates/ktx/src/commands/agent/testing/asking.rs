@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use ktx_agent_eval::{
-    AgentRunner, AskEffect, AskError, AttemptRequest, Case, Conversation, End, ToolCall, Truth,
+    AgentRunner, AskEffect, AskError, AttemptRequest, Case, Conversation, ToolCall, Truth, TurnEnd,
     TurnRecord, Usage,
 };
 use ktx_agent_file as file;
@@ -200,7 +200,7 @@ impl CaseSession<'_> {
                 ..record_of(result)
             });
             if is_cut {
-                conversation.end = End::OutOfSteps;
+                conversation.end = TurnEnd::OutOfSteps;
             }
             is_cut
         };

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use ktx_agent_eval::{
-    AgentRunner, AskEffect, Attempt, Case, Judge, Plan, Ports, RunJournal, RunOutcome, run,
+    AgentRunner, AskEffect, Attempt, Case, EvaluationPlan, EvaluationPorts, Judge, RunJournal,
+    RunOutcome, run,
 };
 use ktx_agent_session::AgentBackend;
 use ktx_diagnostics::{Code, Failure};
@@ -41,7 +42,7 @@ pub(super) struct Execution<'a> {
     pub(super) context: CommandContext<'a>,
     pub(super) chosen: &'a Chosen,
     pub(super) answers: Answers,
-    pub(super) plan: Plan,
+    pub(super) plan: EvaluationPlan,
     pub(super) journal: &'a RunJournal,
     pub(super) limits: Limits,
     pub(super) notify: &'a (dyn Fn(&Attempt) + Send + Sync),
@@ -168,8 +169,8 @@ impl Execution<'_> {
         let mut plan = self.plan;
         let mut failure = None;
         let (journal, notify) = (self.journal, self.notify);
-        let asked = async |agent: &dyn AgentRunner, plan: &Plan| {
-            let ports = Ports {
+        let asked = async |agent: &dyn AgentRunner, plan: &EvaluationPlan| {
+            let ports = EvaluationPorts {
                 agent,
                 oracle: &warehouse,
                 judge,

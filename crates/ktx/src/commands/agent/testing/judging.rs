@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ktx_agent_eval::{Judge, JudgeError, JudgedObject, Question, Usage};
+use ktx_agent_eval::{Judge, JudgeError, JudgeQuestion, JudgedObject, Usage};
 use ktx_llm_runtime::{CallLabel, LlmRuntime, ObjectRequest};
 use ktx_tool_descriptors::ObjectSchema;
 use ktx_vocabulary::ModelRole;
@@ -26,7 +26,7 @@ pub(super) struct ModelJudge<'a> {
 
 #[async_trait]
 impl Judge for ModelJudge<'_> {
-    async fn object(&self, question: &Question) -> Result<JudgedObject, JudgeError> {
+    async fn object(&self, question: &JudgeQuestion) -> Result<JudgedObject, JudgeError> {
         let failed = |message: String| JudgeError {
             message,
             usage: Usage::NOTHING,

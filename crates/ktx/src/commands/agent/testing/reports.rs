@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use ktx_agent_eval::{
-    ArmReport, CaseKey, CaseReport, Changes, Report, Verdict, arm_grid, changes, html, junit,
+    ArmReport, CaseKey, CaseReport, Report, RunChanges, Verdict, arm_grid, changes, html, junit,
     markdown, side_by_side, verdicts,
 };
 use ktx_diagnostics::{Code, Exit, Failure, counted};
@@ -18,7 +18,7 @@ use crate::tables::Report as Table;
 
 pub(super) struct Finished {
     pub(super) report: Report,
-    pub(super) changes: Option<Changes>,
+    pub(super) changes: Option<RunChanges>,
 }
 
 fn form_of(path: &Path) -> Outcome<TestReportFormat> {
@@ -146,9 +146,9 @@ impl Finished {
             in_base && matches!(case.verdict, Verdict::Failed | Verdict::Error)
         };
         let mut reasons = Table::new(["case", "reason", "session"]);
-        let mut troubled = self.report.cases.iter().filter(is_troubled).peekable();
-        let has_reasons = troubled.peek().is_some();
-        for case in troubled {
+        let mut failed_cases = self.report.cases.iter().filter(is_troubled).peekable();
+        let has_reasons = failed_cases.peek().is_some();
+        for case in failed_cases {
             let session = case.sessions.first().map(String::as_str);
             let reason = case.reason.as_deref().unwrap_or_default();
             reasons.row([&case.name, reason, session.unwrap_or_default()]);
