@@ -6,8 +6,13 @@ use ktx_config::yaml::Places;
 use ktx_diagnostics::{Code, Diagnostic, Location, nearest};
 use serde_json::{Map, Value};
 
-use crate::form::{Fault, Form, is_reference, is_secret_name, listed, looks_secret, written};
-use crate::spec::{Absent, Body, Field, List, PathTo, Shape, Short, Tagged, Variant};
+use crate::form::{
+    FormFault, TextForm, is_reference, is_secret_name, listed, looks_like_secret, written,
+};
+use crate::spec::{
+    AbsentEffect, Field, ListShape, PathKind, ShortForm, TaggedShape, ValueShape, Variant,
+    VariantBody,
+};
 
 use say::{alternatives, kind_of, out_of_range};
 pub(crate) use say::{at_path, expected};
@@ -19,7 +24,7 @@ const MOST_NAMES: usize = 12;
 pub(crate) struct NamedPath {
     pub(crate) at: Vec<String>,
     pub(crate) path: String,
-    pub(crate) to: PathTo,
+    pub(crate) to: PathKind,
 }
 
 #[derive(Debug, Default)]
@@ -28,8 +33,13 @@ pub(crate) struct Findings {
     pub(crate) paths: Vec<NamedPath>,
 }
 
-pub(crate) fn check(value: &Value, shape: &Shape, places: &Places, above: &[String]) -> Findings {
-    let mut check = Check {
+pub(crate) fn check(
+    value: &Value,
+    shape: &ValueShape,
+    places: &Places,
+    above: &[String],
+) -> Findings {
+    let mut check = FileCheck {
         places,
         path: above.to_vec(),
         found: Findings::default(),
@@ -40,64 +50,66 @@ pub(crate) fn check(value: &Value, shape: &Shape, places: &Places, above: &[Stri
     check.found
 }
 
-struct Check<'a> {
+struct FileCheck<'a> {
     places: &'a Places,
     path: Vec<String>,
     found: Findings,
 }
 
-impl Check<'_> {
-    fn value(&mut self, value: &Value, shape: &Shape) {
+impl FileCheck<'_> {
+    fn value(&mut self, value: &Value, shape: &ValueShape) {
         match shape {
-            Shape::Text { most } => self.text(value, *most),
-            Shape::Form(Form::Loose) => self.loose(value),
-            Shape::Form(form) => self.form(value, *form),
-            Shape::Path(to) => self.named_path(value, *to),
-            Shape::Choice(names) => self.choice(value, names),
-            Shape::Flag
-            | Shape::Yes
-            | Shape::Count { .. }
-            | Shape::Odd { .. }
-            | Shape::AnyNumber
-            | Shape::Number { .. } => {
+            ValueShape::Text { most } => self.text(value, *most),
+            ValueShape::Form(TextForm::Loose) => self.loose_value(value),
+            ValueShape::Form(form) => self.form(value, *form),
+            ValueShape::Path(to) => self.named_path(value, *to),
+            ValueShape::Choice(names) => self.choice(value, names),
+            ValueShape::Flag
+            | ValueShape::Yes
+            | ValueShape::Count { .. }
+            | ValueShape::Odd { .. }
+            | ValueShape::AnyNumber
+            | ValueShape::Number { .. } => {
                 self.plain(value, shape);
             }
-            Shape::Object(fields) => self.object(value, &fields.iter().collect::<Vec<_>>(), &[]),
-            Shape::Tagged(tagged) => self.tagged(value, tagged, &[]),
-            Shape::Keyed(variants) => self.keyed(value, variants),
-            Shape::Short(short) => self.short(value, short),
-            Shape::List(list) => self.list(value, list),
-            Shape::OneOrMore(item) => match value.as_array() {
+            ValueShape::Object(fields) => {
+                self.object(value, &fields.iter().collect::<Vec<_>>(), &[])
+            }
+            ValueShape::Tagged(tagged) => self.tagged(value, tagged, &[]),
+            ValueShape::Keyed(variants) => self.keyed(value, variants),
+            ValueShape::Short(short) => self.short(value, short),
+            ValueShape::List(list) => self.list(value, list),
+            ValueShape::OneOrMore(item) => match value.as_array() {
                 Some(items) => self.items(items, item),
                 None => self.value(value, item),
             },
-            Shape::Map(inner) => self.map(value, inner),
-            Shape::Schema => self.schema(value),
-            Shape::Matcher => self.matcher(value),
-            Shape::AnyObject if !value.is_object() => self.bad(value, shape),
-            Shape::Any | Shape::AnyObject => {}
-            Shape::Foreign(instead) => self.foreign(instead),
+            ValueShape::Map(inner) => self.map(value, inner),
+            ValueShape::Schema => self.schema(value),
+            ValueShape::Matcher => self.matcher(value),
+            ValueShape::AnyObject if !value.is_object() => self.report_mismatch(value, shape),
+            ValueShape::Any | ValueShape::AnyObject => {}
+            ValueShape::Foreign(instead) => self.foreign(instead),
         }
     }
 
     fn text(&mut self, value: &Value, most: Option<usize>) {
         let Some(text) = value.as_str() else {
-            return self.bad(value, &Shape::Text { most });
+            return self.report_mismatch(value, &ValueShape::Text { most });
         };
         let characters = text.chars().count();
         match most {
-            _ if text.trim().is_empty() => self.fault(Fault::new("is empty")),
-            Some(most) if characters > most => self.fault(Fault::new(format!(
+            _ if text.trim().is_empty() => self.fault(FormFault::new("is empty")),
+            Some(most) if characters > most => self.fault(FormFault::new(format!(
                 "has {characters} characters, at most {most}"
             ))),
-            _ if looks_secret(text) => self.fault(written()),
+            _ if looks_like_secret(text) => self.fault(plain_secret_fault()),
             _ => {}
         }
     }
 
-    fn form(&mut self, value: &Value, form: Form) {
+    fn form(&mut self, value: &Value, form: TextForm) {
         let Some(text) = value.as_str() else {
-            return self.bad(value, &Shape::Form(form));
+            return self.report_mismatch(value, &ValueShape::Form(form));
         };
         if let Some(fault) = form.fault(text) {
             self.fault(fault);
@@ -105,22 +117,22 @@ impl Check<'_> {
     }
 
     /// The name decides whether the value is a secret.
-    fn loose(&mut self, value: &Value) {
+    fn loose_value(&mut self, value: &Value) {
         if value.is_array() || value.is_object() || value.is_null() {
-            return self.bad(value, &Shape::Form(Form::Loose));
+            return self.report_mismatch(value, &ValueShape::Form(TextForm::Loose));
         }
         let text = value.as_str().unwrap_or_default();
         let name = self.path.last().map(String::as_str).unwrap_or_default();
         let holds_reference = is_reference(text) || text.contains("${");
-        if looks_secret(text) || (is_secret_name(name) && !holds_reference) {
-            self.fault(written());
+        if looks_like_secret(text) || (is_secret_name(name) && !holds_reference) {
+            self.fault(plain_secret_fault());
         }
     }
 
-    fn named_path(&mut self, value: &Value, to: PathTo) {
+    fn named_path(&mut self, value: &Value, to: PathKind) {
         match value.as_str() {
-            None => self.bad(value, &Shape::Path(to)),
-            Some(text) if text.trim().is_empty() => self.fault(Fault::new("is empty")),
+            None => self.report_mismatch(value, &ValueShape::Path(to)),
+            Some(text) if text.trim().is_empty() => self.fault(FormFault::new("is empty")),
             Some(text) => self.found.paths.push(NamedPath {
                 at: self.path.clone(),
                 path: text.to_owned(),
@@ -134,7 +146,7 @@ impl Check<'_> {
         if text.is_some_and(|text| names.contains(&text)) {
             return;
         }
-        let mut fault = Fault::new(format!("use {}", alternatives(names)));
+        let mut fault = FormFault::new(format!("use {}", alternatives(names)));
         if let Some(near) =
             text.and_then(|text| nearest(text, names.iter().copied()).first().copied())
         {
@@ -143,24 +155,24 @@ impl Check<'_> {
         self.fault(fault);
     }
 
-    fn plain(&mut self, value: &Value, shape: &Shape) {
+    fn plain(&mut self, value: &Value, shape: &ValueShape) {
         let is_right_kind = match shape {
-            Shape::Flag => value.is_boolean(),
-            Shape::Yes => value == &Value::Bool(true),
-            Shape::Count { .. } | Shape::Odd { .. } => say::is_whole(value),
+            ValueShape::Flag => value.is_boolean(),
+            ValueShape::Yes => value == &Value::Bool(true),
+            ValueShape::Count { .. } | ValueShape::Odd { .. } => say::is_whole(value),
             _ => value.is_number(),
         };
         if !is_right_kind {
-            self.bad(value, shape);
+            self.report_mismatch(value, shape);
         } else if let Some(message) = out_of_range(value, shape) {
-            self.fault(Fault::new(message));
+            self.fault(FormFault::new(message));
         }
     }
 
     /// Checks an object; the keys in `taken` belong to the caller.
     fn object(&mut self, value: &Value, fields: &[&Field], taken: &[&str]) {
         let Some(object) = value.as_object() else {
-            return self.bad(value, &Shape::AnyObject);
+            return self.report_mismatch(value, &ValueShape::AnyObject);
         };
         for (key, value) in object {
             match fields.iter().find(|field| field.name == key) {
@@ -176,7 +188,7 @@ impl Check<'_> {
     fn missing(&mut self, object: &Map<String, Value>, fields: &[&Field]) {
         let required = fields
             .iter()
-            .filter(|field| field.absent == Absent::Refused);
+            .filter(|field| field.absent == AbsentEffect::Refused);
         for field in required {
             if object.get(field.name).is_none_or(Value::is_null) {
                 self.absent(field.name, &field.shape);
@@ -184,7 +196,7 @@ impl Check<'_> {
         }
     }
 
-    fn absent(&mut self, key: &str, shape: &Shape) {
+    fn absent(&mut self, key: &str, shape: &ValueShape) {
         let place = self.value_place();
         self.within(key, |check| {
             let message = at_path(&check.path, "is missing");
@@ -194,9 +206,9 @@ impl Check<'_> {
         });
     }
 
-    fn tagged(&mut self, value: &Value, tagged: &Tagged, taken: &[&str]) {
+    fn tagged(&mut self, value: &Value, tagged: &TaggedShape, taken: &[&str]) {
         let Some(object) = value.as_object() else {
-            return self.bad(value, &Shape::AnyObject);
+            return self.report_mismatch(value, &ValueShape::AnyObject);
         };
         let offered = tagged
             .variants
@@ -226,7 +238,7 @@ impl Check<'_> {
                     "there is no {noun} `{name}`; there are: {}",
                     names.join(", ")
                 );
-                let mut fault = Fault::new(message);
+                let mut fault = FormFault::new(message);
                 if let Some(near) = nearest(name, names).first() {
                     fault = fault.hint(format!("did you mean `{near}`?"));
                 }
@@ -237,20 +249,20 @@ impl Check<'_> {
 
     fn variant(&mut self, value: &Value, variant: &Variant, taken: &[&str], tag: &str) {
         match variant.body {
-            Body::Fields(groups) => {
+            VariantBody::Fields(groups) => {
                 let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
                 self.object(value, &fields, taken);
             }
-            Body::Tagged(inner) => self.tagged(value, inner, taken),
-            Body::Refused { why, hint } => self.within(tag, |check| {
-                check.fault(Fault::new(why).hint(hint));
+            VariantBody::Tagged(inner) => self.tagged(value, inner, taken),
+            VariantBody::Refused { why, hint } => self.within(tag, |check| {
+                check.fault(FormFault::new(why).hint(hint));
             }),
         }
     }
 
     fn keyed(&mut self, value: &Value, variants: &[Variant]) {
         let Some(object) = value.as_object() else {
-            return self.bad(value, &Shape::Keyed(&[]));
+            return self.report_mismatch(value, &ValueShape::Keyed(&[]));
         };
         let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
         let mut fitting = variants
@@ -258,12 +270,12 @@ impl Check<'_> {
             .filter(|variant| object.contains_key(variant.name));
         match (fitting.next(), fitting.next()) {
             (Some(variant), None) => self.variant(value, variant, &[], variant.name),
-            (Some(first), Some(second)) => self.fault(Fault::new(format!(
+            (Some(first), Some(second)) => self.fault(FormFault::new(format!(
                 "give `{}` or `{}`, not both",
                 first.name, second.name
             ))),
             (None, _) => {
-                let mut fault = Fault::new(format!("give one of {}", listed(&names)));
+                let mut fault = FormFault::new(format!("give one of {}", listed(&names)));
                 let near = object
                     .keys()
                     .find_map(|key| nearest(key, names.iter().copied()).first().copied());
@@ -275,20 +287,20 @@ impl Check<'_> {
         }
     }
 
-    fn short(&mut self, value: &Value, short: &Short) {
+    fn short(&mut self, value: &Value, short: &ShortForm) {
         match value {
             Value::Object(_) => self.value(value, &short.full),
             Value::String(_) => self.value(value, &short.text),
-            _ => self.bad(value, &Shape::Keyed(&[])),
+            _ => self.report_mismatch(value, &ValueShape::Keyed(&[])),
         }
     }
 
-    fn list(&mut self, value: &Value, list: &'static List) {
+    fn list(&mut self, value: &Value, list: &'static ListShape) {
         let Some(items) = value.as_array() else {
-            return self.bad(value, &Shape::List(list));
+            return self.report_mismatch(value, &ValueShape::List(list));
         };
         if let Some(most) = list.most.filter(|most| items.len() > *most) {
-            self.fault(Fault::new(format!(
+            self.fault(FormFault::new(format!(
                 "has {} entries, at most {most}",
                 items.len()
             )));
@@ -316,15 +328,15 @@ impl Check<'_> {
         }
     }
 
-    fn items(&mut self, items: &[Value], shape: &Shape) {
+    fn items(&mut self, items: &[Value], shape: &ValueShape) {
         for (index, item) in items.iter().enumerate() {
             self.within(&index.to_string(), |check| check.value(item, shape));
         }
     }
 
-    fn map(&mut self, value: &Value, inner: &Shape) {
+    fn map(&mut self, value: &Value, inner: &ValueShape) {
         let Some(object) = value.as_object() else {
-            return self.bad(value, &Shape::AnyObject);
+            return self.report_mismatch(value, &ValueShape::AnyObject);
         };
         for (key, value) in object {
             self.within(key, |check| check.value(value, inner));
@@ -335,11 +347,11 @@ impl Check<'_> {
         match value {
             Value::Object(object) => {
                 if object.get("type").is_some_and(|kind| kind != "object") {
-                    self.fault(Fault::new("the root must be an object"));
+                    self.fault(FormFault::new("the root must be an object"));
                 }
             }
-            Value::String(_) => self.named_path(value, PathTo::File),
-            _ => self.bad(value, &Shape::Schema),
+            Value::String(_) => self.named_path(value, PathKind::File),
+            _ => self.report_mismatch(value, &ValueShape::Schema),
         }
     }
 
@@ -350,7 +362,7 @@ impl Check<'_> {
         for key in ["fuzzy", "regex"] {
             if let Some(inner) = object.get(key) {
                 let shape = match key {
-                    "regex" => Shape::Form(Form::Regex),
+                    "regex" => ValueShape::Form(TextForm::Regex),
                     _ => crate::spec::TEXT,
                 };
                 self.within(key, |check| check.value(inner, &shape));
@@ -369,7 +381,7 @@ impl Check<'_> {
         let key = self.path.last().map(String::as_str).unwrap_or_default();
         let names: Vec<&str> = fields
             .iter()
-            .filter(|field| !matches!(field.shape, Shape::Foreign(_)))
+            .filter(|field| !matches!(field.shape, ValueShape::Foreign(_)))
             .map(|field| field.name)
             .chain(taken.iter().copied())
             .collect();
@@ -386,15 +398,15 @@ impl Check<'_> {
         self.found.faults.push(fault.at(place));
     }
 
-    fn bad(&mut self, value: &Value, shape: &Shape) {
-        self.fault(Fault::new(format!(
+    fn report_mismatch(&mut self, value: &Value, shape: &ValueShape) {
+        self.fault(FormFault::new(format!(
             "must be {}, not {}",
             expected(shape),
             kind_of(value)
         )));
     }
 
-    fn fault(&mut self, fault: Fault) {
+    fn fault(&mut self, fault: FormFault) {
         let mut diagnostic = Diagnostic::error(fault.code, at_path(&self.path, &fault.message));
         if let Some(hint) = fault.hint {
             diagnostic = diagnostic.hint(hint);

@@ -2,35 +2,35 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::spec::{Absent, Body, Field, Shape, Short, Tagged, Variant};
+use crate::spec::{AbsentEffect, Field, ShortForm, TaggedShape, ValueShape, Variant, VariantBody};
 
 /// Returns the value with all defaults and without keys that ktx ignores.
-pub(crate) fn complete(value: &Value, shape: &Shape) -> Value {
+pub(crate) fn complete(value: &Value, shape: &ValueShape) -> Value {
     match shape {
-        Shape::Form(form) => match value {
+        ValueShape::Form(form) => match value {
             Value::String(text) => form.complete(text),
             Value::Number(_) | Value::Bool(_) => Value::from(value.to_string()),
             _ => value.clone(),
         },
-        Shape::Count { .. } | Shape::Odd { .. } => {
+        ValueShape::Count { .. } | ValueShape::Odd { .. } => {
             whole(value).map_or_else(|| value.clone(), Value::from)
         }
-        Shape::Object(fields) => object(value, &fields.iter().collect::<Vec<_>>()),
-        Shape::Tagged(tagged) => self::tagged(value, tagged),
-        Shape::Keyed(variants) => keyed(value, variants),
-        Shape::Short(short) => self::short(value, short),
-        Shape::List(list) => items(value, &list.item),
-        Shape::OneOrMore(item) => match value {
+        ValueShape::Object(fields) => object(value, &fields.iter().collect::<Vec<_>>()),
+        ValueShape::Tagged(tagged) => self::tagged(value, tagged),
+        ValueShape::Keyed(variants) => keyed(value, variants),
+        ValueShape::Short(short) => self::short(value, short),
+        ValueShape::List(list) => items(value, &list.item),
+        ValueShape::OneOrMore(item) => match value {
             Value::Array(_) => items(value, item),
             _ => Value::Array(vec![complete(value, item)]),
         },
-        Shape::Map(inner) => {
+        ValueShape::Map(inner) => {
             let entries = value.as_object().into_iter().flatten();
             entries
                 .map(|(key, value)| (key.clone(), complete(value, inner)))
                 .collect()
         }
-        Shape::Matcher => matcher(value),
+        ValueShape::Matcher => matcher(value),
         _ => value.clone(),
     }
 }
@@ -48,8 +48,8 @@ pub(crate) fn whole(value: &Value) -> Option<u64> {
 pub(crate) fn default_of(field: &Field) -> Option<Value> {
     match field.absent {
         // A test parses all defaults.
-        Absent::Default(json) => serde_json::from_str(json).ok(),
-        Absent::Nothing | Absent::Descend | Absent::Refused => None,
+        AbsentEffect::Default(json) => serde_json::from_str(json).ok(),
+        AbsentEffect::Nothing | AbsentEffect::Descend | AbsentEffect::Refused => None,
     }
 }
 
@@ -58,10 +58,10 @@ fn object(value: &Value, fields: &[&Field]) -> Value {
     for field in fields {
         let written = value.get(field.name).filter(|value| !value.is_null());
         let default = match field.absent {
-            Absent::Descend => Some(json!({})),
+            AbsentEffect::Descend => Some(json!({})),
             _ => default_of(field),
         };
-        let is_foreign = matches!(field.shape, Shape::Foreign(_));
+        let is_foreign = matches!(field.shape, ValueShape::Foreign(_));
         if let Some(value) = written.cloned().or(default).filter(|_| !is_foreign) {
             completed.insert(field.name.to_owned(), complete(&value, &field.shape));
         }
@@ -69,7 +69,7 @@ fn object(value: &Value, fields: &[&Field]) -> Value {
     Value::Object(completed)
 }
 
-fn tagged(value: &Value, tagged: &Tagged) -> Value {
+fn tagged(value: &Value, tagged: &TaggedShape) -> Value {
     let name = value.get(tagged.tag).and_then(Value::as_str);
     let variant = name
         .or(tagged.absent)
@@ -100,16 +100,16 @@ fn keyed(value: &Value, variants: &[Variant]) -> Value {
 
 fn body(value: &Value, variant: &Variant) -> Value {
     match variant.body {
-        Body::Fields(groups) => {
+        VariantBody::Fields(groups) => {
             let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
             object(value, &fields)
         }
-        Body::Tagged(inner) => tagged(value, inner),
-        Body::Refused { .. } => value.clone(),
+        VariantBody::Tagged(inner) => tagged(value, inner),
+        VariantBody::Refused { .. } => value.clone(),
     }
 }
 
-fn short(value: &Value, short: &Short) -> Value {
+fn short(value: &Value, short: &ShortForm) -> Value {
     let Value::String(_) = value else {
         return complete(value, &short.full);
     };
@@ -123,7 +123,7 @@ fn short(value: &Value, short: &Short) -> Value {
     }
 }
 
-fn items(value: &Value, shape: &Shape) -> Value {
+fn items(value: &Value, shape: &ValueShape) -> Value {
     let items = value.as_array().into_iter().flatten();
     items.map(|item| complete(item, shape)).collect()
 }

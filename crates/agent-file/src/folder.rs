@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-use crate::spec::PathTo;
+use crate::spec::PathKind;
 
 pub const FOLDER: &str = "agents";
 
@@ -47,7 +47,7 @@ pub(crate) fn stem(path: &Path) -> Option<String> {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Disk {
+pub(crate) struct FileRoots {
     pub(crate) project: PathBuf,
     pub(crate) folder: PathBuf,
 }
@@ -60,7 +60,7 @@ pub(crate) enum PathFault {
     NotAFolder,
 }
 
-impl Disk {
+impl FileRoots {
     pub(crate) fn of(file: &Path, project: &Path) -> Self {
         let folder = file.parent().unwrap_or(project);
         Self {
@@ -69,9 +69,9 @@ impl Disk {
         }
     }
 
-    pub(crate) fn find(&self, written: &str, to: PathTo) -> Result<PathBuf, PathFault> {
+    pub(crate) fn find(&self, written: &str, to: PathKind) -> Result<PathBuf, PathFault> {
         let Ok(found) = fs::canonicalize(self.folder.join(written)) else {
-            return Err(if self.leads_out(written) {
+            return Err(if self.leads_outside(written) {
                 PathFault::Outside
             } else {
                 PathFault::Absent
@@ -81,14 +81,14 @@ impl Disk {
             return Err(PathFault::Outside);
         }
         match to {
-            PathTo::File if !found.is_file() => Err(PathFault::NotAFile),
-            PathTo::Folder if !found.is_dir() => Err(PathFault::NotAFolder),
+            PathKind::File if !found.is_file() => Err(PathFault::NotAFile),
+            PathKind::Folder if !found.is_dir() => Err(PathFault::NotAFolder),
             _ => Ok(found),
         }
     }
 
     /// Checks lexically whether a missing path would be outside the project.
-    fn leads_out(&self, written: &str) -> bool {
+    fn leads_outside(&self, written: &str) -> bool {
         let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let mut path = PathBuf::new();
         for part in folder.join(written).components() {
@@ -112,7 +112,7 @@ impl Disk {
 }
 
 impl PathFault {
-    pub(crate) fn said(self, written: &str) -> String {
+    pub(crate) fn describe(self, written: &str) -> String {
         match self {
             Self::Absent => format!("`{written}` is not there"),
             Self::Outside => format!("`{written}` is outside the project"),

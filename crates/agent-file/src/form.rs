@@ -8,12 +8,14 @@ use ktx_vocabulary::{AgentProvider, AuthProvider, ModelRole};
 use regex::Regex;
 use serde_json::{Value, json};
 
-pub(crate) use secret::{is_reference, is_secret_name, looks_secret, reference, written};
+pub(crate) use secret::{
+    is_reference, is_secret_name, looks_like_secret, plain_secret_fault, reference,
+};
 
 const GROUPS: [&str; 3] = ["@read", "@write", "@all"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum TextForm {
     AgentName,
     ToolName,
     EntryName,
@@ -36,13 +38,13 @@ pub(crate) enum Form {
 }
 
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct FormFault {
     pub(crate) code: Code,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
 }
 
-impl Fault {
+impl FormFault {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             code: Code::BadValue,
@@ -67,15 +69,15 @@ impl Fault {
 }
 
 pub fn name_fault(name: &str) -> Option<String> {
-    Form::AgentName.fault(name).map(|fault| fault.message)
+    TextForm::AgentName.fault(name).map(|fault| fault.message)
 }
 
 pub(crate) fn providers() -> Vec<&'static str> {
     AgentProvider::all().map(AgentProvider::as_str).collect()
 }
 
-impl Form {
-    pub(crate) fn fault(self, text: &str) -> Option<Fault> {
+impl TextForm {
+    pub(crate) fn fault(self, text: &str) -> Option<FormFault> {
         match self {
             Self::AgentName => require(
                 text,
@@ -97,7 +99,7 @@ impl Form {
             Self::AuthProvider => auth_provider(text),
             Self::Role => role(text),
             Self::Secret if is_reference(text) => None,
-            Self::Secret => Some(written()),
+            Self::Secret => Some(plain_secret_fault()),
             Self::Address => address(text),
             Self::Loose => None,
             Self::Period if text == "never" => None,
@@ -111,11 +113,11 @@ impl Form {
                 |text| time::seconds(text).is_some(),
                 "use a time such as `15m`, `8h` or `2d`",
             ),
-            Self::Cron => time::cron_fault(text).map(Fault::new),
+            Self::Cron => time::cron_fault(text).map(FormFault::new),
             Self::TimeZone => time::zone_fault(text),
             Self::Date => require(text, time::is_date, "use a date such as `2026-01-31`"),
             Self::Regex => Regex::new(text).err().map(|error| {
-                Fault::new(format!("is not a regular expression: {}", reason(&error)))
+                FormFault::new(format!("is not a regular expression: {}", reason(&error)))
             }),
         }
     }
@@ -187,8 +189,8 @@ fn pattern(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-fn require(text: &str, holds: impl FnOnce(&str) -> bool, message: &str) -> Option<Fault> {
-    (!holds(text)).then(|| Fault::new(message))
+fn require(text: &str, holds: impl FnOnce(&str) -> bool, message: &str) -> Option<FormFault> {
+    (!holds(text)).then(|| FormFault::new(message))
 }
 
 fn is_name(text: &str, begins: fn(char) -> bool, signs: &str, most: usize) -> bool {
@@ -196,7 +198,7 @@ fn is_name(text: &str, begins: fn(char) -> bool, signs: &str, most: usize) -> bo
     text.starts_with(begins) && text.len() <= most && text.chars().all(allowed)
 }
 
-fn tool_pattern(text: &str) -> Option<Fault> {
+fn tool_pattern(text: &str) -> Option<FormFault> {
     if !text.starts_with('@') {
         return require(
             text,
@@ -209,17 +211,18 @@ fn tool_pattern(text: &str) -> Option<Fault> {
         );
     }
     let server = text.strip_prefix("@mcp:");
-    if GROUPS.contains(&text) || server.is_some_and(|name| Form::ToolName.fault(name).is_none()) {
+    if GROUPS.contains(&text) || server.is_some_and(|name| TextForm::ToolName.fault(name).is_none())
+    {
         return None;
     }
     let message = format!(
         "there is no group `{text}`; there are: {}, @mcp:SERVER",
         GROUPS.join(", ")
     );
-    Some(Fault::new(message).near(text, GROUPS))
+    Some(FormFault::new(message).near(text, GROUPS))
 }
 
-fn provider(text: &str) -> Option<Fault> {
+fn provider(text: &str) -> Option<FormFault> {
     let names = providers();
     if names.contains(&text) {
         return None;
@@ -228,39 +231,39 @@ fn provider(text: &str) -> Option<Fault> {
         "there is no provider `{text}`; there are: {}",
         names.join(", ")
     );
-    Some(Fault::new(message).near(text, names))
+    Some(FormFault::new(message).near(text, names))
 }
 
-fn auth_provider(text: &str) -> Option<Fault> {
+fn auth_provider(text: &str) -> Option<FormFault> {
     if AuthProvider::parse(text).is_some() {
         return None;
     }
     let names = AuthProvider::ALL.map(AuthProvider::as_str);
     let there_are = names.join(", ");
     if AuthProvider::LATER.contains(&text) {
-        return Some(Fault::new(format!(
+        return Some(FormFault::new(format!(
             "`{text}` is not supported yet; there are: {there_are}"
         )));
     }
-    let fault = Fault::new(format!("there is no `{text}`; there are: {there_are}"));
+    let fault = FormFault::new(format!("there is no `{text}`; there are: {there_are}"));
     Some(fault.near(text, names))
 }
 
-fn role(text: &str) -> Option<Fault> {
+fn role(text: &str) -> Option<FormFault> {
     if ModelRole::parse(text).is_some() {
         return None;
     }
     let names = ModelRole::ALL.map(ModelRole::as_str);
     let message = format!("there is no role `{text}`; there are: {}", names.join(", "));
-    Some(Fault::new(message).near(text, names))
+    Some(FormFault::new(message).near(text, names))
 }
 
-fn address(text: &str) -> Option<Fault> {
+fn address(text: &str) -> Option<FormFault> {
     if is_reference(text) {
         return None;
     }
     if ktx_secrets::redact_url(text) != text {
-        return Some(written());
+        return Some(plain_secret_fault());
     }
     require(
         text,
@@ -275,8 +278,8 @@ fn address(text: &str) -> Option<Fault> {
 }
 
 fn reason(error: &regex::Error) -> String {
-    let said = error.to_string();
-    let last = said.lines().last().unwrap_or_default();
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
     last.trim_start_matches("error: ").to_owned()
 }
 

@@ -2,7 +2,7 @@
 //! documented from one table.
 //!
 //! This crate must not depend on tools or backends; the caller passes project facts as
-//! [`Surroundings`].
+//! [`ProjectFacts`].
 
 mod check;
 mod complete;
@@ -19,7 +19,7 @@ mod timetable;
 
 pub use folder::{FOLDER, agent_files, agent_path};
 pub use form::name_fault;
-pub use load::{Checked, holds_cases};
+pub use load::{CheckedFile, has_cases};
 pub use model::{
     AgentFile, ArgumentMatcher, Arm, Case, CaseFile, CaseInput, CaseLimits, CatchUp, Claude,
     Context, ContextMeasure, DecimalSign, DocumentSearch, Evaluations, Execution, ExpectedTool,
@@ -29,7 +29,7 @@ pub use model::{
     ToolKind, ToolPermission, ToolRule, Turn, Workspace,
 };
 pub use reference::reference_markdown;
-pub use rules::{Capabilities, Embedding, Surroundings};
+pub use rules::{Capabilities, Embedding, ProjectFacts};
 pub use schema::schema;
 
 #[cfg(test)]

@@ -11,13 +11,13 @@ use ktx_diagnostics::{Code, Diagnostic, Diagnostics, Location, Severity};
 use serde_json::Value;
 
 use crate::check;
-use crate::folder::Disk;
+use crate::folder::FileRoots;
 use crate::model::{AgentFile, CaseFile};
-use crate::rules::{CaseRules, Rules, Surroundings, check_cases};
-use crate::spec::{ROOT, Shape};
+use crate::rules::{CaseRules, ProjectFacts, Rules, check_cases};
+use crate::spec::{ROOT, ValueShape};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checked<T> {
+pub struct CheckedFile<T> {
     /// `None` if a fault is an error.
     pub value: Option<T>,
     /// Faults of the shape in file order, then of the rules.
@@ -32,17 +32,17 @@ impl AgentFile {
     ///
     /// All faults of the file, with places relative to the project.
     pub fn load(path: &Path, project: &Path) -> Result<Self, Diagnostics> {
-        let checked = Self::check(path, project, &Surroundings::default());
+        let checked = Self::check(path, project, &ProjectFacts::default());
         checked.value.ok_or(Diagnostics(checked.faults))
     }
 
-    pub fn check(path: &Path, project: &Path, around: &Surroundings) -> Checked<Self> {
-        let disk = Disk::of(path, project);
+    pub fn check(path: &Path, project: &Path, around: &ProjectFacts) -> CheckedFile<Self> {
+        let disk = FileRoots::of(path, project);
         let loaded = match read(path, &disk) {
             Ok(loaded) => loaded,
-            Err(faults) => return Checked::refused(faults),
+            Err(faults) => return CheckedFile::refused(faults),
         };
-        let shape = Shape::Object(ROOT);
+        let shape = ValueShape::Object(ROOT);
         let mut findings = check::check(&loaded.value, &shape, &loaded.places, &[]);
         let mut faults = std::mem::take(&mut findings.faults);
         let rules = Rules {
@@ -65,7 +65,7 @@ impl AgentFile {
             }));
         }
         let cases = cases::of_agent(&loaded.value, &disk, around, &mut faults);
-        Checked::of(faults, || {
+        CheckedFile::of(faults, || {
             let mut written = loaded.value.clone();
             if let (true, Value::Object(agent)) = (ignores_claude, &mut written) {
                 agent.shift_remove("claude");
@@ -76,21 +76,21 @@ impl AgentFile {
 }
 
 impl CaseFile {
-    pub fn check(path: &Path, project: &Path, around: &Surroundings) -> Checked<Self> {
-        let disk = Disk::of(path, project);
+    pub fn check(path: &Path, project: &Path, around: &ProjectFacts) -> CheckedFile<Self> {
+        let disk = FileRoots::of(path, project);
         cases::check_file(path, &disk, around)
     }
 }
 
 /// Returns true for a list or an object with `cases`.
-pub fn holds_cases(path: &Path) -> bool {
+pub fn has_cases(path: &Path) -> bool {
     let loaded = fs::read(path)
         .ok()
         .and_then(|bytes| yaml::load(&bytes, "cases").ok());
     loaded.is_some_and(|loaded| loaded.value.is_array() || loaded.value.get("cases").is_some())
 }
 
-impl<T> Checked<T> {
+impl<T> CheckedFile<T> {
     fn refused(faults: Diagnostics) -> Self {
         Self {
             value: None,
@@ -117,7 +117,7 @@ impl<T> Checked<T> {
     }
 }
 
-fn read(path: &Path, disk: &Disk) -> Result<Loaded, Diagnostics> {
+fn read(path: &Path, disk: &FileRoots) -> Result<Loaded, Diagnostics> {
     let label = disk.relative(path).display().to_string();
     match fs::read(path) {
         Ok(bytes) => yaml::load(&bytes, &label),

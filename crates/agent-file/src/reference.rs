@@ -2,7 +2,10 @@
 
 use crate::check::expected;
 use crate::form::listed;
-use crate::spec::{Absent, Body, CASE_FILE, Field, List, ROOT, Shape, Short, Tagged};
+use crate::spec::{
+    AbsentEffect, CASE_FILE, Field, ListShape, ROOT, ShortForm, TaggedShape, ValueShape,
+    VariantBody,
+};
 
 const HEAD: &str = "\
 # Agent files
@@ -15,7 +18,7 @@ Every key is optional unless it says otherwise; a key without a value counts as 
 const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n";
 
 pub fn reference_markdown() -> String {
-    let mut page = Page::default();
+    let mut page = ReferencePage::default();
     page.text(HEAD);
     page.table(&ROOT.iter().map(common).collect::<Vec<_>>());
     page.text("\n## Case files\n\nA file that `test_cases_file` names is a list of cases, or has these keys.\n");
@@ -24,34 +27,34 @@ pub fn reference_markdown() -> String {
     page.parts.concat()
 }
 
-struct Section {
+struct ReferenceSection {
     title: String,
     /// Empty for an entry without variants.
     variants: String,
-    fields: Vec<Labelled>,
+    fields: Vec<VariantField>,
 }
 
 #[derive(Clone, Copy)]
-struct Labelled {
+struct VariantField {
     /// Set if only this variant has the key.
     variant: &'static str,
     field: &'static Field,
 }
 
 /// A variant without nested tags.
-struct Leaf {
+struct VariantLeaf {
     title: String,
     fields: Vec<&'static Field>,
 }
 
 #[derive(Default)]
-struct Page {
+struct ReferencePage {
     parts: Vec<String>,
-    open: Vec<Section>,
+    open: Vec<ReferenceSection>,
     known: Vec<String>,
 }
 
-impl Page {
+impl ReferencePage {
     fn text(&mut self, text: &str) {
         self.parts.push(text.to_owned());
     }
@@ -68,7 +71,7 @@ impl Page {
         }
     }
 
-    fn table(&mut self, fields: &[Labelled]) {
+    fn table(&mut self, fields: &[VariantField]) {
         self.text(TABLE);
         for labelled in fields {
             let name = labelled.field.name;
@@ -80,7 +83,7 @@ impl Page {
         }
         let foreign = fields
             .iter()
-            .filter(|labelled| matches!(labelled.field.shape, Shape::Foreign(_)));
+            .filter(|labelled| matches!(labelled.field.shape, ValueShape::Foreign(_)));
         let foreign: Vec<String> = foreign
             .map(|labelled| format!("`{}` ({})", labelled.field.name, labelled.field.meaning))
             .collect();
@@ -94,7 +97,7 @@ impl Page {
 
     /// Adds a key and its nested keys; list entries get their own section.
     fn row(&mut self, path: &str, field: &'static Field) {
-        if matches!(field.shape, Shape::Foreign(_)) {
+        if matches!(field.shape, ValueShape::Foreign(_)) {
             return;
         }
         self.parts.push(format!(
@@ -103,8 +106,8 @@ impl Page {
             default(field).replace('|', "\\|"),
             field.meaning.replace('|', "\\|")
         ));
-        if let Shape::Object(fields) = field.shape {
-            if self.is_model_again(path, fields) {
+        if let ValueShape::Object(fields) = field.shape {
+            if self.is_repeated_model(path, fields) {
                 return;
             }
             for field in fields {
@@ -116,7 +119,7 @@ impl Page {
     }
 
     /// The model block is documented only once.
-    fn is_model_again(&mut self, path: &str, fields: &'static [Field]) -> bool {
+    fn is_repeated_model(&mut self, path: &str, fields: &'static [Field]) -> bool {
         let is_model = fields.iter().any(|field| field.name == "auth_provider");
         let again = is_model && self.known.iter().any(|known| known == "model");
         if is_model && !again {
@@ -125,19 +128,19 @@ impl Page {
         again
     }
 
-    fn entries(&mut self, path: &str, shape: &'static Shape) {
+    fn entries(&mut self, path: &str, shape: &'static ValueShape) {
         match shape {
-            Shape::List(List { item, .. }) => self.entries(path, item),
-            Shape::OneOrMore(item) => self.entries(path, item),
-            Shape::Short(Short { full, .. }) => self.entries(path, full),
-            Shape::Object(fields) => {
+            ValueShape::List(ListShape { item, .. }) => self.entries(path, item),
+            ValueShape::OneOrMore(item) => self.entries(path, item),
+            ValueShape::Short(ShortForm { full, .. }) => self.entries(path, full),
+            ValueShape::Object(fields) => {
                 let fields = fields.iter().map(common).collect();
                 self.section(path, format!("An entry of `{path}`"), fields);
             }
-            Shape::Tagged(tagged) => self.variants(path, tagged),
-            Shape::Keyed(variants) => {
+            ValueShape::Tagged(tagged) => self.variants(path, tagged),
+            ValueShape::Keyed(variants) => {
                 let fields = variants.iter().flat_map(|variant| match variant.body {
-                    Body::Fields(groups) => labelled(variant.name, groups),
+                    VariantBody::Fields(groups) => labelled(variant.name, groups),
                     _ => Vec::new(),
                 });
                 let title = format!("An object of `{path}`");
@@ -148,7 +151,7 @@ impl Page {
     }
 
     /// Adds a section for the common keys, and one for each variant with others.
-    fn variants(&mut self, path: &str, tagged: &'static Tagged) {
+    fn variants(&mut self, path: &str, tagged: &'static TaggedShape) {
         let leaves = leaves(tagged);
         let is_common = |field: &&'static Field| {
             let same = leaves.iter().filter(|leaf| {
@@ -161,7 +164,7 @@ impl Page {
         };
         let Some(first) = leaves.first() else { return };
         let shared = first.fields.iter().copied().filter(is_common).map(common);
-        let shared: Vec<Labelled> = shared.collect();
+        let shared: Vec<VariantField> = shared.collect();
         if !self.section(path, format!("An entry of `{path}`"), shared) {
             return;
         }
@@ -171,9 +174,10 @@ impl Page {
         }
         for leaf in &leaves {
             let own = leaf.fields.iter().copied();
-            let own: Vec<Labelled> = own.filter(|field| !is_common(field)).map(common).collect();
+            let own: Vec<VariantField> =
+                own.filter(|field| !is_common(field)).map(common).collect();
             if !own.is_empty() {
-                self.open.push(Section {
+                self.open.push(ReferenceSection {
                     title: format!("An entry of `{path}` with `{}`", leaf.title),
                     variants: String::new(),
                     fields: own,
@@ -183,7 +187,7 @@ impl Page {
     }
 
     /// Starts a section unless another path has the same keys; returns whether it did.
-    fn section(&mut self, path: &str, title: String, fields: Vec<Labelled>) -> bool {
+    fn section(&mut self, path: &str, title: String, fields: Vec<VariantField>) -> bool {
         let last = path.rsplit('.').next().unwrap_or_default();
         let name = match last {
             "cases" => "test_cases",
@@ -194,7 +198,7 @@ impl Page {
         let is_new = !self.known.iter().any(|known| known == name);
         if is_new {
             self.known.push(name.to_owned());
-            self.open.push(Section {
+            self.open.push(ReferenceSection {
                 title,
                 variants: String::new(),
                 fields,
@@ -204,39 +208,39 @@ impl Page {
     }
 }
 
-const fn common(field: &'static Field) -> Labelled {
-    Labelled { variant: "", field }
+const fn common(field: &'static Field) -> VariantField {
+    VariantField { variant: "", field }
 }
 
-fn labelled(variant: &'static str, groups: &'static [&'static [Field]]) -> Vec<Labelled> {
+fn labelled(variant: &'static str, groups: &'static [&'static [Field]]) -> Vec<VariantField> {
     let fields = groups.iter().copied().flatten();
     fields
-        .map(|field| Labelled {
+        .map(|field| VariantField {
             variant: if field.name == variant { "" } else { variant },
             field,
         })
         .collect()
 }
 
-fn leaves(tagged: &'static Tagged) -> Vec<Leaf> {
+fn leaves(tagged: &'static TaggedShape) -> Vec<VariantLeaf> {
     tagged
         .variants
         .iter()
         .flat_map(|variant| match &variant.body {
-            Body::Fields(groups) => vec![Leaf {
+            VariantBody::Fields(groups) => vec![VariantLeaf {
                 title: format!("{}: {}", tagged.tag, variant.name),
                 fields: groups.iter().copied().flatten().collect(),
             }],
-            Body::Tagged(inner) => leaves(inner),
-            Body::Refused { .. } => Vec::new(),
+            VariantBody::Tagged(inner) => leaves(inner),
+            VariantBody::Refused { .. } => Vec::new(),
         })
         .collect()
 }
 
 fn default(field: &Field) -> String {
     match field.absent {
-        Absent::Default(json) => format!("`{}`", json.trim_matches('"')),
-        Absent::Refused => "required".to_owned(),
-        Absent::Nothing | Absent::Descend => String::new(),
+        AbsentEffect::Default(json) => format!("`{}`", json.trim_matches('"')),
+        AbsentEffect::Refused => "required".to_owned(),
+        AbsentEffect::Nothing | AbsentEffect::Descend => String::new(),
     }
 }

@@ -14,13 +14,13 @@ use ktx_vocabulary::{AgentProvider, Backend};
 use serde_json::Value;
 
 use crate::check::{NamedPath, at_path};
-use crate::folder::Disk;
+use crate::folder::FileRoots;
 
 pub(crate) use cases::{CaseRules, check_cases, check_paths};
 
 /// Facts of the project. `None` and [`Embedding::Unknown`] disable the rules that need them.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct ProjectFacts {
     pub tools: Option<Vec<String>>,
     pub connections: Option<Vec<String>>,
     pub backend: Option<Backend>,
@@ -50,8 +50,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) places: &'a Places,
     pub(crate) paths: &'a [NamedPath],
     pub(crate) file: &'a Path,
-    pub(crate) disk: &'a Disk,
-    pub(crate) around: &'a Surroundings,
+    pub(crate) disk: &'a FileRoots,
+    pub(crate) around: &'a ProjectFacts,
     pub(crate) found: Vec<Diagnostic>,
 }
 

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::complete::default_of;
-use crate::spec::{Absent, Body, Field, MOST, ROOT, Shape, Short, Tagged, Variant};
+use crate::spec::{
+    AbsentEffect, Field, MOST, ROOT, ShortForm, TaggedShape, ValueShape, Variant, VariantBody,
+};
 
 /// Returns the draft 7 schema, as strict as ktx about keys and values. `ktx agent validate` checks
 /// rules across keys.
@@ -32,7 +34,7 @@ fn object(fields: &[&Field], others: Map<String, Value>) -> Map<String, Value> {
     let mut required = Vec::new();
     for field in fields {
         properties.insert(field.name.to_owned(), described(field));
-        if field.absent == Absent::Refused {
+        if field.absent == AbsentEffect::Refused {
             required.push(Value::from(field.name));
         }
     }
@@ -51,7 +53,7 @@ fn object(fields: &[&Field], others: Map<String, Value>) -> Map<String, Value> {
 fn described(field: &Field) -> Value {
     let mut described = Map::from_iter([("description".to_owned(), Value::from(field.meaning))]);
     match (shape(&field.shape), field.absent) {
-        (Value::Object(keywords), Absent::Refused) => described.extend(keywords),
+        (Value::Object(keywords), AbsentEffect::Refused) => described.extend(keywords),
         (Value::Object(keywords), _) if keywords.is_empty() => {}
         (keywords, _) => {
             described.insert("anyOf".to_owned(), json!([keywords, { "type": "null" }]));
@@ -63,67 +65,71 @@ fn described(field: &Field) -> Value {
     Value::Object(described)
 }
 
-fn shape(shape: &Shape) -> Value {
+fn shape(shape: &ValueShape) -> Value {
     match shape {
-        Shape::Text { most: None } => json!({ "type": "string", "pattern": r"\S" }),
-        Shape::Text { most: Some(most) } => {
+        ValueShape::Text { most: None } => json!({ "type": "string", "pattern": r"\S" }),
+        ValueShape::Text { most: Some(most) } => {
             json!({ "type": "string", "pattern": r"\S", "maxLength": most })
         }
-        Shape::Path(_) => json!({ "type": "string", "pattern": r"\S" }),
-        Shape::Form(form) => form.schema(),
-        Shape::Flag => json!({ "type": "boolean" }),
-        Shape::Yes => json!({ "const": true }),
-        Shape::Count { min, max } => {
+        ValueShape::Path(_) => json!({ "type": "string", "pattern": r"\S" }),
+        ValueShape::Form(form) => form.schema(),
+        ValueShape::Flag => json!({ "type": "boolean" }),
+        ValueShape::Yes => json!({ "const": true }),
+        ValueShape::Count { min, max } => {
             json!({ "type": "integer", "minimum": min, "maximum": max.unwrap_or(MOST) })
         }
-        Shape::Odd { max } => {
+        ValueShape::Odd { max } => {
             let odd: Vec<u64> = (1..=*max).filter(|number| number % 2 == 1).collect();
             json!({ "enum": odd })
         }
-        Shape::AnyNumber => json!({ "type": "number" }),
-        Shape::Number { min, max: None } => json!({ "type": "number", "minimum": min }),
-        Shape::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
-        Shape::Choice(names) => json!({ "type": "string", "enum": names }),
-        Shape::Object(fields) => {
+        ValueShape::AnyNumber => json!({ "type": "number" }),
+        ValueShape::Number { min, max: None } => json!({ "type": "number", "minimum": min }),
+        ValueShape::Number { min, max } => {
+            json!({ "type": "number", "minimum": min, "maximum": max })
+        }
+        ValueShape::Choice(names) => json!({ "type": "string", "enum": names }),
+        ValueShape::Object(fields) => {
             Value::Object(object(&fields.iter().collect::<Vec<_>>(), Map::new()))
         }
-        Shape::Tagged(tagged) => self::tagged(tagged, &Map::new()),
-        Shape::Keyed(variants) => {
+        ValueShape::Tagged(tagged) => self::tagged(tagged, &Map::new()),
+        ValueShape::Keyed(variants) => {
             any_of(variants.iter().filter_map(|variant| match variant.body {
-                Body::Fields(groups) => Some(Value::Object(object(&joined(groups), Map::new()))),
+                VariantBody::Fields(groups) => {
+                    Some(Value::Object(object(&joined(groups), Map::new())))
+                }
                 _ => None,
             }))
         }
-        Shape::Short(short) => self::short(short),
-        Shape::List(list) => {
+        ValueShape::Short(short) => self::short(short),
+        ValueShape::List(list) => {
             let mut keywords = json!({ "type": "array", "items": self::shape(&list.item) });
             if let (Some(most), Value::Object(keywords)) = (list.most, &mut keywords) {
                 keywords.insert("maxItems".to_owned(), json!(most));
             }
             keywords
         }
-        Shape::OneOrMore(item) => {
+        ValueShape::OneOrMore(item) => {
             let item = self::shape(item);
             json!({ "anyOf": [item, { "type": "array", "items": item }] })
         }
-        Shape::Map(inner) => {
+        ValueShape::Map(inner) => {
             json!({ "type": "object", "additionalProperties": self::shape(inner) })
         }
-        Shape::Schema => json!({ "anyOf": [
+        ValueShape::Schema => json!({ "anyOf": [
             { "type": "object", "properties": { "type": { "const": "object" } } },
             { "type": "string", "pattern": r"\S" },
         ] }),
-        Shape::AnyObject => json!({ "type": "object" }),
-        Shape::Any | Shape::Matcher | Shape::Foreign(_) => json!({}),
+        ValueShape::AnyObject => json!({ "type": "object" }),
+        ValueShape::Any | ValueShape::Matcher | ValueShape::Foreign(_) => json!({}),
     }
 }
 
-fn short(short: &Short) -> Value {
+fn short(short: &ShortForm) -> Value {
     any_of([shape(&short.text), shape(&short.full)].into_iter())
 }
 
 /// One alternative per variant; `outer` has the outer tags.
-fn tagged(tagged: &Tagged, outer: &Map<String, Value>) -> Value {
+fn tagged(tagged: &TaggedShape, outer: &Map<String, Value>) -> Value {
     let alternatives = tagged
         .variants
         .iter()
@@ -131,11 +137,11 @@ fn tagged(tagged: &Tagged, outer: &Map<String, Value>) -> Value {
     any_of(alternatives)
 }
 
-fn variant(tagged: &Tagged, variant: &Variant, outer: &Map<String, Value>) -> Option<Value> {
+fn variant(tagged: &TaggedShape, variant: &Variant, outer: &Map<String, Value>) -> Option<Value> {
     let mut tags = outer.clone();
     tags.insert(tagged.tag.to_owned(), json!({ "const": variant.name }));
     match variant.body {
-        Body::Fields(groups) => {
+        VariantBody::Fields(groups) => {
             let mut keywords = object(&joined(groups), tags);
             if tagged.absent.is_none_or(|name| name != variant.name) {
                 let required = keywords
@@ -147,8 +153,8 @@ fn variant(tagged: &Tagged, variant: &Variant, outer: &Map<String, Value>) -> Op
             }
             Some(Value::Object(keywords))
         }
-        Body::Tagged(inner) => Some(self::tagged(inner, &tags)),
-        Body::Refused { .. } => None,
+        VariantBody::Tagged(inner) => Some(self::tagged(inner, &tags)),
+        VariantBody::Refused { .. } => None,
     }
 }
 

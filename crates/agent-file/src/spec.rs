@@ -11,19 +11,19 @@ mod work;
 pub(crate) use agent::ROOT;
 pub(crate) use cases::{CASE_FILE, CASES};
 
-use crate::form::Form;
+use crate::form::TextForm;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    pub(crate) shape: Shape,
-    pub(crate) absent: Absent,
+    pub(crate) shape: ValueShape,
+    pub(crate) absent: AbsentEffect,
     pub(crate) meaning: &'static str,
 }
 
 /// The effect of an absent key or a key without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Absent {
+pub(crate) enum AbsentEffect {
     Nothing,
     /// JSON.
     Default(&'static str),
@@ -33,20 +33,20 @@ pub(crate) enum Absent {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PathTo {
+pub(crate) enum PathKind {
     File,
     Folder,
     Either,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     Text {
         most: Option<usize>,
     },
-    Form(Form),
+    Form(TextForm),
     /// A path relative to the file, inside the project.
-    Path(PathTo),
+    Path(PathKind),
     Flag,
     /// Only `true`.
     Yes,
@@ -65,12 +65,12 @@ pub(crate) enum Shape {
     Choice(&'static [&'static str]),
     Object(&'static [Field]),
     /// An object; the value of one key selects the other keys.
-    Tagged(&'static Tagged),
+    Tagged(&'static TaggedShape),
     /// An object; its one variant key selects the other keys.
     Keyed(&'static [Variant]),
     /// An object with this key, or the text that abbreviates it.
-    Short(&'static Short),
-    List(&'static List),
+    Short(&'static ShortForm),
+    List(&'static ListShape),
     /// A list or a single item.
     OneOrMore(&'static Self),
     Map(&'static Self),
@@ -85,7 +85,7 @@ pub(crate) enum Shape {
 }
 
 #[derive(Debug)]
-pub(crate) struct Tagged {
+pub(crate) struct TaggedShape {
     pub(crate) tag: &'static str,
     /// Default of the tag.
     pub(crate) absent: Option<&'static str>,
@@ -97,21 +97,21 @@ pub(crate) struct Tagged {
 #[derive(Debug)]
 pub(crate) struct Variant {
     pub(crate) name: &'static str,
-    pub(crate) body: Body,
+    pub(crate) body: VariantBody,
 }
 
 impl Variant {
     /// True if a file can use the variant.
     pub(crate) const fn is_offered(&self) -> bool {
-        !matches!(self.body, Body::Refused { .. })
+        !matches!(self.body, VariantBody::Refused { .. })
     }
 }
 
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum VariantBody {
     Fields(&'static [&'static [Field]]),
     /// Selected by another key.
-    Tagged(&'static Tagged),
+    Tagged(&'static TaggedShape),
     /// ktx does not have it; gives the reason and a replacement.
     Refused {
         why: &'static str,
@@ -120,29 +120,29 @@ pub(crate) enum Body {
 }
 
 #[derive(Debug)]
-pub(crate) struct Short {
+pub(crate) struct ShortForm {
     pub(crate) key: &'static str,
-    pub(crate) text: Shape,
-    pub(crate) fixed: Option<Fixed>,
-    pub(crate) full: Shape,
+    pub(crate) text: ValueShape,
+    pub(crate) fixed: Option<FixedField>,
+    pub(crate) full: ValueShape,
 }
 
 #[derive(Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct FixedField {
     pub(crate) key: &'static str,
     pub(crate) value: &'static str,
 }
 
 #[derive(Debug)]
-pub(crate) struct List {
-    pub(crate) item: Shape,
+pub(crate) struct ListShape {
+    pub(crate) item: ValueShape,
     pub(crate) most: Option<usize>,
     /// The key that identifies an item; empty for texts.
     pub(crate) unique: Option<&'static str>,
 }
 
-impl List {
-    pub(crate) const fn of(item: Shape) -> Self {
+impl ListShape {
+    pub(crate) const fn of(item: ValueShape) -> Self {
         Self {
             item,
             most: None,
@@ -152,34 +152,42 @@ impl List {
 }
 
 impl Field {
-    pub(crate) const fn optional(name: &'static str, shape: Shape, meaning: &'static str) -> Self {
+    pub(crate) const fn optional(
+        name: &'static str,
+        shape: ValueShape,
+        meaning: &'static str,
+    ) -> Self {
         Self {
             name,
             shape,
-            absent: Absent::Nothing,
+            absent: AbsentEffect::Nothing,
             meaning,
         }
     }
 
     pub(crate) const fn defaulted(
         name: &'static str,
-        shape: Shape,
+        shape: ValueShape,
         default: &'static str,
         meaning: &'static str,
     ) -> Self {
         Self {
             name,
             shape,
-            absent: Absent::Default(default),
+            absent: AbsentEffect::Default(default),
             meaning,
         }
     }
 
-    pub(crate) const fn required(name: &'static str, shape: Shape, meaning: &'static str) -> Self {
+    pub(crate) const fn required(
+        name: &'static str,
+        shape: ValueShape,
+        meaning: &'static str,
+    ) -> Self {
         Self {
             name,
             shape,
-            absent: Absent::Refused,
+            absent: AbsentEffect::Refused,
             meaning,
         }
     }
@@ -191,15 +199,15 @@ impl Field {
     ) -> Self {
         Self {
             name,
-            shape: Shape::Object(fields),
-            absent: Absent::Descend,
+            shape: ValueShape::Object(fields),
+            absent: AbsentEffect::Descend,
             meaning,
         }
     }
 
     /// A HoloDeck key that ktx ignores.
     pub(crate) const fn foreign(name: &'static str, instead: &'static str) -> Self {
-        Self::optional(name, Shape::Foreign(instead), instead)
+        Self::optional(name, ValueShape::Foreign(instead), instead)
     }
 }
 
@@ -207,14 +215,14 @@ impl Field {
 pub(crate) const MOST: u64 = u32::MAX as u64;
 
 /// Nonblank text of any length.
-pub(crate) const TEXT: Shape = Shape::Text { most: None };
-pub(crate) const TEXTS: Shape = Shape::List(&List::of(TEXT));
-pub(crate) const POSITIVE: Shape = Shape::Count { min: 1, max: None };
-pub(crate) const RATIO: Shape = Shape::Number {
+pub(crate) const TEXT: ValueShape = ValueShape::Text { most: None };
+pub(crate) const TEXTS: ValueShape = ValueShape::List(&ListShape::of(TEXT));
+pub(crate) const POSITIVE: ValueShape = ValueShape::Count { min: 1, max: None };
+pub(crate) const RATIO: ValueShape = ValueShape::Number {
     min: 0.0,
     max: Some(1.0),
 };
-pub(crate) const AMOUNT: Shape = Shape::Number {
+pub(crate) const AMOUNT: ValueShape = ValueShape::Number {
     min: 0.0,
     max: None,
 };

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use ktx_diagnostics::Diagnostic;
 use tempfile::TempDir;
 
-use crate::{AgentFile, Embedding, FOLDER, Surroundings, agent_files};
+use crate::{AgentFile, Embedding, FOLDER, ProjectFacts, agent_files};
 
 fn project() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -37,9 +37,9 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn known() -> Surroundings {
+fn known() -> ProjectFacts {
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
-    Surroundings {
+    ProjectFacts {
         tools: names(&[
             "discover_data",
             "entity_details",
@@ -50,7 +50,7 @@ fn known() -> Surroundings {
         ]),
         connections: names(&["warehouse"]),
         embedding: Embedding::Absent,
-        ..Surroundings::default()
+        ..ProjectFacts::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::form::listed;
-use crate::spec::{MOST, PathTo, Shape};
+use crate::spec::{MOST, PathKind, ValueShape};
 
 pub(crate) fn at_path(path: &[String], message: &str) -> String {
     if path.is_empty() {
@@ -12,39 +12,39 @@ pub(crate) fn at_path(path: &[String], message: &str) -> String {
     format!("{}: {message}", path.join("."))
 }
 
-pub(crate) fn expected(shape: &Shape) -> String {
+pub(crate) fn expected(shape: &ValueShape) -> String {
     match shape {
-        Shape::Text { most: None } => "text".to_owned(),
-        Shape::Text { most: Some(most) } => format!("text of at most {most} characters"),
-        Shape::Form(form) => form.described(),
-        Shape::Path(PathTo::File) => "the path of a file".to_owned(),
-        Shape::Path(PathTo::Folder) => "the path of a folder".to_owned(),
-        Shape::Path(PathTo::Either) => "the path of a file or folder".to_owned(),
-        Shape::Flag => "`true` or `false`".to_owned(),
-        Shape::Yes => "`true`".to_owned(),
-        Shape::Count { min, max: None } => format!("a whole number from {min}"),
-        Shape::Count {
+        ValueShape::Text { most: None } => "text".to_owned(),
+        ValueShape::Text { most: Some(most) } => format!("text of at most {most} characters"),
+        ValueShape::Form(form) => form.described(),
+        ValueShape::Path(PathKind::File) => "the path of a file".to_owned(),
+        ValueShape::Path(PathKind::Folder) => "the path of a folder".to_owned(),
+        ValueShape::Path(PathKind::Either) => "the path of a file or folder".to_owned(),
+        ValueShape::Flag => "`true` or `false`".to_owned(),
+        ValueShape::Yes => "`true`".to_owned(),
+        ValueShape::Count { min, max: None } => format!("a whole number from {min}"),
+        ValueShape::Count {
             min,
             max: Some(max),
         } => format!("a whole number from {min} to {max}"),
-        Shape::Odd { max } => format!("an odd number from 1 to {max}"),
-        Shape::AnyNumber => "a number".to_owned(),
-        Shape::Number { min, max: None } => format!("a number from {min}"),
-        Shape::Number {
+        ValueShape::Odd { max } => format!("an odd number from 1 to {max}"),
+        ValueShape::AnyNumber => "a number".to_owned(),
+        ValueShape::Number { min, max: None } => format!("a number from {min}"),
+        ValueShape::Number {
             min,
             max: Some(max),
         } => format!("a number from {min} to {max}"),
-        Shape::Choice(names) => listed(names),
-        Shape::List(_) => "a list".to_owned(),
-        Shape::OneOrMore(inner) => format!("{} or a list", expected(inner)),
-        Shape::Keyed(_) | Shape::Short(_) => "text or an object".to_owned(),
-        Shape::Schema => "an object or the path of a file".to_owned(),
-        Shape::Matcher | Shape::Any => "a value".to_owned(),
-        Shape::Object(_)
-        | Shape::Tagged(_)
-        | Shape::Map(_)
-        | Shape::AnyObject
-        | Shape::Foreign(_) => "an object".to_owned(),
+        ValueShape::Choice(names) => listed(names),
+        ValueShape::List(_) => "a list".to_owned(),
+        ValueShape::OneOrMore(inner) => format!("{} or a list", expected(inner)),
+        ValueShape::Keyed(_) | ValueShape::Short(_) => "text or an object".to_owned(),
+        ValueShape::Schema => "an object or the path of a file".to_owned(),
+        ValueShape::Matcher | ValueShape::Any => "a value".to_owned(),
+        ValueShape::Object(_)
+        | ValueShape::Tagged(_)
+        | ValueShape::Map(_)
+        | ValueShape::AnyObject
+        | ValueShape::Foreign(_) => "an object".to_owned(),
     }
 }
 
@@ -74,10 +74,10 @@ pub(super) fn is_whole(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-pub(super) fn out_of_range(value: &Value, shape: &Shape) -> Option<String> {
+pub(super) fn out_of_range(value: &Value, shape: &ValueShape) -> Option<String> {
     let number = value.as_f64()?;
     match shape {
-        Shape::Count { min, max } => {
+        ValueShape::Count { min, max } => {
             let below = value.as_i64().is_some_and(i64::is_negative)
                 || crate::complete::whole(value).is_none_or(|number| number < *min);
             let above = max
@@ -93,18 +93,18 @@ pub(super) fn out_of_range(value: &Value, shape: &Shape) -> Option<String> {
                 _ => None,
             }
         }
-        Shape::Odd { max } => {
+        ValueShape::Odd { max } => {
             let fits = crate::complete::whole(value)
                 .is_some_and(|number| number % 2 == 1 && number <= *max);
             (!fits).then(|| format!("{value} is not an odd number from 1 to {max}"))
         }
-        Shape::Number {
+        ValueShape::Number {
             min,
             max: Some(max),
         } if number < *min || number > *max => {
             Some(format!("{value} is not between {min} and {max}"))
         }
-        Shape::Number { min, max: None } if number < *min => {
+        ValueShape::Number { min, max: None } if number < *min => {
             Some(format!("must be at least {min}"))
         }
         _ => None,

@@ -3,7 +3,7 @@
 use ktx_diagnostics::Code;
 use ktx_secrets::SecretRef;
 
-use super::Fault;
+use super::FormFault;
 
 const PREFIXES: [&str; 12] = [
     "sk-",
@@ -35,8 +35,8 @@ const NAMES: [&str; 9] = [
     "accesskey",
 ];
 
-pub(crate) fn written() -> Fault {
-    Fault {
+pub(crate) fn plain_secret_fault() -> FormFault {
+    FormFault {
         code: Code::PlainSecret,
         message: "write `env:NAME`; a key in a committed file is public".to_owned(),
         hint: None,
@@ -76,7 +76,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     NAMES.iter().any(|word| name.contains(word)) || name == "key" || name == "auth"
 }
 
-pub(crate) fn looks_secret(text: &str) -> bool {
+pub(crate) fn looks_like_secret(text: &str) -> bool {
     let key = text.trim();
     let key = key.strip_prefix("Bearer ").unwrap_or(key);
     key.len() >= SHORTEST_KEY

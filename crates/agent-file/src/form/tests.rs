@@ -3,7 +3,7 @@
 use super::*;
 
 #[track_caller]
-fn check(form: Form, good: &[&str], bad: &[&str]) {
+fn check(form: TextForm, good: &[&str], bad: &[&str]) {
     for text in good {
         let fault = form.fault(text).map(|fault| fault.message);
         assert_eq!(fault, None, "{text}");
@@ -16,23 +16,27 @@ fn check(form: Form, good: &[&str], bad: &[&str]) {
 #[test]
 fn names_have_letters_digits_and_their_sign() {
     check(
-        Form::AgentName,
+        TextForm::AgentName,
         &["a", "Sales-2"],
         &["", "2a", "a_b", "a b", "é"],
     );
-    check(Form::AgentName, &[&"a".repeat(100)], &[&"a".repeat(101)]);
     check(
-        Form::ToolName,
+        TextForm::AgentName,
+        &[&"a".repeat(100)],
+        &[&"a".repeat(101)],
+    );
+    check(
+        TextForm::ToolName,
         &["sl_query", "2nd"],
         &["", "a-b", &"a".repeat(49)],
     );
-    check(Form::EntryName, &["morning-1"], &["", "Morning", "a_b"]);
+    check(TextForm::EntryName, &["morning-1"], &["", "Morning", "a_b"]);
 }
 
 #[test]
 fn patterns_are_names_with_stars_or_groups() {
     check(
-        Form::ToolPattern,
+        TextForm::ToolPattern,
         &["sl_query", "mcp__jira__delete*", "*", "@read", "@mcp:jira"],
         &["", "a-b", "@reads", "@mcp:", "@mcp:a-b"],
     );
@@ -41,19 +45,19 @@ fn patterns_are_names_with_stars_or_groups() {
 #[test]
 fn a_reference_is_no_secret() {
     check(
-        Form::Secret,
+        TextForm::Secret,
         &["env:KEY", "file:~/key", "${KEY}"],
         &["", "env:", "file:", "sk-1", "$KEY", "${}", "${1A}"],
     );
-    assert_eq!(Form::Secret.complete("${KEY}"), Value::from("env:KEY"));
+    assert_eq!(TextForm::Secret.complete("${KEY}"), Value::from("env:KEY"));
     check(
-        Form::Address,
+        TextForm::Address,
         &["https://a.example", "http://127.0.0.1:1/v1", "env:URL"],
         &["", "a.example", "https://", "https://me:pw@a.example"],
     );
-    assert!(looks_secret("Bearer ghp_0123456789abcdef"));
-    assert!(!looks_secret("sk-learn"));
-    assert!(!looks_secret("Bearer ${TOKEN_OF_THE_SERVICE}"));
+    assert!(looks_like_secret("Bearer ghp_0123456789abcdef"));
+    assert!(!looks_like_secret("sk-learn"));
+    assert!(!looks_like_secret("Bearer ${TOKEN_OF_THE_SERVICE}"));
     assert!(is_secret_name("X-Api-Key") && is_secret_name("GITHUB_TOKEN"));
     assert!(!is_secret_name("ROWS") && !is_secret_name("KEYBOARD"));
 }
@@ -61,25 +65,29 @@ fn a_reference_is_no_secret() {
 #[test]
 fn times_have_a_unit() {
     check(
-        Form::Duration,
+        TextForm::Duration,
         &["1s", "15m", "8h", "2d"],
         &["", "0m", "m", "1w", "-1h", "1.5h", "1234567s"],
     );
-    check(Form::Period, &["never", "8h"], &["ever"]);
-    assert_eq!(Form::Period.complete("never"), Value::Null);
-    assert_eq!(Form::Duration.complete("2d"), json!(172_800));
+    check(TextForm::Period, &["never", "8h"], &["ever"]);
+    assert_eq!(TextForm::Period.complete("never"), Value::Null);
+    assert_eq!(TextForm::Duration.complete("2d"), json!(172_800));
     check(
-        Form::Date,
+        TextForm::Date,
         &["2026-02-28"],
         &["2026-02-29", "2026-2-1", "20260228"],
     );
-    check(Form::TimeZone, &["UTC", "Europe/Berlin"], &["Europe/Berln"]);
+    check(
+        TextForm::TimeZone,
+        &["UTC", "Europe/Berlin"],
+        &["Europe/Berln"],
+    );
 }
 
 #[test]
 fn cron_has_five_fields_or_two() {
     check(
-        Form::Cron,
+        TextForm::Cron,
         &[
             "0 6 * * 1-5",
             "30 4",
@@ -102,8 +110,8 @@ fn cron_has_five_fields_or_two() {
 
 #[test]
 fn regular_expressions_are_compiled() {
-    check(Form::Regex, &["reports/.*"], &["reports/("]);
-    let fault = Form::Regex.fault("a(").map(|fault| fault.message);
+    check(TextForm::Regex, &["reports/.*"], &["reports/("]);
+    let fault = TextForm::Regex.fault("a(").map(|fault| fault.message);
     assert_eq!(
         fault.as_deref(),
         Some("is not a regular expression: unclosed group")

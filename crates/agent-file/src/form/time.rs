@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::{self, TimeZone};
 
-use super::Fault;
+use super::FormFault;
 
 /// Parses a duration such as `15m` into seconds: a whole number from 1 and `s`, `m`, `h` or `d`.
 pub(super) fn seconds(text: &str) -> Option<u64> {
@@ -31,43 +31,43 @@ pub(super) fn is_date(text: &str) -> bool {
 }
 
 /// A machine without a time zone database accepts every name.
-pub(super) fn zone_fault(text: &str) -> Option<Fault> {
+pub(super) fn zone_fault(text: &str) -> Option<FormFault> {
     let is_known = TimeZone::get(text).is_ok();
     if is_known || tz::db().is_definitively_empty() {
         return None;
     }
     let names: Vec<String> = tz::db().available().map(|name| name.to_string()).collect();
-    let fault = Fault::new(format!("there is no time zone `{text}`"));
+    let fault = FormFault::new(format!("there is no time zone `{text}`"));
     Some(fault.near(text, names.iter().map(String::as_str)))
 }
 
-struct Unit {
+struct CronUnit {
     name: &'static str,
     least: u32,
     most: u32,
     names: &'static [&'static str],
 }
 
-const UNITS: [Unit; 5] = [
-    Unit {
+const UNITS: [CronUnit; 5] = [
+    CronUnit {
         name: "minute",
         least: 0,
         most: 59,
         names: &[],
     },
-    Unit {
+    CronUnit {
         name: "hour",
         least: 0,
         most: 23,
         names: &[],
     },
-    Unit {
+    CronUnit {
         name: "day of the month",
         least: 1,
         most: 31,
         names: &[],
     },
-    Unit {
+    CronUnit {
         name: "month",
         least: 1,
         most: 12,
@@ -75,7 +75,7 @@ const UNITS: [Unit; 5] = [
             "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
         ],
     },
-    Unit {
+    CronUnit {
         name: "day of the week",
         least: 0,
         most: 7,
@@ -104,7 +104,7 @@ pub(super) fn cron_fault(text: &str) -> Option<String> {
     })
 }
 
-impl Unit {
+impl CronUnit {
     fn accepts(&self, part: &str) -> bool {
         let (range, step) = match part.split_once('/') {
             Some((range, step)) => (range, Some(step)),

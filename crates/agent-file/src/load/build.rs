@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use crate::complete::complete;
 use crate::digest::digest;
-use crate::folder::Disk;
+use crate::folder::FileRoots;
 use crate::model::{AgentFile, CaseFile};
-use crate::spec::{PathTo, ROOT, Shape};
+use crate::spec::{PathKind, ROOT, ValueShape};
 
 pub(super) fn agent(
     written: &Value,
     path: &Path,
-    disk: &Disk,
+    disk: &FileRoots,
     cases: Option<&CaseFile>,
 ) -> Result<AgentFile, Diagnostic> {
     let file = disk.relative(path);
@@ -25,7 +25,7 @@ pub(super) fn agent(
             position: None,
         })
     };
-    let Value::Object(mut agent) = complete(written, &Shape::Object(ROOT)) else {
+    let Value::Object(mut agent) = complete(written, &ValueShape::Object(ROOT)) else {
         return Err(failed("the file must hold an object".to_owned()));
     };
     fill(&mut agent, written, disk).map_err(&failed)?;
@@ -40,7 +40,7 @@ pub(super) fn agent(
 }
 
 /// Replaces file names by their content, and moves the `claude` block to its place.
-fn fill(agent: &mut Map<String, Value>, written: &Value, disk: &Disk) -> Result<(), String> {
+fn fill(agent: &mut Map<String, Value>, written: &Value, disk: &FileRoots) -> Result<(), String> {
     instructions(agent, disk)?;
     if let Some(Value::String(name)) = agent.get("response_format") {
         let schema = schema(name, disk)?;
@@ -68,7 +68,7 @@ fn fill(agent: &mut Map<String, Value>, written: &Value, disk: &Disk) -> Result<
     Ok(())
 }
 
-fn instructions(agent: &mut Map<String, Value>, disk: &Disk) -> Result<(), String> {
+fn instructions(agent: &mut Map<String, Value>, disk: &FileRoots) -> Result<(), String> {
     let given = agent.get("instructions").cloned().unwrap_or_default();
     let filled = match given.get("file").and_then(Value::as_str) {
         Some(name) => json!({ "text": text(name, disk)?, "file": relative(name, disk)? }),
@@ -78,7 +78,7 @@ fn instructions(agent: &mut Map<String, Value>, disk: &Disk) -> Result<(), Strin
     Ok(())
 }
 
-fn tools(agent: &mut Map<String, Value>, disk: &Disk) -> Result<(), String> {
+fn tools(agent: &mut Map<String, Value>, disk: &FileRoots) -> Result<(), String> {
     let tools = agent.get_mut("tools").and_then(Value::as_array_mut);
     for tool in tools.into_iter().flatten() {
         if let Some(source) = tool.get_mut("source") {
@@ -102,7 +102,7 @@ fn claude(
     agent: &mut Map<String, Value>,
     claude: &Value,
     written: &Value,
-    disk: &Disk,
+    disk: &FileRoots,
 ) -> Result<(), String> {
     let set = |agent: &mut Map<String, Value>, block: &str, key: &str, value: Value| {
         let block = agent.entry(block).or_insert_with(|| json!({}));
@@ -155,24 +155,24 @@ pub(super) fn name_metrics(metrics: &mut Value) {
     }
 }
 
-pub(super) fn in_project(path: &mut Value, disk: &Disk) -> Result<(), String> {
+pub(super) fn in_project(path: &mut Value, disk: &FileRoots) -> Result<(), String> {
     if let Some(written) = path.as_str() {
         *path = relative(written, disk)?;
     }
     Ok(())
 }
 
-fn relative(written: &str, disk: &Disk) -> Result<Value, String> {
+fn relative(written: &str, disk: &FileRoots) -> Result<Value, String> {
     let found = disk
-        .find(written, PathTo::Either)
-        .map_err(|fault| fault.said(written))?;
+        .find(written, PathKind::Either)
+        .map_err(|fault| fault.describe(written))?;
     Ok(json!(disk.relative(&found)))
 }
 
-fn text(written: &str, disk: &Disk) -> Result<String, String> {
+fn text(written: &str, disk: &FileRoots) -> Result<String, String> {
     let found = disk
-        .find(written, PathTo::File)
-        .map_err(|fault| fault.said(written))?;
+        .find(written, PathKind::File)
+        .map_err(|fault| fault.describe(written))?;
     let text = fs::read_to_string(found)
         .map_err(|error| format!("`{written}` cannot be read: {error}"))?;
     if text.trim().is_empty() {
@@ -181,7 +181,7 @@ fn text(written: &str, disk: &Disk) -> Result<String, String> {
     Ok(text)
 }
 
-fn schema(written: &str, disk: &Disk) -> Result<Value, String> {
+fn schema(written: &str, disk: &FileRoots) -> Result<Value, String> {
     let text = text(written, disk)?;
     let loaded =
         ktx_config::yaml::load_text(&text, written).map_err(|faults| faults.to_string())?;

@@ -7,13 +7,13 @@ use ktx_diagnostics::{Code, Diagnostic, Location};
 use serde_json::{Map, Value, json};
 
 use super::build::{in_project, name_metrics};
-use super::{Checked, read};
+use super::{CheckedFile, read};
 use crate::check;
 use crate::complete::complete;
-use crate::folder::Disk;
+use crate::folder::FileRoots;
 use crate::model::CaseFile;
-use crate::rules::{CaseRules, Surroundings, check_cases, check_paths};
-use crate::spec::{CASE_FILE, CASES, PathTo, Shape};
+use crate::rules::{CaseRules, ProjectFacts, check_cases, check_paths};
+use crate::spec::{CASE_FILE, CASES, PathKind, ValueShape};
 
 const OF_A_TURN: [&str; 5] = [
     "input",
@@ -26,8 +26,8 @@ const OF_A_TURN: [&str; 5] = [
 /// Adds the faults of a named file.
 pub(super) fn of_agent(
     agent: &Value,
-    disk: &Disk,
-    around: &Surroundings,
+    disk: &FileRoots,
+    around: &ProjectFacts,
     faults: &mut Vec<Diagnostic>,
 ) -> Option<CaseFile> {
     if let Some(cases) = agent.get("test_cases").filter(|cases| cases.is_array()) {
@@ -35,20 +35,24 @@ pub(super) fn of_agent(
         return make(cases, &json!({}), disk).ok();
     }
     let name = agent.get("test_cases_file")?.as_str()?;
-    let path = disk.find(name, PathTo::File).ok()?;
-    let mut checked = check_file(&path, &Disk::of(&path, &disk.project), around);
+    let path = disk.find(name, PathKind::File).ok()?;
+    let mut checked = check_file(&path, &FileRoots::of(&path, &disk.project), around);
     faults.append(&mut checked.faults);
     checked.value
 }
 
-pub(super) fn check_file(path: &Path, disk: &Disk, around: &Surroundings) -> Checked<CaseFile> {
+pub(super) fn check_file(
+    path: &Path,
+    disk: &FileRoots,
+    around: &ProjectFacts,
+) -> CheckedFile<CaseFile> {
     let loaded = match read(path, disk) {
         Ok(loaded) => loaded,
-        Err(faults) => return Checked::refused(faults),
+        Err(faults) => return CheckedFile::refused(faults),
     };
     let shape = match loaded.value {
         Value::Array(_) => CASES,
-        _ => Shape::Object(CASE_FILE),
+        _ => ValueShape::Object(CASE_FILE),
     };
     let findings = check::check(&loaded.value, &shape, &loaded.places, &[]);
     let mut faults = findings.faults;
@@ -63,7 +67,7 @@ pub(super) fn check_file(path: &Path, disk: &Disk, around: &Surroundings) -> Che
         places: &loaded.places,
         around,
     }));
-    Checked::of(faults, || {
+    CheckedFile::of(faults, || {
         make(cases, &loaded.value, disk).map_err(|what| at_file(&loaded, what))
     })
 }
@@ -76,7 +80,7 @@ fn at_file(loaded: &Loaded, what: String) -> Diagnostic {
     })
 }
 
-fn make(cases: &Value, file: &Value, disk: &Disk) -> Result<CaseFile, String> {
+fn make(cases: &Value, file: &Value, disk: &FileRoots) -> Result<CaseFile, String> {
     let cases = cases.as_array().cloned().unwrap_or_default();
     let merged: Value = cases
         .iter()
@@ -88,7 +92,7 @@ fn make(cases: &Value, file: &Value, disk: &Disk) -> Result<CaseFile, String> {
         arrange(case);
         paths(case, disk)?;
     }
-    let arms = match complete(file, &Shape::Object(CASE_FILE)).get("arms") {
+    let arms = match complete(file, &ValueShape::Object(CASE_FILE)).get("arms") {
         Some(arms) => arms.clone(),
         None => json!([]),
     };
@@ -133,7 +137,7 @@ fn arrange(case: &mut Value) {
     }
 }
 
-fn paths(case: &mut Value, disk: &Disk) -> Result<(), String> {
+fn paths(case: &mut Value, disk: &FileRoots) -> Result<(), String> {
     let turns = case.get_mut("turns").and_then(Value::as_array_mut);
     for turn in turns.into_iter().flatten() {
         let files = turn.get_mut("files").and_then(Value::as_array_mut);

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{Capabilities, Embedding, Rules};
 use crate::model::Model;
-use crate::spec::PathTo;
+use crate::spec::PathKind;
 
 /// Claude Code reads this file from its folder.
 const MEMORY: &str = "CLAUDE.md";
 
 /// A HoloDeck capability that ktx agents do not have.
-struct Refused {
+struct RefusedCapability {
     key: &'static str,
     /// Keys of the block that enable it; empty if the key itself does.
     switches: &'static [&'static str],
@@ -20,26 +20,26 @@ struct Refused {
     instead: &'static str,
 }
 
-const REFUSED: [Refused; 4] = [
-    Refused {
+const REFUSED: [RefusedCapability; 4] = [
+    RefusedCapability {
         key: "bash",
         switches: &["enabled"],
         why: "ktx agents run no commands",
         instead: "serve the command as an MCP tool, or use `sql_execution`",
     },
-    Refused {
+    RefusedCapability {
         key: "file_system",
         switches: &["read", "write", "edit"],
         why: "ktx agents reach no files of the machine",
         instead: "name a folder of the project in `workspace.root`",
     },
-    Refused {
+    RefusedCapability {
         key: "web_search",
         switches: &[],
         why: "ktx agents search no web",
         instead: "serve a search as an MCP tool",
     },
-    Refused {
+    RefusedCapability {
         key: "subagents",
         switches: &["enabled"],
         why: "ktx agents start no agents of Claude Code",
@@ -95,7 +95,7 @@ impl Rules<'_> {
         let Some(written) = self.text(&path) else {
             return;
         };
-        let folder = self.disk.find(written, PathTo::Folder);
+        let folder = self.disk.find(written, PathKind::Folder);
         if folder.is_ok_and(|folder| folder.join(MEMORY).exists()) {
             let shown = written.trim_end_matches('/');
             let message = format!("{shown}/{MEMORY} exists; ktx does not read it");

@@ -4,18 +4,22 @@ use ktx_config::yaml::Places;
 use ktx_diagnostics::{Code, Diagnostic, Hint, nearest};
 use serde_json::Value;
 
-use super::Surroundings;
+use super::ProjectFacts;
 use crate::check::{NamedPath, at_path};
-use crate::folder::{Disk, PathFault};
+use crate::folder::{FileRoots, PathFault};
 
 pub(crate) struct CaseRules<'a> {
     pub(crate) cases: &'a Value,
     pub(crate) above: &'a [&'a str],
     pub(crate) places: &'a Places,
-    pub(crate) around: &'a Surroundings,
+    pub(crate) around: &'a ProjectFacts,
 }
 
-pub(crate) fn check_paths(paths: &[NamedPath], places: &Places, disk: &Disk) -> Vec<Diagnostic> {
+pub(crate) fn check_paths(
+    paths: &[NamedPath],
+    places: &Places,
+    disk: &FileRoots,
+) -> Vec<Diagnostic> {
     let faults = paths.iter().filter_map(|named| {
         let fault = disk.find(&named.path, named.to).err()?;
         let code = match fault {
@@ -23,7 +27,7 @@ pub(crate) fn check_paths(paths: &[NamedPath], places: &Places, disk: &Disk) -> 
             _ => Code::FileUnreadable,
         };
         let path: Vec<&str> = named.at.iter().map(String::as_str).collect();
-        let message = at_path(&named.at, &fault.said(&named.path));
+        let message = at_path(&named.at, &fault.describe(&named.path));
         Some(Diagnostic::error(code, message).at(places.value(&path)))
     });
     faults.collect()

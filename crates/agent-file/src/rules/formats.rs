@@ -7,7 +7,7 @@ use ktx_tool_descriptors::{ObjectSchema, SchemaError};
 use serde_json::{Value, json};
 
 use super::Rules;
-use crate::spec::PathTo;
+use crate::spec::PathKind;
 
 const KEY: &[&str] = &["response_format"];
 
@@ -41,7 +41,7 @@ impl Rules<'_> {
     }
 
     fn schema_file(&self, name: &str) -> Option<Result<Value, String>> {
-        let path = self.disk.find(name, PathTo::File).ok()?;
+        let path = self.disk.find(name, PathKind::File).ok()?;
         let read = fs::read_to_string(path).map_err(|error| error.to_string());
         Some(read.and_then(|text| {
             let loaded = ktx_config::yaml::load_text(&text, name);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Rules;
 use crate::folder::{PathFault, agent_names, agent_path, stem};
-use crate::form::Form;
+use crate::form::TextForm;
 
 impl Rules<'_> {
     pub(super) fn references(&mut self) {
@@ -27,7 +27,7 @@ impl Rules<'_> {
             let path: Vec<&str> = named.at.iter().map(String::as_str).collect();
             let message = match path.as_slice() {
                 ["workspace", "root"] => "must be a folder inside the project".to_owned(),
-                _ => fault.said(&named.path),
+                _ => fault.describe(&named.path),
             };
             let code = match fault {
                 PathFault::Outside => Code::OutsideProject,
@@ -52,7 +52,7 @@ impl Rules<'_> {
         });
         // An invalid name has been reported.
         let is_unknown =
-            |name: &String| !known.contains(name) && Form::ToolName.fault(name).is_none();
+            |name: &String| !known.contains(name) && TextForm::ToolName.fault(name).is_none();
         let unknown: Vec<(Vec<String>, String)> =
             named.filter(|(_, name)| is_unknown(name)).collect();
         for (path, name) in unknown {
@@ -148,7 +148,7 @@ impl Rules<'_> {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let asked = self.asked_by(&name);
+            let asked = self.agents_asked_by(&name);
             if asked.iter().any(|other| other == own) {
                 return Some(name);
             }
@@ -158,7 +158,7 @@ impl Rules<'_> {
     }
 
     /// Returns the agents that another file asks; empty if unreadable, which its own check reports.
-    fn asked_by(&self, name: &str) -> Vec<String> {
+    fn agents_asked_by(&self, name: &str) -> Vec<String> {
         let path = agent_path(&self.disk.project, name);
         let loaded = fs::read(&path)
             .ok()

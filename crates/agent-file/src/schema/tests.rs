@@ -41,7 +41,12 @@ fn the_schema_and_the_check_agree_on_every_fixture() {
         let Ok(loaded) = ktx_config::yaml::load_text(&text, "a.yaml") else {
             continue;
         };
-        let found = check::check(&loaded.value, &Shape::Object(ROOT), &loaded.places, &[]);
+        let found = check::check(
+            &loaded.value,
+            &ValueShape::Object(ROOT),
+            &loaded.places,
+            &[],
+        );
         let errors = found
             .faults
             .iter()
@@ -67,7 +72,7 @@ fn the_schema_and_the_check_agree_on_every_fixture() {
 fn every_default_is_valid() {
     fn walk(fields: &[Field], count: &mut usize) {
         for field in fields {
-            if let Absent::Default(json) = field.absent {
+            if let AbsentEffect::Default(json) = field.absent {
                 let value: Value = serde_json::from_str(json).expect(field.name);
                 let rule = shape(&field.shape);
                 assert!(
@@ -80,23 +85,23 @@ fn every_default_is_valid() {
             below(&field.shape, count);
         }
     }
-    fn below(shape: &Shape, count: &mut usize) {
+    fn below(shape: &ValueShape, count: &mut usize) {
         match shape {
-            Shape::Object(fields) => walk(fields, count),
-            Shape::List(list) => below(&list.item, count),
-            Shape::Short(short) => below(&short.full, count),
-            Shape::OneOrMore(item) => below(item, count),
-            Shape::Tagged(tagged) => variants(tagged.variants, count),
-            Shape::Keyed(inner) => variants(inner, count),
+            ValueShape::Object(fields) => walk(fields, count),
+            ValueShape::List(list) => below(&list.item, count),
+            ValueShape::Short(short) => below(&short.full, count),
+            ValueShape::OneOrMore(item) => below(item, count),
+            ValueShape::Tagged(tagged) => variants(tagged.variants, count),
+            ValueShape::Keyed(inner) => variants(inner, count),
             _ => {}
         }
     }
     fn variants(list: &[Variant], count: &mut usize) {
         for variant in list {
             match variant.body {
-                Body::Fields(groups) => groups.iter().for_each(|fields| walk(fields, count)),
-                Body::Tagged(inner) => variants(inner.variants, count),
-                Body::Refused { .. } => {}
+                VariantBody::Fields(groups) => groups.iter().for_each(|fields| walk(fields, count)),
+                VariantBody::Tagged(inner) => variants(inner.variants, count),
+                VariantBody::Refused { .. } => {}
             }
         }
     }

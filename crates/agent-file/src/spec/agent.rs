@@ -5,8 +5,8 @@ use super::claude::CLAUDE;
 use super::model::MODEL;
 use super::tools::TOOL;
 use super::work::{AGENT_LIMITS, CONTEXT, EXECUTION, PERMISSIONS, SCHEDULE, TODO, WORKSPACE};
-use super::{Field, List, PathTo, Shape, TEXT};
-use crate::form::Form;
+use super::{Field, ListShape, PathKind, TEXT, ValueShape};
+use crate::form::TextForm;
 use ktx_vocabulary::Provider;
 
 const DEFAULT_TOOLS: &str =
@@ -15,38 +15,38 @@ const DEFAULT_TOOLS: &str =
 pub(crate) const ROOT: &[Field] = &[
     Field::required(
         "name",
-        Shape::Form(Form::AgentName),
+        ValueShape::Form(TextForm::AgentName),
         "The agent's name: letters, digits and `-`, beginning with a letter, at most 100.",
     ),
     Field::optional(
         "description",
-        Shape::Text { most: Some(500) },
+        ValueShape::Text { most: Some(500) },
         "What the agent is for, in at most 500 characters.",
     ),
     Field::optional(
         "author",
-        Shape::Text { most: Some(256) },
+        ValueShape::Text { most: Some(256) },
         "Who wrote the file, in at most 256 characters.",
     ),
     Field::object("model", MODEL, "The model and its settings."),
     Field::required(
         "instructions",
-        Shape::Object(INSTRUCTIONS),
+        ValueShape::Object(INSTRUCTIONS),
         "The system prompt: either `inline` or `file`.",
     ),
     Field::optional(
         "response_format",
-        Shape::Schema,
+        ValueShape::Schema,
         "A JSON Schema of the structured answer, or the path of a JSON or YAML file that holds one. The root must be an object.",
     ),
     Field::optional(
         "embedding_provider",
-        Shape::Object(MODEL),
+        ValueShape::Object(MODEL),
         "Who computes embeddings for this agent: a model block with the provider `openai` or `azure_openai`. When absent, `ingest.embeddings` of the project.",
     ),
     Field::defaulted(
         "tools",
-        Shape::List(&List {
+        ValueShape::List(&ListShape {
             item: TOOL,
             most: Some(50),
             unique: Some("name"),
@@ -68,8 +68,8 @@ pub(crate) const ROOT: &[Field] = &[
     Field::object("todo", TODO, "A list of tasks that the agent keeps."),
     Field::defaulted(
         "agents",
-        Shape::List(&List {
-            item: Shape::Form(Form::AgentName),
+        ValueShape::List(&ListShape {
+            item: ValueShape::Form(TextForm::AgentName),
             most: None,
             unique: Some(""),
         }),
@@ -78,7 +78,7 @@ pub(crate) const ROOT: &[Field] = &[
     ),
     Field::defaulted(
         "max_parallel",
-        Shape::Count {
+        ValueShape::Count {
             min: 1,
             max: Some(16),
         },
@@ -87,8 +87,8 @@ pub(crate) const ROOT: &[Field] = &[
     ),
     Field::defaulted(
         "schedule",
-        Shape::List(&List {
-            item: Shape::Object(SCHEDULE),
+        ValueShape::List(&ListShape {
+            item: ValueShape::Object(SCHEDULE),
             most: None,
             unique: Some("name"),
         }),
@@ -97,23 +97,23 @@ pub(crate) const ROOT: &[Field] = &[
     ),
     Field::optional(
         "workspace",
-        Shape::Object(WORKSPACE),
+        ValueShape::Object(WORKSPACE),
         "The only files that a tool of the agent can reach.",
     ),
     Field::optional(
         "claude",
-        Shape::Object(CLAUDE),
+        ValueShape::Object(CLAUDE),
         "Settings of HoloDeck for Anthropic models. Ignored with a warning for other providers.",
     ),
     Field::optional(
         "evaluations",
-        Shape::Object(EVALUATIONS),
+        ValueShape::Object(EVALUATIONS),
         "The metrics of all cases that have none of their own.",
     ),
     Field::optional("test_cases", CASES, "The cases of `ktx agent test`."),
     Field::optional(
         "test_cases_file",
-        Shape::Path(PathTo::File),
+        ValueShape::Path(PathKind::File),
         "A file with the cases, in place of `test_cases`.",
     ),
     Field::object(
@@ -123,7 +123,7 @@ pub(crate) const ROOT: &[Field] = &[
     ),
     Field::optional(
         "tool_filtering",
-        Shape::AnyObject,
+        ValueShape::AnyObject,
         "Accepted with a warning: ktx offers every tool of the agent.",
     ),
     Field::foreign("observability", "ktx reads the OTEL_* variables"),
@@ -137,7 +137,7 @@ pub(crate) const ROOT: &[Field] = &[
 const EVALUATIONS: &[Field] = &[
     Field::optional(
         "model",
-        Shape::Object(MODEL),
+        ValueShape::Object(MODEL),
         "The model that judges; the role `default` when absent.",
     ),
     Field::defaulted("metrics", METRICS, "[]", "The metrics."),
@@ -147,7 +147,7 @@ const INSTRUCTIONS: &[Field] = &[
     Field::optional("inline", TEXT, "The text itself."),
     Field::optional(
         "file",
-        Shape::Path(PathTo::File),
+        ValueShape::Path(PathKind::File),
         "A file with the text, relative to the agent file, inside the project.",
     ),
 ];

@@ -1,15 +1,18 @@
 //! The keys of cases (a pure table).
 
 use super::metrics::METRIC;
-use super::{AMOUNT, Body, Field, List, POSITIVE, PathTo, Shape, Short, TEXT, TEXTS, Variant};
-use crate::form::Form;
+use super::{
+    AMOUNT, Field, ListShape, POSITIVE, PathKind, ShortForm, TEXT, TEXTS, ValueShape, Variant,
+    VariantBody,
+};
+use crate::form::TextForm;
 
-pub(crate) const TOOLS_MODE: Shape = Shape::Choice(&["subset", "exact", "ordered"]);
+pub(crate) const TOOLS_MODE: ValueShape = ValueShape::Choice(&["subset", "exact", "ordered"]);
 
-pub(crate) const METRICS: Shape = Shape::List(&List::of(METRIC));
+pub(crate) const METRICS: ValueShape = ValueShape::List(&ListShape::of(METRIC));
 
-pub(crate) const CASES: Shape = Shape::List(&List {
-    item: Shape::Object(CASE),
+pub(crate) const CASES: ValueShape = ValueShape::List(&ListShape {
+    item: ValueShape::Object(CASE),
     most: None,
     unique: Some("name"),
 });
@@ -18,18 +21,18 @@ pub(crate) const CASES: Shape = Shape::List(&List {
 pub(crate) const CASE_FILE: &[Field] = &[
     Field::optional(
         "as_of",
-        Shape::Form(Form::Date),
+        ValueShape::Form(TextForm::Date),
         "The date that the agent takes for today in every case.",
     ),
     Field::optional(
         "defaults",
-        Shape::Object(DEFAULTS),
+        ValueShape::Object(DEFAULTS),
         "Keys that every case has unless it sets them itself.",
     ),
     Field::optional(
         "arms",
-        Shape::List(&List {
-            item: Shape::Object(ARM),
+        ValueShape::List(&ListShape {
+            item: ValueShape::Object(ARM),
             most: None,
             unique: Some("name"),
         }),
@@ -39,7 +42,11 @@ pub(crate) const CASE_FILE: &[Field] = &[
 ];
 
 const ARM: &[Field] = &[
-    Field::required("name", Shape::Form(Form::EntryName), "The arm's name."),
+    Field::required(
+        "name",
+        ValueShape::Form(TextForm::EntryName),
+        "The arm's name.",
+    ),
     Field::optional(
         "tools",
         TEXTS,
@@ -47,7 +54,7 @@ const ARM: &[Field] = &[
     ),
     Field::defaulted(
         "without",
-        Shape::List(&List::of(Shape::Choice(&[
+        ValueShape::List(&ListShape::of(ValueShape::Choice(&[
             "wiki",
             "semantic",
             "descriptions",
@@ -63,7 +70,7 @@ const TAGS: Field = Field::defaulted("tags", TEXTS, "[]", "Labels to choose case
 const OWNER: Field = Field::optional("owner", TEXT, "Who answers for the case.");
 const FORBIDDEN: Field = Field::defaulted(
     "forbidden_tools",
-    Shape::List(&List::of(Shape::Form(Form::ToolPattern))),
+    ValueShape::List(&ListShape::of(ValueShape::Form(TextForm::ToolPattern))),
     "[]",
     "Tools that the agent must not call, with `*` for any characters.",
 );
@@ -75,7 +82,7 @@ const MODE: Field = Field::defaulted(
 );
 const LIMITS: Field = Field::optional(
     "limits",
-    Shape::Object(&[
+    ValueShape::Object(&[
         Field::optional("max_turns", POSITIVE, "Steps."),
         Field::optional("max_usd", AMOUNT, "US dollars at list prices."),
         Field::optional("max_tokens", POSITIVE, "Tokens, input and output."),
@@ -85,7 +92,7 @@ const LIMITS: Field = Field::optional(
 );
 const REPEATS: Field = Field::defaulted(
     "repeats",
-    Shape::Count {
+    ValueShape::Count {
         min: 1,
         max: Some(100),
     },
@@ -104,7 +111,7 @@ const EVALUATIONS: Field = Field::optional(
 );
 const AS_OF: Field = Field::optional(
     "as_of",
-    Shape::Form(Form::Date),
+    ValueShape::Form(TextForm::Date),
     "The date that the agent takes for today.",
 );
 
@@ -121,29 +128,29 @@ const DEFAULTS: &[Field] = &[
 
 const TRUTH: Field = Field::defaulted(
     "ground_truth",
-    Shape::OneOrMore(&GROUND_TRUTH),
+    ValueShape::OneOrMore(&GROUND_TRUTH),
     "[]",
     "What is right: a text, `{sql}`, `{semantic}`, `{rows}`, `{value}` or `{refusal: true}`; a list means any of them.",
 );
 const EXPECTED: Field = Field::defaulted(
     "expected_tools",
-    Shape::List(&List::of(Shape::Short(&Short {
+    ValueShape::List(&ListShape::of(ValueShape::Short(&ShortForm {
         key: "name",
-        text: Shape::Form(Form::ToolPattern),
+        text: ValueShape::Form(TextForm::ToolPattern),
         fixed: None,
-        full: Shape::Object(EXPECTED_TOOL),
+        full: ValueShape::Object(EXPECTED_TOOL),
     }))),
     "[]",
     "Calls that the agent must make: a tool's name, or `{name, args, count}`.",
 );
 const FILES: Field = Field::defaulted(
     "files",
-    Shape::List(&List {
-        item: Shape::Short(&Short {
+    ValueShape::List(&ListShape {
+        item: ValueShape::Short(&ShortForm {
             key: "path",
-            text: Shape::Path(PathTo::File),
+            text: ValueShape::Path(PathKind::File),
             fixed: None,
-            full: Shape::Object(FILE),
+            full: ValueShape::Object(FILE),
         }),
         most: Some(10),
         unique: None,
@@ -165,7 +172,7 @@ const CASE: &[Field] = &[
     Field::optional("input", TEXT, "The question. Either this or `turns`."),
     Field::optional(
         "turns",
-        Shape::List(&List::of(Shape::Object(TURN))),
+        ValueShape::List(&ListShape::of(ValueShape::Object(TURN))),
         "Several questions in one session.",
     ),
     TRUTH,
@@ -199,12 +206,12 @@ const TURN: &[Field] = &[
 const EXPECTED_TOOL: &[Field] = &[
     Field::required(
         "name",
-        Shape::Form(Form::ToolPattern),
+        ValueShape::Form(TextForm::ToolPattern),
         "The tool's name, with `*` for any characters.",
     ),
     Field::defaulted(
         "args",
-        Shape::Map(&Shape::Matcher),
+        ValueShape::Map(&ValueShape::Matcher),
         "{}",
         "What the arguments must be: a value, `{fuzzy: TEXT}` or `{regex: PATTERN}`.",
     ),
@@ -214,12 +221,12 @@ const EXPECTED_TOOL: &[Field] = &[
 const FILE: &[Field] = &[
     Field::required(
         "path",
-        Shape::Path(PathTo::File),
+        ValueShape::Path(PathKind::File),
         "The file, relative to the file of the cases.",
     ),
     Field::optional(
         "type",
-        Shape::Choice(&["text", "csv", "image"]),
+        ValueShape::Choice(&["text", "csv", "image"]),
         "What is in it.",
     ),
     Field::optional("description", TEXT, "What the agent is told about it."),
@@ -236,11 +243,11 @@ const CONNECTION: Field = Field::optional(
     "The connection; may be left out when the project has one warehouse.",
 );
 
-const GROUND_TRUTH: Shape = Shape::Short(&Short {
+const GROUND_TRUTH: ValueShape = ValueShape::Short(&ShortForm {
     key: "text",
     text: TEXT,
     fixed: None,
-    full: Shape::Keyed(&[
+    full: ValueShape::Keyed(&[
         truth(
             "text",
             &[&[Field::required("text", TEXT, "The right answer.")]],
@@ -257,7 +264,7 @@ const GROUND_TRUTH: Shape = Shape::Short(&Short {
             &[&[
                 Field::required(
                     "semantic",
-                    Shape::AnyObject,
+                    ValueShape::AnyObject,
                     "A semantic query whose rows are right.",
                 ),
                 CONNECTION,
@@ -268,7 +275,9 @@ const GROUND_TRUTH: Shape = Shape::Short(&Short {
             &[&[
                 Field::required(
                     "rows",
-                    Shape::List(&List::of(Shape::List(&List::of(Shape::Any)))),
+                    ValueShape::List(&ListShape::of(ValueShape::List(&ListShape::of(
+                        ValueShape::Any,
+                    )))),
                     "The right rows.",
                 ),
                 Field::optional("columns", TEXTS, "The names of their columns."),
@@ -278,7 +287,7 @@ const GROUND_TRUTH: Shape = Shape::Short(&Short {
             "value",
             &[&[Field::required(
                 "value",
-                Shape::AnyNumber,
+                ValueShape::AnyNumber,
                 "The right number.",
             )]],
         ),
@@ -286,7 +295,7 @@ const GROUND_TRUTH: Shape = Shape::Short(&Short {
             "refusal",
             &[&[Field::required(
                 "refusal",
-                Shape::Yes,
+                ValueShape::Yes,
                 "The agent must say that it cannot answer.",
             )]],
         ),
@@ -296,6 +305,6 @@ const GROUND_TRUTH: Shape = Shape::Short(&Short {
 const fn truth(name: &'static str, groups: &'static [&'static [Field]]) -> Variant {
     Variant {
         name,
-        body: Body::Fields(groups),
+        body: VariantBody::Fields(groups),
     }
 }

@@ -1,16 +1,16 @@
 //! HoloDeck's block for Anthropic models (a pure table).
 
-use super::{Field, POSITIVE, PathTo, Shape, TEXTS};
+use super::{Field, POSITIVE, PathKind, TEXTS, ValueShape};
 
 pub(super) const CLAUDE: &[Field] = &[
     Field::optional(
         "working_directory",
-        Shape::Path(PathTo::Folder),
+        ValueShape::Path(PathKind::Folder),
         "The folder that the agent works in: `workspace.root` under HoloDeck's name.",
     ),
     Field::optional(
         "permission_mode",
-        Shape::Choice(&["manual", "acceptEdits", "acceptAll"]),
+        ValueShape::Choice(&["manual", "acceptEdits", "acceptAll"]),
         "`manual` (the default) means `permissions.mode: approval`; `acceptEdits` and `acceptAll` mean `auto` for the declared tools.",
     ),
     Field::optional(
@@ -20,16 +20,16 @@ pub(super) const CLAUDE: &[Field] = &[
     ),
     Field::optional(
         "extended_thinking",
-        Shape::Object(&[
+        ValueShape::Object(&[
             Field::defaulted(
                 "enabled",
-                Shape::Flag,
+                ValueShape::Flag,
                 "false",
                 "Whether the model thinks first.",
             ),
             Field::defaulted(
                 "budget_tokens",
-                Shape::Count {
+                ValueShape::Count {
                     min: 1000,
                     max: Some(100_000),
                 },
@@ -41,37 +41,42 @@ pub(super) const CLAUDE: &[Field] = &[
     ),
     Field::defaulted(
         "web_search",
-        Shape::Flag,
+        ValueShape::Flag,
         "false",
         "Must be off: ktx agents search no web.",
     ),
     Field::optional(
         "bash",
-        Shape::Object(&[
-            Field::defaulted("enabled", Shape::Flag, "false", "Must be off."),
+        ValueShape::Object(&[
+            Field::defaulted("enabled", ValueShape::Flag, "false", "Must be off."),
             Field::defaulted("excluded_commands", TEXTS, "[]", "Accepted, not used."),
-            Field::defaulted("allow_unsafe", Shape::Flag, "false", "Accepted, not used."),
+            Field::defaulted(
+                "allow_unsafe",
+                ValueShape::Flag,
+                "false",
+                "Accepted, not used.",
+            ),
         ]),
         "Must be off: ktx agents run no commands.",
     ),
     Field::optional(
         "file_system",
-        Shape::Object(&[
+        ValueShape::Object(&[
             Field::defaulted(
                 "read",
-                Shape::Flag,
+                ValueShape::Flag,
                 "false",
                 "Must be off; see `workspace`.",
             ),
             Field::defaulted(
                 "write",
-                Shape::Flag,
+                ValueShape::Flag,
                 "false",
                 "Must be off; see `workspace`.",
             ),
             Field::defaulted(
                 "edit",
-                Shape::Flag,
+                ValueShape::Flag,
                 "false",
                 "Must be off; see `workspace`.",
             ),
@@ -80,16 +85,16 @@ pub(super) const CLAUDE: &[Field] = &[
     ),
     Field::optional(
         "subagents",
-        Shape::Object(&[
+        ValueShape::Object(&[
             Field::defaulted(
                 "enabled",
-                Shape::Flag,
+                ValueShape::Flag,
                 "false",
                 "Must be off; see `agents`.",
             ),
             Field::defaulted(
                 "max_parallel",
-                Shape::Count {
+                ValueShape::Count {
                     min: 1,
                     max: Some(16),
                 },

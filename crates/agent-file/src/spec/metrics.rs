@@ -1,17 +1,19 @@
 //! The keys of metrics (a pure table).
 
 use super::model::MODEL;
-use super::{AMOUNT, Body, Field, List, RATIO, Shape, TEXT, TEXTS, Tagged, Variant};
-use crate::form::Form;
+use super::{
+    AMOUNT, Field, ListShape, RATIO, TEXT, TEXTS, TaggedShape, ValueShape, Variant, VariantBody,
+};
+use crate::form::TextForm;
 
-pub(super) const METRIC: Shape = Shape::Tagged(&Tagged {
+pub(super) const METRIC: ValueShape = ValueShape::Tagged(&TaggedShape {
     tag: "type",
     absent: Some("standard"),
     noun: "type of metric",
     variants: &[
         Variant {
             name: "standard",
-            body: Body::Tagged(&STANDARD),
+            body: VariantBody::Tagged(&STANDARD),
         },
         variant("geval", &[&[NAMED], COMMON, JUDGE, GEVAL]),
         variant("rag", &[&[LABEL], COMMON, JUDGE, RAG]),
@@ -22,7 +24,7 @@ pub(super) const METRIC: Shape = Shape::Tagged(&Tagged {
     ],
 });
 
-const STANDARD: Tagged = Tagged {
+const STANDARD: TaggedShape = TaggedShape {
     tag: "metric",
     absent: None,
     noun: "metric",
@@ -47,20 +49,20 @@ const STANDARD: Tagged = Tagged {
             name: "code",
             body: CODE,
         },
-        theirs(
+        foreign_metric(
             "groundedness",
             "use `type: rag` with `metric_type: faithfulness`",
         ),
-        theirs(
+        foreign_metric(
             "relevance",
             "use `type: rag` with `metric_type: answer_relevancy`",
         ),
-        theirs("coherence", "use `type: geval` with your own `criteria`"),
-        theirs("safety", "use `type: geval` with your own `criteria`"),
+        foreign_metric("coherence", "use `type: geval` with your own `criteria`"),
+        foreign_metric("safety", "use `type: geval` with your own `criteria`"),
     ],
 };
 
-const CODE: Body = Body::Refused {
+const CODE: VariantBody = VariantBody::Refused {
     why: "ktx runs no foreign code as a grader",
     hint: "use `sql_result`, `tools` or `regex`",
 };
@@ -68,15 +70,15 @@ const CODE: Body = Body::Refused {
 const fn variant(name: &'static str, groups: &'static [&'static [Field]]) -> Variant {
     Variant {
         name,
-        body: Body::Fields(groups),
+        body: VariantBody::Fields(groups),
     }
 }
 
 /// A HoloDeck metric that ktx names differently.
-const fn theirs(name: &'static str, hint: &'static str) -> Variant {
+const fn foreign_metric(name: &'static str, hint: &'static str) -> Variant {
     Variant {
         name,
-        body: Body::Refused {
+        body: VariantBody::Refused {
             why: "ktx does not have this metric",
             hint,
         },
@@ -98,7 +100,7 @@ const COMMON: &[Field] = &[
     ),
     Field::defaulted(
         "enabled",
-        Shape::Flag,
+        ValueShape::Flag,
         "true",
         "Whether the metric is computed.",
     ),
@@ -119,13 +121,13 @@ const COMMON: &[Field] = &[
 
 const JUDGE: &[Field] = &[Field::optional(
     "model",
-    Shape::Object(MODEL),
+    ValueShape::Object(MODEL),
     "The model that judges; `evaluations.model` when absent.",
 )];
 const NO_JUDGE: &[Field] = &[Field::foreign("model", "no model computes this metric")];
 
 const fn flag(name: &'static str, meaning: &'static str) -> Field {
-    Field::defaulted(name, Shape::Flag, "false", meaning)
+    Field::defaulted(name, ValueShape::Flag, "false", meaning)
 }
 
 const EQUALITY: &[Field] = &[
@@ -140,7 +142,7 @@ const EQUALITY: &[Field] = &[
 const CONTAINS: &[Field] = &[
     Field::optional(
         "values",
-        Shape::OneOrMore(&TEXT),
+        ValueShape::OneOrMore(&TEXT),
         "The texts; the ground truth when absent.",
     ),
     flag("case_insensitive", "Whether case is ignored."),
@@ -148,14 +150,14 @@ const CONTAINS: &[Field] = &[
 
 const REGEX: &[Field] = &[Field::required(
     "pattern",
-    Shape::Form(Form::Regex),
+    ValueShape::Form(TextForm::Regex),
     "The regular expression.",
 )];
 
 const NUMERIC: &[Field] = &[
     Field::defaulted(
         "pick",
-        Shape::Choice(&["answer_line", "first", "last", "any"]),
+        ValueShape::Choice(&["answer_line", "first", "last", "any"]),
         r#""answer_line""#,
         "Which number of the answer is meant.",
     ),
@@ -178,7 +180,7 @@ const NUMERIC: &[Field] = &[
     ),
     Field::defaulted(
         "decimal",
-        Shape::Choice(&[".", ","]),
+        ValueShape::Choice(&[".", ","]),
         r#"".""#,
         "The sign before decimals.",
     ),
@@ -197,13 +199,13 @@ const SQL_RESULT: &[Field] = &[
     ),
     Field::defaulted(
         "extra_columns",
-        Shape::Choice(&["allow", "forbid"]),
+        ValueShape::Choice(&["allow", "forbid"]),
         r#""allow""#,
         "Whether the answer may have further columns.",
     ),
     Field::optional(
         "ordered",
-        Shape::Flag,
+        ValueShape::Flag,
         "Whether the order of rows counts; the ORDER BY of the reference decides when absent.",
     ),
     flag("allow_empty", "Whether the reference may have no rows."),
@@ -219,7 +221,7 @@ const MOST: &[Field] = &[Field::required("max", AMOUNT, "The most that passes.")
 
 const ROUGE: &[Field] = &[Field::defaulted(
     "variant",
-    Shape::Choice(&["rouge1", "rouge2", "rougeL"]),
+    ValueShape::Choice(&["rouge1", "rouge2", "rougeL"]),
     r#""rougeL""#,
     "What is compared: words, pairs of words, or the longest common sequence.",
 )];
@@ -229,7 +231,7 @@ const GEVAL: &[Field] = &[
     Field::optional("evaluation_steps", TEXTS, "The steps of the judgment."),
     Field::defaulted(
         "evaluation_params",
-        Shape::List(&List::of(Shape::Choice(&[
+        ValueShape::List(&ListShape::of(ValueShape::Choice(&[
             "input",
             "actual_output",
             "expected_output",
@@ -245,7 +247,7 @@ const GEVAL: &[Field] = &[
     ),
     Field::defaulted(
         "votes",
-        Shape::Odd { max: 15 },
+        ValueShape::Odd { max: 15 },
         "1",
         "How often the judge is asked; the median counts. An odd number.",
     ),
@@ -253,7 +255,7 @@ const GEVAL: &[Field] = &[
 
 const RAG: &[Field] = &[Field::required(
     "metric_type",
-    Shape::Choice(&[
+    ValueShape::Choice(&[
         "faithfulness",
         "answer_relevancy",
         "contextual_relevancy",

@@ -1,9 +1,9 @@
 //! The keys of a model block (a pure table).
 
-use super::{Field, POSITIVE, Shape, TEXT};
-use crate::form::Form;
+use super::{Field, POSITIVE, TEXT, ValueShape};
+use crate::form::TextForm;
 
-const TEMPERATURE: Shape = Shape::Number {
+const TEMPERATURE: ValueShape = ValueShape::Number {
     min: 0.0,
     max: Some(2.0),
 };
@@ -11,7 +11,7 @@ const TEMPERATURE: Shape = Shape::Number {
 pub(super) const MODEL: &[Field] = &[
     Field::optional(
         "provider",
-        Shape::Form(Form::Provider),
+        ValueShape::Form(TextForm::Provider),
         "Who runs the model: `anthropic`, `openai`, `azure_openai`, `ollama` or any backend of ktx. When absent, `llm.provider.backend` of the project.",
     ),
     Field::optional(
@@ -36,7 +36,7 @@ pub(super) const MODEL: &[Field] = &[
     ),
     Field::optional(
         "endpoint",
-        Shape::Form(Form::Address),
+        ValueShape::Form(TextForm::Address),
         "The address of the API. `azure_openai` needs one; `ollama` uses `http://127.0.0.1:11434/v1` when absent.",
     ),
     Field::optional(
@@ -46,12 +46,12 @@ pub(super) const MODEL: &[Field] = &[
     ),
     Field::optional(
         "api_key",
-        Shape::Form(Form::Secret),
+        ValueShape::Form(TextForm::Secret),
         "A reference to the key: `env:NAME` or `file:PATH`; `${NAME}` means `env:NAME`.",
     ),
     Field::optional(
         "auth_provider",
-        Shape::Form(Form::AuthProvider),
+        ValueShape::Form(TextForm::AuthProvider),
         "How ktx reaches Anthropic models: `api_key` (the default) is the backend `anthropic`, `oauth_token` is `claude-code`, `vertex` is `vertex`.",
     ),
 ];

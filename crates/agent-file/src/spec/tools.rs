@@ -1,37 +1,38 @@
 //! The keys of an agent's tools (a pure table).
 
 use super::{
-    Body, Field, Fixed, POSITIVE, PathTo, RATIO, Shape, Short, TEXT, TEXTS, Tagged, Variant,
+    Field, FixedField, POSITIVE, PathKind, RATIO, ShortForm, TEXT, TEXTS, TaggedShape, ValueShape,
+    Variant, VariantBody,
 };
-use crate::form::Form;
+use crate::form::TextForm;
 
-pub(super) const TOOL: Shape = Shape::Short(&Short {
+pub(super) const TOOL: ValueShape = ValueShape::Short(&ShortForm {
     key: "name",
-    text: Shape::Form(Form::ToolName),
-    fixed: Some(Fixed {
+    text: ValueShape::Form(TextForm::ToolName),
+    fixed: Some(FixedField {
         key: "type",
         value: "ktx",
     }),
-    full: Shape::Tagged(&Tagged {
+    full: ValueShape::Tagged(&TaggedShape {
         tag: "type",
         absent: None,
         noun: "type of tool",
         variants: &[
             Variant {
                 name: "function",
-                body: Body::Fields(&[COMMON, FUNCTION]),
+                body: VariantBody::Fields(&[COMMON, FUNCTION]),
             },
             Variant {
                 name: "mcp",
-                body: Body::Fields(&[COMMON, MCP]),
+                body: VariantBody::Fields(&[COMMON, MCP]),
             },
             Variant {
                 name: "prompt",
-                body: Body::Fields(&[COMMON, PROMPT]),
+                body: VariantBody::Fields(&[COMMON, PROMPT]),
             },
             Variant {
                 name: "vectorstore",
-                body: Body::Fields(&[
+                body: VariantBody::Fields(&[
                     COMMON,
                     &[SOURCE, VECTOR_TOP_K, VECTOR_MODE],
                     WEIGHTS,
@@ -40,7 +41,7 @@ pub(super) const TOOL: Shape = Shape::Short(&Short {
             },
             Variant {
                 name: "hierarchical_document",
-                body: Body::Fields(&[
+                body: VariantBody::Fields(&[
                     COMMON,
                     &[SOURCE, DOCUMENT_TOP_K, DOCUMENT_MODE],
                     WEIGHTS,
@@ -54,13 +55,13 @@ pub(super) const TOOL: Shape = Shape::Short(&Short {
 const COMMON: &[Field] = &[
     Field::required(
         "name",
-        Shape::Form(Form::ToolName),
+        ValueShape::Form(TextForm::ToolName),
         "The tool's name: letters, digits and `_`, at most 48.",
     ),
     Field::optional("description", TEXT, "What the tool does, for the model."),
     Field::optional(
         "permission",
-        Shape::Choice(&["allow", "ask", "deny"]),
+        ValueShape::Choice(&["allow", "ask", "deny"]),
         "Whether calls run, need an approval or are denied; `permissions` decides when absent.",
     ),
     Field::defaulted("timeout_s", POSITIVE, "60", "Seconds that a call may take."),
@@ -70,12 +71,12 @@ const COMMON: &[Field] = &[
 const FUNCTION: &[Field] = &[
     Field::optional(
         "tool",
-        Shape::Form(Form::ToolName),
+        ValueShape::Form(TextForm::ToolName),
         "The ktx tool that is called.",
     ),
     Field::defaulted(
         "arguments",
-        Shape::Map(&Shape::Any),
+        ValueShape::Map(&ValueShape::Any),
         "{}",
         "Arguments with fixed values, hidden from the model.",
     ),
@@ -87,7 +88,7 @@ const FUNCTION: &[Field] = &[
     Field::optional("function", TEXT, "Refused, like `file`."),
     Field::optional(
         "parameters",
-        Shape::AnyObject,
+        ValueShape::AnyObject,
         "Accepted with `file`, which is refused.",
     ),
 ];
@@ -95,7 +96,7 @@ const FUNCTION: &[Field] = &[
 const MCP: &[Field] = &[
     Field::defaulted(
         "transport",
-        Shape::Choice(&["stdio", "http", "sse"]),
+        ValueShape::Choice(&["stdio", "http", "sse"]),
         r#""stdio""#,
         "How the server is reached.",
     ),
@@ -103,18 +104,18 @@ const MCP: &[Field] = &[
     Field::defaulted("args", TEXTS, "[]", "Its arguments."),
     Field::defaulted(
         "env",
-        Shape::Map(&Shape::Form(Form::Loose)),
+        ValueShape::Map(&ValueShape::Form(TextForm::Loose)),
         "{}",
         "Its variables. A key or token must be a reference: `env:NAME` or `file:PATH`.",
     ),
     Field::optional(
         "url",
-        Shape::Form(Form::Address),
+        ValueShape::Form(TextForm::Address),
         "The address of the server, for `http` and `sse`.",
     ),
     Field::defaulted(
         "headers",
-        Shape::Map(&Shape::Form(Form::Loose)),
+        ValueShape::Map(&ValueShape::Form(TextForm::Loose)),
         "{}",
         "Headers of each request. A key or token must be a reference.",
     ),
@@ -133,13 +134,13 @@ const MCP: &[Field] = &[
     ),
     Field::defaulted(
         "trust_annotations",
-        Shape::Flag,
+        ValueShape::Flag,
         "false",
         "Whether the server is believed when it says that a tool only reads.",
     ),
     Field::defaulted(
         "optional",
-        Shape::Flag,
+        ValueShape::Flag,
         "false",
         "Whether the agent starts without the server if it is not available.",
     ),
@@ -163,29 +164,29 @@ const PROMPT: &[Field] = &[
     ),
     Field::optional(
         "file",
-        Shape::Path(PathTo::File),
+        ValueShape::Path(PathKind::File),
         "A file with the prompt, relative to the agent file.",
     ),
     Field::defaulted(
         "parameters",
-        Shape::Map(&Shape::AnyObject),
+        ValueShape::Map(&ValueShape::AnyObject),
         "{}",
         "The parameters by name, each with a JSON Schema.",
     ),
     Field::optional(
         "model",
-        Shape::Object(super::model::MODEL),
+        ValueShape::Object(super::model::MODEL),
         "Another model than the agent's.",
     ),
 ];
 
 const SOURCE: Field = Field::required(
     "source",
-    Shape::Path(PathTo::Either),
+    ValueShape::Path(PathKind::Either),
     "A folder or file of the project, relative to the agent file.",
 );
-const MODES: Shape = Shape::Choice(&["semantic", "keyword", "exact", "hybrid"]);
-const HITS: Shape = Shape::Count {
+const MODES: ValueShape = ValueShape::Choice(&["semantic", "keyword", "exact", "hybrid"]);
+const HITS: ValueShape = ValueShape::Count {
     min: 1,
     max: Some(100),
 };

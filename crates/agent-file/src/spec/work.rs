@@ -1,22 +1,22 @@
 //! The keys of permissions, limits and schedules (a pure table).
 
-use super::{AMOUNT, Field, List, POSITIVE, PathTo, RATIO, Shape, Short, TEXT};
-use crate::form::Form;
+use super::{AMOUNT, Field, ListShape, POSITIVE, PathKind, RATIO, ShortForm, TEXT, ValueShape};
+use crate::form::TextForm;
 
 /// A tool name pattern, optionally with conditions on arguments.
-const RULES: Shape = Shape::List(&List::of(Shape::Short(&Short {
+const RULES: ValueShape = ValueShape::List(&ListShape::of(ValueShape::Short(&ShortForm {
     key: "tool",
-    text: Shape::Form(Form::ToolPattern),
+    text: ValueShape::Form(TextForm::ToolPattern),
     fixed: None,
-    full: Shape::Object(&[
+    full: ValueShape::Object(&[
         Field::required(
             "tool",
-            Shape::Form(Form::ToolPattern),
+            ValueShape::Form(TextForm::ToolPattern),
             "A tool's name, with `*` for any characters, or a group: `@read`, `@write`, `@all`, `@mcp:SERVER`.",
         ),
         Field::defaulted(
             "args",
-            Shape::Map(&Shape::Matcher),
+            ValueShape::Map(&ValueShape::Matcher),
             "{}",
             "What the arguments of a call must be: a value, `{fuzzy: TEXT}` or `{regex: PATTERN}`.",
         ),
@@ -26,7 +26,7 @@ const RULES: Shape = Shape::List(&List::of(Shape::Short(&Short {
 pub(super) const PERMISSIONS: &[Field] = &[
     Field::defaulted(
         "mode",
-        Shape::Choice(&["auto", "approval", "readonly"]),
+        ValueShape::Choice(&["auto", "approval", "readonly"]),
         r#""approval""#,
         "What happens to a call that no list names: `auto` runs it, `approval` asks, `readonly` denies it if the tool may write.",
     ),
@@ -45,13 +45,13 @@ pub(super) const PERMISSIONS: &[Field] = &[
     Field::defaulted("ask", RULES, "[]", "Calls that need an approval."),
     Field::defaulted(
         "expires",
-        Shape::Form(Form::Period),
+        ValueShape::Form(TextForm::Period),
         r#""never""#,
         "How long an approval is waited for: `never` ends the waiting, `15m`, `8h` or `2d` do.",
     ),
     Field::defaulted(
         "on_expiry",
-        Shape::Choice(&["deny", "fail"]),
+        ValueShape::Choice(&["deny", "fail"]),
         r#""deny""#,
         "What happens then: the call is denied, or the turn fails.",
     ),
@@ -67,7 +67,7 @@ const MAX_USD: Field = Field::optional("max_usd", AMOUNT, "US dollars at list pr
 const MAX_TOKENS: Field = Field::optional("max_tokens", POSITIVE, "Tokens, input and output.");
 const MAX_MINUTES: Field = Field::optional(
     "max_minutes",
-    Shape::Number {
+    ValueShape::Number {
         min: 0.0,
         max: None,
     },
@@ -108,7 +108,7 @@ pub(super) const CONTEXT: &[Field] = &[
     ),
     Field::defaulted(
         "role",
-        Shape::Form(Form::Role),
+        ValueShape::Form(TextForm::Role),
         r#""default""#,
         "The role whose model writes the summary.",
     ),
@@ -122,7 +122,7 @@ pub(super) const CONTEXT: &[Field] = &[
 pub(super) const TODO: &[Field] = &[
     Field::defaulted(
         "enabled",
-        Shape::Flag,
+        ValueShape::Flag,
         "false",
         "Whether the agent has the tools `todo_read` and `todo_write`.",
     ),
@@ -137,12 +137,12 @@ pub(super) const TODO: &[Field] = &[
 pub(super) const WORKSPACE: &[Field] = &[
     Field::optional(
         "root",
-        Shape::Path(PathTo::Folder),
+        ValueShape::Path(PathKind::Folder),
         "A folder inside the project, relative to the agent file.",
     ),
     Field::defaulted(
         "write",
-        Shape::Flag,
+        ValueShape::Flag,
         "false",
         "Whether tools may write and edit files there.",
     ),
@@ -151,43 +151,43 @@ pub(super) const WORKSPACE: &[Field] = &[
 pub(super) const SCHEDULE: &[Field] = &[
     Field::required(
         "name",
-        Shape::Form(Form::EntryName),
+        ValueShape::Form(TextForm::EntryName),
         "The entry's name: small letters, digits and `-`, at most 64.",
     ),
     Field::optional(
         "cron",
-        Shape::Form(Form::Cron),
+        ValueShape::Form(TextForm::Cron),
         "When, in the five fields of cron (or two: minute and hour). Either this or `every_minutes`.",
     ),
     Field::optional("every_minutes", POSITIVE, "The minutes between two runs."),
     Field::defaulted(
         "timezone",
-        Shape::Form(Form::TimeZone),
+        ValueShape::Form(TextForm::TimeZone),
         r#""UTC""#,
         "The time zone of `cron`, such as `Europe/Berlin`.",
     ),
     Field::required("message", TEXT, "The question."),
     Field::defaulted(
         "catch_up",
-        Shape::Choice(&["once", "never"]),
+        ValueShape::Choice(&["once", "never"]),
         r#""once""#,
         "Whether the newest missed run is made up for.",
     ),
     Field::defaulted(
         "within",
-        Shape::Form(Form::Duration),
+        ValueShape::Form(TextForm::Duration),
         r#""24h""#,
         "How old a missed run may be to be made up for.",
     ),
     Field::defaulted(
         "on_ask",
-        Shape::Choice(&["park", "deny", "fail"]),
+        ValueShape::Choice(&["park", "deny", "fail"]),
         r#""park""#,
         "What happens to a call that needs an approval: it waits, it is denied, or the turn fails.",
     ),
     Field::optional(
         "limits",
-        Shape::Object(&[
+        ValueShape::Object(&[
             Field::optional("max_turns", POSITIVE, "As in `limits`."),
             MAX_USD,
             MAX_TOKENS,

@@ -238,7 +238,7 @@ fn files_of_holodeck_open_or_say_why_not() {
 fn ignored_capabilities_are_warnings() {
     let folder = project();
     let path = folder.path().join("agents/holodeck-claude.yaml");
-    let around = Surroundings {
+    let around = ProjectFacts {
         capabilities: Capabilities::Ignored,
         ..known()
     };

@@ -9,7 +9,7 @@ use super::mutations::{CASES, WHOLE, paths};
 use super::*;
 use crate::CaseFile;
 
-type Check = fn(&Path, &Path) -> Vec<Diagnostic>;
+type CheckFunction = fn(&Path, &Path) -> Vec<Diagnostic>;
 
 fn agent_faults(path: &Path, project: &Path) -> Vec<Diagnostic> {
     AgentFile::check(path, project, &known()).faults
@@ -46,7 +46,7 @@ fn keys(whole: &Value) -> Vec<String> {
 }
 
 /// Returns each key's first fault that is exactly at the wrong value.
-fn faults_of_keys(text: &str, check: Check) -> String {
+fn faults_of_keys(text: &str, check: CheckFunction) -> String {
     let folder = project();
     let path = folder.path().join("agents/a.yaml");
     let whole = value_of(text);

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ktx_agent_file::{
-    AgentFile, Capabilities, CaseFile, Embedding, FOLDER, Surroundings, agent_files, agent_path,
-    holds_cases,
+    AgentFile, Capabilities, CaseFile, Embedding, FOLDER, ProjectFacts, agent_files, agent_path,
+    has_cases,
 };
 use ktx_config::EmbeddingsBackend;
 use ktx_diagnostics::{Code, Diagnostic, Exit, Failure, Severity, counted, nearest};
@@ -140,7 +140,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(path: &Path, project: &Path, around: &Surroundings) -> Self {
+    fn of(path: &Path, project: &Path, around: &ProjectFacts) -> Self {
         let checked = AgentFile::check(path, project, around);
         let stem = path.file_stem().unwrap_or_default();
         Self {
@@ -218,8 +218,8 @@ struct Validated {
 }
 
 impl Validated {
-    fn of(path: &Path, project: &OpenProject, around: &Surroundings) -> Self {
-        let (backend, faults) = if holds_cases(path) {
+    fn of(path: &Path, project: &OpenProject, around: &ProjectFacts) -> Self {
+        let (backend, faults) = if has_cases(path) {
             (None, CaseFile::check(path, &project.dir, around).faults)
         } else {
             let checked = AgentFile::check(path, &project.dir, around);
@@ -326,7 +326,7 @@ pub(super) fn surroundings(
     invocation: &Invocation,
     project: &OpenProject,
     capabilities: Capabilities,
-) -> Outcome<Surroundings> {
+) -> Outcome<ProjectFacts> {
     let context = context::open_for_agent(invocation, project)?;
     let tools = super::agents::project_tools(&context, project)?;
     let writes = WRITES.iter().map(|name| (*name).to_owned());
@@ -342,7 +342,7 @@ pub(super) fn surroundings(
         | EmbeddingsBackend::SentenceTransformers
         | EmbeddingsBackend::Table => Embedding::Configured,
     };
-    Ok(Surroundings {
+    Ok(ProjectFacts {
         tools: Some(names),
         connections: Some(connections),
         backend: Some(project.config.llm.backend),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ktx_agent_eval::AgentInfo;
 use ktx_agent_file::{
-    AgentFile, Arm, Capabilities, Case, CaseFile, Checked, Surroundings, agent_files, holds_cases,
+    AgentFile, Arm, Capabilities, Case, CaseFile, CheckedFile, ProjectFacts, agent_files, has_cases,
 };
 use ktx_agent_session::Agent;
 use ktx_diagnostics::{Code, Diagnostic, Diagnostics, Failure, Severity, counted};
@@ -85,7 +85,7 @@ pub(super) fn choose(selection: &Selection, place: Place<'_>) -> Outcome<Chosen>
     let dir = &place.project.dir;
     let path = selection.file.as_deref().map(|file| dir.join(file));
     let (agent, cases) = match path {
-        Some(path) if holds_cases(&path) => {
+        Some(path) if has_cases(&path) => {
             let agent = named_agent(selection.agent.as_deref(), place, &around)?;
             (agent, Some(CaseFile::check(&path, dir, &around)))
         }
@@ -172,8 +172,8 @@ fn arms_of(names: &[String], of_file: &[Arm], selection: &Selection) -> Outcome<
 fn named_agent(
     name: Option<&str>,
     place: Place<'_>,
-    around: &Surroundings,
-) -> Outcome<Option<Checked<AgentFile>>> {
+    around: &ProjectFacts,
+) -> Outcome<Option<CheckedFile<AgentFile>>> {
     let Some(name) = name else {
         return Ok(None);
     };
@@ -181,14 +181,14 @@ fn named_agent(
     Ok(Some(AgentFile::check(&path, &place.project.dir, around)))
 }
 
-fn only_agent(place: Place<'_>, around: &Surroundings) -> Outcome<Checked<AgentFile>> {
+fn only_agent(place: Place<'_>, around: &ProjectFacts) -> Outcome<CheckedFile<AgentFile>> {
     let dir = &place.project.dir;
     let paths =
         agent_files(dir).map_err(|error| Failure::from_error(Code::FileUnreadable, &error))?;
     let checked = paths
         .iter()
         .map(|path| (path, AgentFile::check(path, dir, around)));
-    let mut with_cases: Vec<(&PathBuf, Checked<AgentFile>)> = checked
+    let mut with_cases: Vec<(&PathBuf, CheckedFile<AgentFile>)> = checked
         .filter(|(_, checked)| match &checked.value {
             Some(agent) => agent.cases.is_some(),
             // Its faults can be in its cases.
@@ -224,8 +224,8 @@ fn stem(path: &Path) -> Option<String> {
 }
 
 fn sound(
-    agent: Option<Checked<AgentFile>>,
-    cases: Option<Checked<CaseFile>>,
+    agent: Option<CheckedFile<AgentFile>>,
+    cases: Option<CheckedFile<CaseFile>>,
     place: Place<'_>,
 ) -> Outcome<(Option<AgentFile>, Option<CaseFile>)> {
     let mut faults: Vec<Diagnostic> = Vec::new();
