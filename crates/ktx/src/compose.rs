@@ -20,7 +20,7 @@ use ktx_claude_code_adapter::{
 use ktx_config::{Connection, Project, PromptCaching};
 use ktx_diagnostics::{Code, Diagnostics, Failure};
 use ktx_llm_runtime::{EventSink, Listeners, LlmRuntime};
-use ktx_usage_ledger::{Budgeted, PriceSource};
+use ktx_usage_ledger::{BudgetedRuntime, PriceSource};
 use ktx_vocabulary::{Backend, ModelRole};
 use ktx_warehouse::Connector;
 use tokio_util::future::FutureExt as _;
@@ -171,7 +171,7 @@ impl Builder<'_> {
                 }
                 let runtime = Arc::new(ClaudeCodeRuntime::new(settings, events)?);
                 match budget {
-                    Some(budget) => Arc::new(Budgeted::new(runtime, budget)),
+                    Some(budget) => Arc::new(BudgetedRuntime::new(runtime, budget)),
                     None => runtime,
                 }
             }

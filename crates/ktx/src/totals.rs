@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_usage_ledger::{Group, Ledger, LedgerError, Report, ReportRow, Window};
+use ktx_usage_ledger::{Ledger, LedgerError, ReportGroup, ReportRow, ReportWindow, UsageReport};
 
 use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
@@ -11,11 +11,11 @@ use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 
 pub(crate) fn print_totals(invocation: &Invocation, project: &OpenProject, printer: &Printer) {
-    let window = Window {
+    let window = ReportWindow {
         run_id: Some(invocation.run_id.to_string()),
         since: None,
     };
-    let total = match read_report(project, Group::All, &window) {
+    let total = match read_report(project, ReportGroup::All, &window) {
         Ok(report) => report.total,
         // Results stand without a readable ledger; lost usage is already reported.
         Err(failure) => return tracing::info!(?failure, "the usage ledger cannot be read"),
@@ -32,7 +32,11 @@ pub(crate) fn print_totals(invocation: &Invocation, project: &OpenProject, print
     }
 }
 
-pub(crate) fn read_report(project: &OpenProject, group: Group, window: &Window) -> Outcome<Report> {
+pub(crate) fn read_report(
+    project: &OpenProject,
+    group: ReportGroup,
+    window: &ReportWindow,
+) -> Outcome<UsageReport> {
     let path = compose::ledger_path(project);
     Ledger::open_to_read(&path)
         .and_then(|ledger| ledger.report(group, window))
@@ -43,7 +47,7 @@ pub(crate) fn read_report(project: &OpenProject, group: Group, window: &Window) 
 }
 
 /// Sums each session's messages in order, and all messages.
-pub(crate) fn read_sums(project: &OpenProject, sessions: &[MessagesOf]) -> Outcome<Report> {
+pub(crate) fn read_sums(project: &OpenProject, sessions: &[MessagesOf]) -> Outcome<UsageReport> {
     let path = compose::ledger_path(project);
     let sums = || {
         let ledger = Ledger::open_to_read(&path)?;
@@ -60,7 +64,7 @@ pub(crate) fn read_sums(project: &OpenProject, sessions: &[MessagesOf]) -> Outco
             .flat_map(|session| &session.messages)
             .collect();
         let total = ledger.sum_of("", all.iter().map(|(run, id)| (run.as_str(), id.as_str())))?;
-        Ok(Report { rows, total })
+        Ok(UsageReport { rows, total })
     };
     sums().map_err(|error: LedgerError| {
         Failure::from_error(Code::UsageLedger, &error)

@@ -125,16 +125,16 @@ pub fn clock(at: Timestamp, now: Timestamp) -> String {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Book {
+struct StoredLimits {
     #[serde(default)]
     salt: String,
     #[serde(default)]
     accounts: BTreeMap<String, AccountLimit>,
 }
 
-impl Book {
+impl StoredLimits {
     /// Contains only a hash: no file of ktx may contain a key, and an address can contain one.
-    fn name(&self, account: &Account) -> String {
+    fn name(&self, account: &LimitedAccount) -> String {
         let mut hash = Sha256::new();
         for part in std::iter::once(&self.salt).chain(&account.identity) {
             // Lengths keep parts from running together.
@@ -148,7 +148,7 @@ impl Book {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct LimitedAccount {
     pub backend: &'static str,
     /// Address and key; stored only as a salted hash.
     pub identity: Vec<String>,
@@ -158,13 +158,13 @@ pub struct Account {
 #[derive(Debug)]
 pub struct LimitBook {
     path: PathBuf,
-    account: Account,
+    account: LimitedAccount,
     last: Mutex<Option<AccountLimit>>,
 }
 
 impl LimitBook {
     /// The file can be missing.
-    pub fn new(path: PathBuf, account: Account) -> Self {
+    pub fn new(path: PathBuf, account: LimitedAccount) -> Self {
         Self {
             path,
             account,
@@ -179,7 +179,7 @@ impl LimitBook {
     }
 
     pub fn forget_refusal(&self) -> Result<(), String> {
-        let is_refused = |book: &Book| {
+        let is_refused = |book: &StoredLimits| {
             let known = book.accounts.get(&book.name(&self.account));
             known.is_some_and(|limit| limit.status == LimitStatus::Refused)
         };

@@ -14,15 +14,15 @@ use async_trait::async_trait;
 use ktx_llm_runtime::{LlmError, PlannedTurn, TokenUsage, TurnGate, TurnPermit, estimated_tokens};
 use ktx_vocabulary::ModelRole;
 
-use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
+use crate::ceiling::{BudgetFit, BudgetUnit, CeilingLoad};
 use crate::day_budget::CallSize;
-use crate::meter::{Held, MeterSums};
+use crate::meter::{HeldAmounts, MeterSums};
 use crate::refusal::{of_run, refusal, time_used, unpriced_day, unpriced_run, unrecorded, used_up};
-use crate::{Amount, Ceiling, DayBudget, Meter, Money};
+use crate::{Ceiling, DayBudget, Meter, Money, UsageAmount};
 use plan::Plan;
 use turn::TurnReservation;
 
-pub use share::Share;
+pub use share::AgentShare;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -58,14 +58,14 @@ struct BudgetState {
     day: Option<DayBudget>,
     meter: Arc<Meter>,
     /// Limits of the agents that the turns are for.
-    shares: Vec<Share>,
+    shares: Vec<AgentShare>,
     price: ListPrice,
     began: Instant,
     plan: Mutex<Plan>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Span {
+pub(crate) enum ReservationSpan {
     Turn,
     /// Includes the model's tools. One of them can be another agent, which must not wait for this
     /// reservation.
@@ -121,7 +121,7 @@ impl Budget {
 
     /// Adds the limits of an agent and of the agents that asked for it.
     #[must_use]
-    pub fn for_agent(&self, shares: Vec<Share>) -> Self {
+    pub fn for_agent(&self, shares: Vec<AgentShare>) -> Self {
         self.over(shares)
     }
 
@@ -131,7 +131,7 @@ impl Budget {
         self.over(self.inner.shares.clone())
     }
 
-    fn over(&self, shares: Vec<Share>) -> Self {
+    fn over(&self, shares: Vec<AgentShare>) -> Self {
         let BudgetState {
             limits,
             day,
@@ -157,8 +157,8 @@ impl Budget {
     pub(crate) fn check(&self) -> Result<(), LlmError> {
         let plan = self.inner.plan();
         let held = self.inner.meter.held();
-        let spent = self.inner.sound()?;
-        let next = plan.like_before(0, &spent, &held);
+        let spent = self.inner.checked_sums()?;
+        let next = plan.expected_usage(0, &spent, &held);
         let reserved = held.all;
         drop(held);
         drop(plan);
@@ -180,7 +180,7 @@ impl Budget {
     pub(crate) async fn admit_for(
         &self,
         turn: PlannedTurn,
-        span: Span,
+        span: ReservationSpan,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         loop {
             let mut ended = std::pin::pin!(self.inner.meter.ended().notified());
@@ -201,7 +201,7 @@ impl Budget {
         Some((end, of_run(message)))
     }
 
-    fn verdict(&self, turn: PlannedTurn, span: Span) -> TurnAdmission {
+    fn verdict(&self, turn: PlannedTurn, span: ReservationSpan) -> TurnAdmission {
         let mut plan = self.inner.plan();
         let mut held = self.inner.meter.held();
         match self.inner.weigh(&plan, &held, turn) {
@@ -209,9 +209,9 @@ impl Budget {
             Ok(None) => TurnAdmission::Later,
             Ok(Some(size)) => {
                 let open_ended = u32::from(turn.max_output.is_none());
-                let reserve = |held: &mut Held| {
+                let reserve = |held: &mut HeldAmounts| {
                     held.all += size.expected;
-                    if span == Span::Loop {
+                    if span == ReservationSpan::Loop {
                         held.by_loops += size.expected;
                     }
                 };
@@ -219,7 +219,7 @@ impl Budget {
                 for share in &self.inner.shares {
                     reserve(&mut share.meter().held());
                 }
-                if span == Span::Loop {
+                if span == ReservationSpan::Loop {
                     plan.by_loops += size.expected;
                 }
                 plan.open_ended += open_ended;
@@ -243,10 +243,10 @@ impl BudgetState {
 
     fn is_beside_loops(&self) -> bool {
         let own = self.plan().by_loops;
-        self.meter.held().by_loops.beyond(own) != Amount::default()
+        self.meter.held().by_loops.minus(own) != UsageAmount::default()
     }
 
-    fn sound(&self) -> Result<MeterSums, LlmError> {
+    fn checked_sums(&self) -> Result<MeterSums, LlmError> {
         let spent = self.meter.spent();
         if let Some(limit) = self.limits.time
             && self.began.elapsed() >= limit
@@ -265,10 +265,10 @@ impl BudgetState {
     fn weigh(
         &self,
         plan: &Plan,
-        held: &Held,
+        held: &HeldAmounts,
         turn: PlannedTurn,
     ) -> Result<Option<CallSize>, LlmError> {
-        let spent = self.sound()?;
+        let spent = self.checked_sums()?;
         let size = self.size(plan, held, turn, &spent)?;
         // One turn at a time measures an unknown length of answers.
         let measures = self.has_ceiling()
@@ -278,7 +278,7 @@ impl BudgetState {
         let load = MeterLoad {
             spent: spent.amount,
             held: held.all,
-            by_others: held.by_loops.beyond(plan.by_loops),
+            by_others: held.by_loops.minus(plan.by_loops),
         };
         let ceiling = self.limits.ceiling();
         let mut has_room = load.has_room(&ceiling, size.expected, used_up)?;
@@ -301,18 +301,18 @@ impl BudgetState {
     fn size(
         &self,
         plan: &Plan,
-        held: &Held,
+        held: &HeldAmounts,
         turn: PlannedTurn,
         spent: &MeterSums,
     ) -> Result<CallSize, LlmError> {
         let expected = plan.expected(turn.bytes, turn.max_output, held);
         let bound = plan.bound(&turn);
         let mut size = CallSize {
-            expected: Amount {
+            expected: UsageAmount {
                 tokens: expected.total(),
                 cost: Money::default(),
             },
-            bound: Amount {
+            bound: UsageAmount {
                 tokens: bound.total(),
                 cost: Money::default(),
             },
@@ -338,10 +338,10 @@ impl BudgetState {
 }
 
 struct MeterLoad {
-    spent: Amount,
-    held: Amount,
+    spent: UsageAmount,
+    held: UsageAmount,
     /// Loops of other budgets may have asked for this turn.
-    by_others: Amount,
+    by_others: UsageAmount,
 }
 
 impl MeterLoad {
@@ -349,21 +349,25 @@ impl MeterLoad {
     fn has_room(
         &self,
         ceiling: &Ceiling,
-        next: Amount,
-        used_up: impl Fn(BudgetUnit, &Ceiling, Amount) -> LlmError,
+        next: UsageAmount,
+        used_up: impl Fn(BudgetUnit, &Ceiling, UsageAmount) -> LlmError,
     ) -> Result<bool, LlmError> {
         let load = |ours| CeilingLoad {
             spent: self.spent,
             ours,
-            theirs: Amount::default(),
+            theirs: UsageAmount::default(),
         };
         match ceiling.fit(&load(self.held), next) {
-            Fit::Now => Ok(true),
-            Fit::Never(unit) | Fit::AfterTheirs(unit) => Err(used_up(unit, ceiling, self.spent)),
-            Fit::AfterOurs if ceiling.fit(&load(self.by_others), next) == Fit::AfterOurs => {
+            BudgetFit::Now => Ok(true),
+            BudgetFit::Never(unit) | BudgetFit::AfterTheirs(unit) => {
+                Err(used_up(unit, ceiling, self.spent))
+            }
+            BudgetFit::AfterOurs
+                if ceiling.fit(&load(self.by_others), next) == BudgetFit::AfterOurs =>
+            {
                 Err(refusal(RESERVED))
             }
-            Fit::AfterOurs => Ok(false),
+            BudgetFit::AfterOurs => Ok(false),
         }
     }
 }
@@ -382,15 +386,15 @@ impl MeterSums {
 #[async_trait]
 impl TurnGate for Budget {
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
-        self.admit_for(turn, Span::Turn).await
+        self.admit_for(turn, ReservationSpan::Turn).await
     }
 
     /// Ignores the reservations of others, which they may not use up.
     fn begin(&self, bytes: usize) -> Result<(), LlmError> {
         let plan = self.inner.plan();
         let held = self.inner.meter.held();
-        let spent = self.inner.sound()?;
-        let next = plan.like_before(bytes, &spent, &held);
+        let spent = self.inner.checked_sums()?;
+        let next = plan.expected_usage(bytes, &spent, &held);
         drop(held);
         drop(plan);
         let ceiling = self.inner.limits.ceiling();
@@ -399,10 +403,10 @@ impl TurnGate for Budget {
             ..CeilingLoad::default()
         };
         match ceiling.fit(&load, next) {
-            Fit::Never(unit) | Fit::AfterTheirs(unit) => {
+            BudgetFit::Never(unit) | BudgetFit::AfterTheirs(unit) => {
                 return Err(used_up(unit, &ceiling, spent.amount));
             }
-            Fit::Now | Fit::AfterOurs => {}
+            BudgetFit::Now | BudgetFit::AfterOurs => {}
         }
         for share in &self.inner.shares {
             share.begin(next)?;

@@ -15,18 +15,18 @@ use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
 use crate::Budget;
-use crate::budget::Span;
-use watch::Watch;
+use crate::budget::ReservationSpan;
+use watch::BudgetWatch;
 
 /// Stops loops and runs before the turn that would exceed the budget, and every operation when the
 /// time is over.
 #[derive(Clone)]
-pub struct Budgeted {
+pub struct BudgetedRuntime {
     inner: Arc<dyn LlmRuntime>,
     budget: Budget,
 }
 
-impl std::fmt::Debug for Budgeted {
+impl std::fmt::Debug for BudgetedRuntime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Budgeted")
             .field("budget", &self.budget)
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Budgeted {
     }
 }
 
-impl Budgeted {
+impl BudgetedRuntime {
     pub fn new(inner: Arc<dyn LlmRuntime>, budget: Budget) -> Self {
         Self { inner, budget }
     }
@@ -51,13 +51,14 @@ impl Budgeted {
         cancel: &CancellationToken,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         let turn = planned(role, texts.iter().map(|text| text.len()).sum());
-        self.admitted_turn(turn, Span::Turn, cancel).await
+        self.admitted_turn(turn, ReservationSpan::Turn, cancel)
+            .await
     }
 
     async fn admitted_turn(
         &self,
         turn: PlannedTurn,
-        span: Span,
+        span: ReservationSpan,
         cancel: &CancellationToken,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         tokio::select! {
@@ -80,11 +81,11 @@ const fn planned(role: ModelRole, bytes: usize) -> PlannedTurn {
 }
 
 #[async_trait]
-impl LlmRuntime for Budgeted {
+impl LlmRuntime for BudgetedRuntime {
     async fn generate_text(&self, mut request: TextRequest) -> Result<TextOutcome, LlmError> {
         let texts = [request.system.as_str(), &request.prompt];
         let permit = self.admitted(request.role, texts, &request.cancel).await?;
-        let watch = Watch::new(&self.budget, &request.cancel);
+        let watch = BudgetWatch::new(&self.budget, &request.cancel);
         request.cancel = watch.token();
         let outcome = watch.in_time(self.inner.generate_text(request)).await;
         let outcome = outcome.map_err(|error| watch.explain(error))?;
@@ -95,7 +96,7 @@ impl LlmRuntime for Budgeted {
     async fn generate_object(&self, mut request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
         let texts = [request.system.as_str(), &request.prompt];
         let permit = self.admitted(request.role, texts, &request.cancel).await?;
-        let watch = Watch::new(&self.budget, &request.cancel);
+        let watch = BudgetWatch::new(&self.budget, &request.cancel);
         request.cancel = watch.token();
         let outcome = watch.in_time(self.inner.generate_object(request)).await;
         let outcome = outcome.map_err(|error| watch.explain(error))?;
@@ -106,12 +107,12 @@ impl LlmRuntime for Budgeted {
     async fn run_agent_loop(&self, mut request: LoopRequest) -> LoopOutcome {
         let texts = [request.system.as_str(), &request.prompt];
         let turn = planned(request.role, texts.iter().map(|text| text.len()).sum());
-        let admitted = self.admitted_turn(turn, Span::Loop, &request.cancel);
+        let admitted = self.admitted_turn(turn, ReservationSpan::Loop, &request.cancel);
         let permit = match admitted.await {
             Ok(permit) => permit,
             Err(error) => return LoopOutcome::failed(error),
         };
-        let watch = Watch::new(&self.budget, &request.cancel);
+        let watch = BudgetWatch::new(&self.budget, &request.cancel);
         request.cancel = watch.token();
         request.tools = watch.tools(&request.tools);
         request.on_step = Some(watch.steps(request.on_step.take()));
@@ -132,10 +133,10 @@ impl LlmRuntime for Budgeted {
         let (writer, handle) = run_channel(run_id.clone(), request.ingress_request_id.clone());
         let this = self.clone();
         tokio::spawn(async move {
-            let admitted = this.admitted_turn(turn, Span::Loop, &request.cancel);
+            let admitted = this.admitted_turn(turn, ReservationSpan::Loop, &request.cancel);
             match admitted.await {
                 Ok(permit) => {
-                    let watch = Watch::new(&this.budget, &request.cancel);
+                    let watch = BudgetWatch::new(&this.budget, &request.cancel);
                     request.cancel = watch.token();
                     request.tools = watch.tools(&request.tools);
                     let run = this.inner.start_run(request);
@@ -159,9 +160,9 @@ impl LlmRuntime for Budgeted {
         // The meter already has its usage.
         let turn = planned(ModelRole::Default, PROBE);
         let _permit = self
-            .admitted_turn(turn, Span::Turn, &request.cancel)
+            .admitted_turn(turn, ReservationSpan::Turn, &request.cancel)
             .await?;
-        let watch = Watch::new(&self.budget, &request.cancel);
+        let watch = BudgetWatch::new(&self.budget, &request.cancel);
         request.cancel = watch.token();
         let report = watch.in_time(self.inner.probe(request)).await;
         report.map_err(|error| watch.explain(error))
@@ -194,7 +195,7 @@ impl LlmRuntime for Budgeted {
 async fn relayed(
     mut run: RunHandle,
     permit: Box<dyn TurnPermit>,
-    watch: Arc<Watch>,
+    watch: Arc<BudgetWatch>,
     writer: RunWriter,
 ) {
     let relay = async {

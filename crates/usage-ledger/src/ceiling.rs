@@ -3,23 +3,23 @@
 use crate::Money;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Amount {
+pub struct UsageAmount {
     /// Input and output.
     pub tokens: u64,
     /// At list prices.
     pub cost: Money,
 }
 
-impl std::ops::AddAssign for Amount {
+impl std::ops::AddAssign for UsageAmount {
     fn add_assign(&mut self, other: Self) {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.cost += other.cost;
     }
 }
 
-impl Amount {
+impl UsageAmount {
     #[must_use]
-    pub(crate) fn beyond(self, other: Self) -> Self {
+    pub(crate) fn minus(self, other: Self) -> Self {
         let cost = self.cost.picodollars() - other.cost.picodollars();
         Self {
             tokens: self.tokens.saturating_sub(other.tokens),
@@ -28,7 +28,7 @@ impl Amount {
     }
 
     #[must_use]
-    pub(crate) fn or_more(self, other: Self) -> Self {
+    pub(crate) fn at_least(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.max(other.tokens),
             cost: self.cost.max(other.cost),
@@ -44,9 +44,9 @@ pub struct Ceiling {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CeilingLoad {
-    pub(crate) spent: Amount,
-    pub(crate) ours: Amount,
-    pub(crate) theirs: Amount,
+    pub(crate) spent: UsageAmount,
+    pub(crate) ours: UsageAmount,
+    pub(crate) theirs: UsageAmount,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ pub(crate) enum BudgetUnit {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fit {
+pub(crate) enum BudgetFit {
     Now,
     /// If calls of this process use less than they reserved.
     AfterOurs,
@@ -70,7 +70,7 @@ impl Ceiling {
         self.cost.is_some() || self.tokens.is_some()
     }
 
-    pub(crate) fn exceeded(&self, amount: Amount) -> Option<BudgetUnit> {
+    pub(crate) fn exceeded(&self, amount: UsageAmount) -> Option<BudgetUnit> {
         if self.tokens.is_some_and(|limit| amount.tokens > limit) {
             return Some(BudgetUnit::Tokens);
         }
@@ -80,28 +80,28 @@ impl Ceiling {
     }
 
     /// Admits nothing once the limit is reached.
-    pub(crate) fn fit(&self, load: &CeilingLoad, next: Amount) -> Fit {
-        let judge = |unit, limit: i128, part: fn(Amount) -> i128| {
+    pub(crate) fn fit(&self, load: &CeilingLoad, next: UsageAmount) -> BudgetFit {
+        let judge = |unit, limit: i128, part: fn(UsageAmount) -> i128| {
             let spent = part(load.spent);
             let after = spent.saturating_add(part(next));
             let beside_theirs = after.saturating_add(part(load.theirs));
             let beside_all = beside_theirs.saturating_add(part(load.ours));
             if spent >= limit || after > limit {
-                Fit::Never(unit)
+                BudgetFit::Never(unit)
             } else if beside_theirs > limit {
-                Fit::AfterTheirs(unit)
+                BudgetFit::AfterTheirs(unit)
             } else if beside_all > limit {
-                Fit::AfterOurs
+                BudgetFit::AfterOurs
             } else {
-                Fit::Now
+                BudgetFit::Now
             }
         };
-        let tokens = self.tokens.map_or(Fit::Now, |limit| {
+        let tokens = self.tokens.map_or(BudgetFit::Now, |limit| {
             judge(BudgetUnit::Tokens, i128::from(limit), |amount| {
                 i128::from(amount.tokens)
             })
         });
-        let cost = self.cost.map_or(Fit::Now, |limit| {
+        let cost = self.cost.map_or(BudgetFit::Now, |limit| {
             judge(BudgetUnit::Dollars, limit.picodollars(), |amount| {
                 amount.cost.picodollars()
             })

@@ -69,11 +69,11 @@ pub struct RequestTraits {
     /// Such as `processing=batch` or `speed=fast`.
     pub attributes: BTreeMap<String, String>,
     /// A regional endpoint costs a tenth more for some models.
-    pub regional: Regional,
+    pub regional: PriceRegion,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Regional {
+pub enum PriceRegion {
     #[default]
     Global,
     Region,
@@ -105,14 +105,14 @@ impl PriceTable {
         });
         let cost = summed(plain, variant.map(|variant| &variant.prices), usage)?;
         Some(match traits.regional {
-            Regional::Region if model.costs_more_in_a_region() => {
+            PriceRegion::Region if model.has_regional_surcharge() => {
                 let dollars = cost.amount.dollars() * self.rules.region_multiplier;
                 Cost {
                     amount: Money::from_dollars(dollars),
                     ..cost
                 }
             }
-            Regional::Global | Regional::Region => cost,
+            PriceRegion::Global | PriceRegion::Region => cost,
         })
     }
 

@@ -8,10 +8,13 @@ use jiff::tz::TimeZone;
 use ktx_llm_runtime::LlmError;
 use tokio::time::Instant;
 
-use crate::ceiling::{CeilingLoad, Fit};
+use crate::ceiling::{BudgetFit, CeilingLoad};
 use crate::refusal::{DayRefusal, ledger_unusable, unrecorded};
 use crate::reservation::{Reservation, Viewpoint};
-use crate::{Amount, Ceiling, Day, Ledger, LedgerError, Money, Owner, PeriodUsage, UsageRecorder};
+use crate::{
+    Ceiling, Day, Ledger, LedgerError, Money, PeriodUsage, ReservationOwner, UsageAmount,
+    UsageRecorder,
+};
 
 /// Limits per day of the user's calendar, shared by all processes. Cheap to clone.
 #[derive(Clone)]
@@ -24,8 +27,8 @@ pub struct DayBudget {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallSize {
-    pub(crate) expected: Amount,
-    pub(crate) bound: Amount,
+    pub(crate) expected: UsageAmount,
+    pub(crate) bound: UsageAmount,
 }
 
 const POLL: Duration = Duration::from_millis(250);
@@ -79,18 +82,18 @@ impl DayBudget {
         }
     }
 
-    pub(crate) fn check(&self, next: Amount) -> Result<(), LlmError> {
+    pub(crate) fn check(&self, next: UsageAmount) -> Result<(), LlmError> {
         self.recorder.flush().map_err(unrecorded)?;
         let day = self.today();
         let usage = self.usage(&day)?;
         self.unpriced(&usage)?;
         let load = CeilingLoad {
             // The turn is part of a reservation of this process.
-            ours: usage.ours.beyond(usage.smallest),
+            ours: usage.ours.minus(usage.smallest),
             ..load(&usage)
         };
         match self.ceiling.fit(&load, next) {
-            Fit::Now => Ok(()),
+            BudgetFit::Now => Ok(()),
             fit => Err(self.refusal(fit, &usage, &day)),
         }
     }
@@ -114,14 +117,14 @@ impl DayBudget {
                         return Err(DayAdmission::Never(error));
                     }
                     match self.ceiling.fit(&load(usage), size.expected) {
-                        Fit::Now => Ok(size.bound),
-                        fit @ Fit::AfterOurs => {
+                        BudgetFit::Now => Ok(size.bound),
+                        fit @ BudgetFit::AfterOurs => {
                             Err(DayAdmission::AfterOurs(self.refusal(fit, usage, &day)))
                         }
-                        fit @ Fit::AfterTheirs(_) => {
+                        fit @ BudgetFit::AfterTheirs(_) => {
                             Err(DayAdmission::AfterTheirs(self.refusal(fit, usage, &day)))
                         }
-                        fit @ Fit::Never(_) => {
+                        fit @ BudgetFit::Never(_) => {
                             Err(DayAdmission::Never(self.refusal(fit, usage, &day)))
                         }
                     }
@@ -154,7 +157,7 @@ impl DayBudget {
         }
     }
 
-    fn refusal(&self, fit: Fit, usage: &PeriodUsage, day: &Day) -> LlmError {
+    fn refusal(&self, fit: BudgetFit, usage: &PeriodUsage, day: &Day) -> LlmError {
         DayRefusal {
             fit,
             ceiling: &self.ceiling,
@@ -211,13 +214,13 @@ impl std::fmt::Display for DayStatus {
         let (spent, in_flight) = (self.usage.spent, self.usage.in_flight());
         if let Some(limit) = self.ceiling.cost {
             write!(f, "{} of {limit} used, ", spent.cost)?;
-            if in_flight != Amount::default() {
+            if in_flight != UsageAmount::default() {
                 write!(f, "{} more in flight, ", in_flight.cost)?;
             }
         }
         if let Some(limit) = self.ceiling.tokens {
             write!(f, "{} of {limit} tokens used, ", spent.tokens)?;
-            if in_flight != Amount::default() {
+            if in_flight != UsageAmount::default() {
                 write!(f, "{} more in flight, ", in_flight.tokens)?;
             }
         }
@@ -228,8 +231,8 @@ impl std::fmt::Display for DayStatus {
 fn viewpoint(since: &str) -> Viewpoint<'_> {
     Viewpoint {
         since,
-        owner: Owner::this_process(),
-        is_running: &Owner::is_running,
+        owner: ReservationOwner::this_process(),
+        is_running: &ReservationOwner::is_running,
     }
 }
 

@@ -27,25 +27,25 @@ mod reservation;
 mod table;
 mod window;
 
-pub use account_limits::{Account, AccountLimit, LimitBook, LimitStatus, clock};
-pub use budget::{Budget, Limits, Share};
-pub use budgeted::Budgeted;
-pub use ceiling::{Amount, Ceiling};
-pub use cost::{Cost, Money, Regional, RequestTraits};
+pub use account_limits::{AccountLimit, LimitBook, LimitStatus, LimitedAccount, clock};
+pub use budget::{AgentShare, Budget, Limits};
+pub use budgeted::BudgetedRuntime;
+pub use ceiling::{Ceiling, UsageAmount};
+pub use cost::{Cost, Money, PriceRegion, RequestTraits};
 pub use day::Day;
 pub use day_budget::{DayBudget, DayStatus};
 pub use ledger::{Ledger, LedgerError};
 pub use meter::Meter;
-pub use owner::Owner;
+pub use owner::ReservationOwner;
 pub use price::{price, price_of};
 pub use price_source::PriceSource;
 pub use record::RecordOutcome;
 pub use recorder::{Clock, Notify, UsageRecorder};
-pub use report::{Report, ReportRow};
-pub use reported::Reported;
+pub use report::{ReportRow, UsageReport};
+pub use reported::ReportedCosts;
 pub use reservation::{PeriodUsage, Reservation, Viewpoint};
 pub use table::{PriceTable, PriceTableError};
-pub use window::{Group, Window};
+pub use window::{ReportGroup, ReportWindow};
 
 #[cfg(test)]
 mod tests;

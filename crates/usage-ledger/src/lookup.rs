@@ -1,6 +1,6 @@
 //! Finds the row of a model by its id.
 
-use crate::matching::Strength;
+use crate::matching::MatchStrength;
 use crate::table::{Model, PriceTable, PriceTableError};
 
 impl PriceTable {
@@ -21,7 +21,7 @@ impl PriceTable {
             .providers
             .iter()
             .find(|candidate| candidate.id == provider)?;
-        let mut best: Option<(Strength, &Model)> = None;
+        let mut best: Option<(MatchStrength, &Model)> = None;
         for spelling in spellings(id) {
             for model in &entry.models {
                 if let Some(strength) = model.matching.strength(&spelling)
@@ -38,7 +38,7 @@ impl PriceTable {
 
 impl Model {
     /// True for Claude from 4.5 on at Vertex AI. Without a version it counts as new.
-    pub(crate) fn costs_more_in_a_region(&self) -> bool {
+    pub(crate) fn has_regional_surcharge(&self) -> bool {
         if !self.id.starts_with("claude") {
             return false;
         }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Match {
+pub(crate) enum ModelMatch {
     Equals(String),
     Regex(Pattern),
     StartsWith(String),
@@ -18,26 +18,27 @@ pub(crate) enum Match {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Strength {
+pub(crate) enum MatchStrength {
     Part,
     Prefix(usize),
     Pattern,
     Exact,
 }
 
-impl Match {
-    pub(crate) fn strength(&self, id: &str) -> Option<Strength> {
+impl ModelMatch {
+    pub(crate) fn strength(&self, id: &str) -> Option<MatchStrength> {
         match self {
-            Self::Equals(text) => (id == text).then_some(Strength::Exact),
-            Self::Regex(pattern) => pattern.matches(id).then_some(Strength::Pattern),
+            Self::Equals(text) => (id == text).then_some(MatchStrength::Exact),
+            Self::Regex(pattern) => pattern.matches(id).then_some(MatchStrength::Pattern),
             Self::StartsWith(text) => id
                 .starts_with(text.as_str())
-                .then_some(Strength::Prefix(text.len())),
-            Self::EndsWith(text) => id.ends_with(text.as_str()).then_some(Strength::Part),
-            Self::Contains(text) => id.contains(text.as_str()).then_some(Strength::Part),
+                .then_some(MatchStrength::Prefix(text.len())),
+            Self::EndsWith(text) => id.ends_with(text.as_str()).then_some(MatchStrength::Part),
+            Self::Contains(text) => id.contains(text.as_str()).then_some(MatchStrength::Part),
             Self::Or(any) => any.iter().filter_map(|one| one.strength(id)).max(),
             Self::And(all) => {
-                let found: Option<Vec<Strength>> = all.iter().map(|one| one.strength(id)).collect();
+                let found: Option<Vec<MatchStrength>> =
+                    all.iter().map(|one| one.strength(id)).collect();
                 found.and_then(|found| found.into_iter().min())
             }
         }
@@ -76,7 +77,7 @@ impl Pattern {
     }
 }
 
-impl Match {
+impl ModelMatch {
     pub(crate) fn can_be_used(&self) -> bool {
         match self {
             Self::Regex(pattern) => pattern.compiled().is_some(),

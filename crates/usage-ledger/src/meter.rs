@@ -6,28 +6,28 @@ use ktx_llm_runtime::UsageFact;
 use tokio::sync::Notify;
 
 use crate::price::unpriced_reason;
-use crate::{Amount, Cost};
+use crate::{Cost, UsageAmount};
 
 /// The usage of a run. Budgets over one meter share reservations, so an agent and the agents that
 /// it asks cannot exceed a limit together.
 #[derive(Debug, Default)]
 pub struct Meter {
     spent: Mutex<MeterSums>,
-    held: Mutex<Held>,
+    held: Mutex<HeldAmounts>,
     ended: Notify,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Held {
-    pub(crate) all: Amount,
+pub(crate) struct HeldAmounts {
+    pub(crate) all: UsageAmount,
     /// Until the tools of a loop have ended.
-    pub(crate) by_loops: Amount,
+    pub(crate) by_loops: UsageAmount,
     pub(crate) output: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MeterSums {
-    pub(crate) amount: Amount,
+    pub(crate) amount: UsageAmount,
     pub(crate) priced_tokens: u64,
     pub(crate) unpriced: Option<String>,
     pub(crate) unrecorded: Option<String>,
@@ -57,12 +57,12 @@ impl Meter {
         spent.unrecorded.get_or_insert_with(|| reason.to_owned());
     }
 
-    pub fn amount(&self) -> Amount {
+    pub fn amount(&self) -> UsageAmount {
         self.spent().amount
     }
 
     /// Lock before the sums: a turn counts twice rather than never.
-    pub(crate) fn held(&self) -> MutexGuard<'_, Held> {
+    pub(crate) fn held(&self) -> MutexGuard<'_, HeldAmounts> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,13 +11,13 @@ use crate::{Ledger, LedgerError};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
+pub struct ReservationOwner {
     pub process: u32,
     /// Unique together with the id.
     pub started: Option<u64>,
 }
 
-impl Owner {
+impl ReservationOwner {
     pub fn this_process() -> Self {
         Self::of(std::process::id())
     }
@@ -68,7 +68,7 @@ impl Ledger {
         }
         let ledger = Self::open_waiting(path, PATIENCE)?;
         // A reader without write access can still read; the next writer settles the messages.
-        if let Err(error) = ledger.settle(Owner::is_running) {
+        if let Err(error) = ledger.settle(ReservationOwner::is_running) {
             tracing::debug!(%error, "messages that were cut off are not in the usage ledger yet");
         }
         Ok(ledger)

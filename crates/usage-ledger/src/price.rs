@@ -3,7 +3,7 @@
 use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::Provider;
 
-use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
+use crate::{Cost, Money, PriceRegion, PriceTable, RequestTraits};
 
 /// `at` is UTC (RFC 3339). `None` for estimated tokens.
 pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
@@ -39,8 +39,8 @@ pub fn price(
     }
     let traits = RequestTraits {
         regional: match location {
-            None | Some("global") => Regional::Global,
-            Some(_) => Regional::Region,
+            None | Some("global") => PriceRegion::Global,
+            Some(_) => PriceRegion::Region,
         },
         ..RequestTraits::default()
     };

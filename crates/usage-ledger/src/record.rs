@@ -4,7 +4,7 @@ use ktx_llm_runtime::UsageFact;
 use rusqlite::{Connection, Params, ToSql};
 
 use crate::ledger::failed;
-use crate::{Cost, Ledger, LedgerError, Owner, PriceTable, price_of};
+use crate::{Cost, Ledger, LedgerError, PriceTable, ReservationOwner, price_of};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordOutcome {
@@ -76,7 +76,7 @@ impl Ledger {
         fact: &UsageFact,
         at: &str,
         cost: Option<Cost>,
-        owner: Owner,
+        owner: ReservationOwner,
     ) -> Result<(), LedgerError> {
         // `WHERE` keeps the parser from reading `ON CONFLICT` as part of a join.
         let insert = format!(
@@ -112,8 +112,11 @@ impl Ledger {
     }
 
     /// Returns the number of new facts.
-    pub fn settle(&self, is_running: impl Fn(Owner) -> bool) -> Result<usize, LedgerError> {
-        let gone: Vec<Owner> = self
+    pub fn settle(
+        &self,
+        is_running: impl Fn(ReservationOwner) -> bool,
+    ) -> Result<usize, LedgerError> {
+        let gone: Vec<ReservationOwner> = self
             .owners()?
             .into_iter()
             .filter(|owner| !is_running(*owner))
@@ -139,17 +142,17 @@ impl Ledger {
         })
     }
 
-    fn owners(&self) -> Result<Vec<Owner>, LedgerError> {
+    fn owners(&self) -> Result<Vec<ReservationOwner>, LedgerError> {
         let sql = "SELECT DISTINCT owner_process, owner_started FROM open_messages ORDER BY 1, 2";
         let mut query = self.database.prepare(sql).map_err(failed("read"))?;
         let rows = query
-            .query_map((), |row| Owner::of_row(row, 0))
+            .query_map((), |row| ReservationOwner::of_row(row, 0))
             .map_err(failed("read"))?;
         rows.collect::<Result<_, _>>().map_err(failed("read"))
     }
 
     /// Copies facts and open messages of another ledger once.
-    pub fn take_over(&self, other: &std::path::Path) -> Result<(), LedgerError> {
+    pub fn import_from(&self, other: &std::path::Path) -> Result<(), LedgerError> {
         // Migrates it, or fails if it cannot be read.
         drop(Self::open(other)?);
         let name = other.to_string_lossy();

@@ -12,7 +12,7 @@ use ktx_llm_runtime::{CallLabel, ReportedCost, UsageFact, UsageKind};
 use crate::reservation::Reservation;
 use crate::{Cost, Meter, PriceSource, PriceTable, price_of};
 use queue::{MessageStage, QueueEntry};
-use writer::Writer;
+use writer::LedgerWriter;
 
 pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -25,7 +25,7 @@ pub struct UsageRecorder {
     source: PriceSource,
     prices: OnceLock<Option<PriceTable>>,
     meter: Arc<Meter>,
-    writer: Writer,
+    writer: LedgerWriter,
     begun: Mutex<BTreeSet<String>>,
     unpriced: Mutex<BTreeSet<(String, UnknownCost)>>,
 }
@@ -45,7 +45,7 @@ impl std::fmt::Debug for UsageRecorder {
 impl UsageRecorder {
     pub fn new(notify: Notify, clock: Clock, ledger: &Path, source: PriceSource) -> Self {
         Self {
-            writer: Writer::new(ledger, Arc::clone(&notify)),
+            writer: LedgerWriter::new(ledger, Arc::clone(&notify)),
             notify,
             clock,
             source,

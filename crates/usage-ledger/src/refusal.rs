@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
-use crate::ceiling::{BudgetUnit, Fit};
-use crate::{Amount, Ceiling, Day, LedgerError, Money, PeriodUsage};
+use crate::ceiling::{BudgetFit, BudgetUnit};
+use crate::{Ceiling, Day, LedgerError, Money, PeriodUsage, UsageAmount};
 
 pub(crate) fn refusal(what: &str) -> LlmError {
     of_run(format!(
@@ -18,19 +18,19 @@ pub(crate) fn of_run(message: String) -> LlmError {
         .hint("run the same command again with a larger budget")
 }
 
-pub(crate) fn used_up(unit: BudgetUnit, ceiling: &Ceiling, spent: Amount) -> LlmError {
-    refusal(&format!("{} are used", of_limit(unit, ceiling, spent)))
+pub(crate) fn used_up(unit: BudgetUnit, ceiling: &Ceiling, spent: UsageAmount) -> LlmError {
+    refusal(&format!("{} are used", limit_text(unit, ceiling, spent)))
 }
 
 pub(crate) fn of_agent(
     agent: &str,
     unit: BudgetUnit,
     ceiling: &Ceiling,
-    spent: Amount,
+    spent: UsageAmount,
 ) -> LlmError {
     let message = format!(
         "the next model call would exceed the budget of the agent `{agent}`: {} are used",
-        of_limit(unit, ceiling, spent)
+        limit_text(unit, ceiling, spent)
     );
     let key = match unit {
         BudgetUnit::Tokens => "limits.max_tokens",
@@ -86,7 +86,7 @@ pub(crate) fn ledger_unusable(error: &LedgerError) -> LlmError {
 }
 
 pub(crate) struct DayRefusal<'a> {
-    pub(crate) fit: Fit,
+    pub(crate) fit: BudgetFit,
     pub(crate) ceiling: &'a Ceiling,
     pub(crate) usage: &'a PeriodUsage,
     pub(crate) day: &'a Day,
@@ -95,9 +95,11 @@ pub(crate) struct DayRefusal<'a> {
 impl DayRefusal<'_> {
     pub(crate) fn to_error(&self) -> LlmError {
         let unit = match self.fit {
-            Fit::AfterTheirs(unit) | Fit::Never(unit) => unit,
-            Fit::Now | Fit::AfterOurs if self.ceiling.tokens.is_some() => BudgetUnit::Tokens,
-            Fit::Now | Fit::AfterOurs => BudgetUnit::Dollars,
+            BudgetFit::AfterTheirs(unit) | BudgetFit::Never(unit) => unit,
+            BudgetFit::Now | BudgetFit::AfterOurs if self.ceiling.tokens.is_some() => {
+                BudgetUnit::Tokens
+            }
+            BudgetFit::Now | BudgetFit::AfterOurs => BudgetUnit::Dollars,
         };
         let key = match unit {
             BudgetUnit::Tokens => "llm.budget.tokens_per_day",
@@ -106,14 +108,14 @@ impl DayRefusal<'_> {
         let ends = self.day.ends_at_local();
         let message = format!(
             "the next model call would exceed the budget of the day: {} are used{}; the day ends at {ends}",
-            of_limit(unit, self.ceiling, self.usage.spent),
+            limit_text(unit, self.ceiling, self.usage.spent),
             self.in_flight(unit),
         );
         let hint = match self.fit {
-            Fit::Never(_) => {
+            BudgetFit::Never(_) => {
                 format!("raise `{key}` in ktx.yaml, or run the same command again after {ends}")
             }
-            Fit::Now | Fit::AfterOurs | Fit::AfterTheirs(_) => format!(
+            BudgetFit::Now | BudgetFit::AfterOurs | BudgetFit::AfterTheirs(_) => format!(
                 "run the same command again when the calls in flight have ended, or raise `{key}` in ktx.yaml"
             ),
         };
@@ -122,14 +124,14 @@ impl DayRefusal<'_> {
 
     fn in_flight(&self, unit: BudgetUnit) -> String {
         let amount = self.usage.in_flight();
-        if amount == Amount::default() {
+        if amount == UsageAmount::default() {
             return String::new();
         }
         format!(", calls in flight may use {}", of_unit(unit, amount))
     }
 }
 
-fn of_limit(unit: BudgetUnit, ceiling: &Ceiling, amount: Amount) -> String {
+fn limit_text(unit: BudgetUnit, ceiling: &Ceiling, amount: UsageAmount) -> String {
     match unit {
         BudgetUnit::Tokens => format!(
             "{} of {} tokens",
@@ -140,7 +142,7 @@ fn of_limit(unit: BudgetUnit, ceiling: &Ceiling, amount: Amount) -> String {
     }
 }
 
-fn of_unit(unit: BudgetUnit, amount: Amount) -> String {
+fn of_unit(unit: BudgetUnit, amount: UsageAmount) -> String {
     match unit {
         BudgetUnit::Tokens => format!("{} more tokens", amount.tokens),
         BudgetUnit::Dollars => format!("{} more", amount.cost),

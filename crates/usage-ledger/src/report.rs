@@ -3,7 +3,7 @@
 use ktx_llm_runtime::{TokenUsage, UsageKind};
 
 use crate::ledger::failed;
-use crate::{Group, Ledger, LedgerError, Money, Reported, Window};
+use crate::{Ledger, LedgerError, Money, ReportGroup, ReportWindow, ReportedCosts};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportRow {
@@ -27,7 +27,7 @@ pub struct ReportRow {
     /// The total can be too high by this amount.
     pub estimated_tokens: u64,
     /// Empty when grouped by model.
-    pub reported: Reported,
+    pub reported: ReportedCosts,
 }
 
 impl ReportRow {
@@ -70,13 +70,17 @@ struct FactRow {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct UsageReport {
     pub rows: Vec<ReportRow>,
     pub total: ReportRow,
 }
 
 impl Ledger {
-    pub fn report(&self, group: Group, window: &Window) -> Result<Report, LedgerError> {
+    pub fn report(
+        &self,
+        group: ReportGroup,
+        window: &ReportWindow,
+    ) -> Result<UsageReport, LedgerError> {
         let read = |source| LedgerError::Database {
             doing: "read",
             source,
@@ -109,7 +113,7 @@ impl Ledger {
             row.reported = by_key.remove(&row.key).unwrap_or_default();
         }
         total.reported = reported;
-        Ok(Report { rows, total })
+        Ok(UsageReport { rows, total })
     }
 }
 
@@ -177,6 +181,6 @@ fn empty(key: String) -> ReportRow {
         incomplete: 0,
         uncounted: 0,
         estimated_tokens: 0,
-        reported: Reported::default(),
+        reported: ReportedCosts::default(),
     }
 }

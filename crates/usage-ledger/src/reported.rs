@@ -6,10 +6,10 @@ use ktx_llm_runtime::ReportedCost;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::ledger::failed;
-use crate::{Group, Ledger, LedgerError, Money, RecordOutcome, Window};
+use crate::{Ledger, LedgerError, Money, RecordOutcome, ReportGroup, ReportWindow};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reported {
+pub struct ReportedCosts {
     pub calls: u64,
     pub cost: Money,
     /// Calls whose messages are all recorded with known prices.
@@ -18,10 +18,10 @@ pub struct Reported {
     pub computed: Money,
 }
 
-impl Reported {
+impl ReportedCosts {
     pub fn difference(&self) -> Money {
-        let beyond = self.compared.picodollars() - self.computed.picodollars();
-        Money::from_picodollars(beyond)
+        let minus = self.compared.picodollars() - self.computed.picodollars();
+        Money::from_picodollars(minus)
     }
 
     /// True from a cent and a hundredth of our cost on.
@@ -87,14 +87,16 @@ impl Ledger {
     /// Empty when grouped by model: calls can use several.
     pub(crate) fn reported(
         &self,
-        group: Group,
-        window: &Window,
-    ) -> Result<(BTreeMap<String, Reported>, Reported), LedgerError> {
+        group: ReportGroup,
+        window: &ReportWindow,
+    ) -> Result<(BTreeMap<String, ReportedCosts>, ReportedCosts), LedgerError> {
         let column = match group {
-            Group::Model => "NULL",
-            Group::All | Group::Run | Group::Role | Group::Stage | Group::Connection => {
-                group.column()
-            }
+            ReportGroup::Model => "NULL",
+            ReportGroup::All
+            | ReportGroup::Run
+            | ReportGroup::Role
+            | ReportGroup::Stage
+            | ReportGroup::Connection => group.column(),
         };
         let sql = format!(
             "SELECT {column}, reported_picodollars, computed_picodollars FROM reported_costs
@@ -107,7 +109,10 @@ impl Ledger {
                 Ok((row.get(0)?, amount(row, 1)?, amount(row, 2)?))
             };
         let rows = statement.query_map(values, read).map_err(failed("read"))?;
-        let (mut by_key, mut total) = (BTreeMap::<String, Reported>::new(), Reported::default());
+        let (mut by_key, mut total) = (
+            BTreeMap::<String, ReportedCosts>::new(),
+            ReportedCosts::default(),
+        );
         for row in rows {
             let (key, call_cost, computed) = row.map_err(failed("read"))?;
             let Some(call_cost) = call_cost else { continue };

@@ -7,7 +7,7 @@ use rusqlite::{Row, Transaction, TransactionBehavior};
 use crate::ledger::failed;
 use crate::price::unpriced_reason;
 use crate::record::execute;
-use crate::{Amount, Ledger, LedgerError, Money, Owner};
+use crate::{Ledger, LedgerError, Money, ReservationOwner, UsageAmount};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reservation(i64);
@@ -15,18 +15,18 @@ pub struct Reservation(i64);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PeriodUsage {
     /// Includes messages of ended processes.
-    pub spent: Amount,
+    pub spent: UsageAmount,
     /// Reserved, or used if that is more.
-    pub ours: Amount,
-    pub theirs: Amount,
-    pub(crate) smallest: Amount,
+    pub ours: UsageAmount,
+    pub theirs: UsageAmount,
+    pub(crate) smallest: UsageAmount,
     /// For display.
     pub unpriced: Option<String>,
 }
 
 impl PeriodUsage {
     /// Reserved, or used if that is more.
-    pub fn in_flight(&self) -> Amount {
+    pub fn in_flight(&self) -> UsageAmount {
         let mut sum = self.ours;
         sum += self.theirs;
         sum
@@ -37,8 +37,8 @@ impl PeriodUsage {
 pub struct Viewpoint<'a> {
     /// UTC (`YYYY-MM-DDTHH:MM:SS`).
     pub since: &'a str,
-    pub owner: Owner,
-    pub is_running: &'a dyn Fn(Owner) -> bool,
+    pub owner: ReservationOwner,
+    pub is_running: &'a dyn Fn(ReservationOwner) -> bool,
 }
 
 const TOKENS: &str = "input_tokens + cache_write_5m_tokens + cache_write_1h_tokens
@@ -69,7 +69,7 @@ impl Ledger {
     pub fn reserve<R>(
         &self,
         from: &Viewpoint<'_>,
-        decide: impl FnOnce(&PeriodUsage) -> Result<Amount, R>,
+        decide: impl FnOnce(&PeriodUsage) -> Result<UsageAmount, R>,
     ) -> Result<Result<Reservation, R>, LedgerError> {
         // A transaction that reads first cannot write after another process.
         let transaction =
@@ -109,7 +109,7 @@ fn read(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<PeriodUsage,
         unpriced: unpriced(database, from.since)?,
         ..PeriodUsage::default()
     };
-    let mut running: BTreeMap<Owner, InFlight> = BTreeMap::new();
+    let mut running: BTreeMap<ReservationOwner, InFlight> = BTreeMap::new();
     for row in reservations(database)? {
         if (from.is_running)(row.owner) {
             let process = running.entry(row.owner).or_default();
@@ -139,25 +139,25 @@ fn read(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<PeriodUsage,
 
 #[derive(Default)]
 struct InFlight {
-    reserved: Vec<Amount>,
-    used: Amount,
+    reserved: Vec<UsageAmount>,
+    used: UsageAmount,
 }
 
 impl InFlight {
     /// An answer can be longer than its reservation, and without a budget nothing is reserved.
-    fn amount(&self) -> Amount {
-        let mut reserved = Amount::default();
+    fn amount(&self) -> UsageAmount {
+        let mut reserved = UsageAmount::default();
         for amount in &self.reserved {
             reserved += *amount;
         }
-        reserved.or_more(self.used)
+        reserved.at_least(self.used)
     }
 
-    fn smallest(&self) -> Amount {
-        let least = |part: fn(&Amount) -> i128| self.reserved.iter().map(part).min();
+    fn smallest(&self) -> UsageAmount {
+        let least = |part: fn(&UsageAmount) -> i128| self.reserved.iter().map(part).min();
         let tokens = least(|amount| i128::from(amount.tokens)).unwrap_or_default();
         let cost = least(|amount| amount.cost.picodollars()).unwrap_or_default();
-        Amount {
+        UsageAmount {
             tokens: u64::try_from(tokens).unwrap_or_default(),
             cost: Money::from_picodollars(cost),
         }
@@ -178,13 +178,13 @@ fn forget_ended(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<(), 
     Ok(())
 }
 
-fn facts(database: &Transaction<'_>, since: &str) -> Result<Amount, LedgerError> {
+fn facts(database: &Transaction<'_>, since: &str) -> Result<UsageAmount, LedgerError> {
     let sql = format!(
         "SELECT coalesce(sum({TOKENS}), 0), coalesce(sum(CAST(cost_picodollars AS INTEGER)), 0)
          FROM usage_facts WHERE recorded_at >= ?1"
     );
     let sums = database.query_row(&sql, [since], |row| {
-        Ok(Amount {
+        Ok(UsageAmount {
             tokens: tokens(row, 0)?,
             cost: Money::from_picodollars(i128::from(row.get::<_, i64>(1)?)),
         })
@@ -206,8 +206,8 @@ fn unpriced(database: &Transaction<'_>, since: &str) -> Result<Option<String>, L
 }
 
 struct ReservationRow {
-    owner: Owner,
-    amount: Amount,
+    owner: ReservationOwner,
+    amount: UsageAmount,
 }
 
 fn reservations(database: &Transaction<'_>) -> Result<Vec<ReservationRow>, LedgerError> {
@@ -217,8 +217,8 @@ fn reservations(database: &Transaction<'_>) -> Result<Vec<ReservationRow>, Ledge
     let rows = query
         .query_map((), |row| {
             Ok(ReservationRow {
-                owner: Owner::of_row(row, 0)?,
-                amount: Amount {
+                owner: ReservationOwner::of_row(row, 0)?,
+                amount: UsageAmount {
                     tokens: tokens(row, 2)?,
                     cost: money(row, 3)?.unwrap_or_default(),
                 },
@@ -229,9 +229,9 @@ fn reservations(database: &Transaction<'_>) -> Result<Vec<ReservationRow>, Ledge
 }
 
 struct OpenRow {
-    owner: Owner,
+    owner: ReservationOwner,
     recorded_at: String,
-    amount: Amount,
+    amount: UsageAmount,
     unpriced: Option<String>,
 }
 
@@ -246,9 +246,9 @@ fn open_messages(database: &Transaction<'_>) -> Result<Vec<OpenRow>, LedgerError
             let cost = money(row, 4)?;
             let (kind, model): (String, String) = (row.get(5)?, row.get(6)?);
             Ok(OpenRow {
-                owner: Owner::of_row(row, 0)?,
+                owner: ReservationOwner::of_row(row, 0)?,
                 recorded_at: row.get(2)?,
-                amount: Amount {
+                amount: UsageAmount {
                     tokens: tokens(row, 3)?,
                     cost: cost.unwrap_or_default(),
                 },

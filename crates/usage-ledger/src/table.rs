@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::matching::Match;
+use crate::matching::ModelMatch;
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct PriceTable {
@@ -89,7 +89,7 @@ pub(crate) struct Provider {
 pub(crate) struct Model {
     pub(crate) id: String,
     #[serde(rename = "match")]
-    pub(crate) matching: Match,
+    pub(crate) matching: ModelMatch,
     pub(crate) prices: Vec<Prices>,
     #[serde(default)]
     pub(crate) variants: Vec<Variant>,

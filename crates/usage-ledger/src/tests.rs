@@ -11,7 +11,7 @@ mod time;
 use ktx_llm_runtime::{CallLabel, SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::{ModelRole, Provider, RunId};
 
-use crate::{Group, Ledger, Money, PriceTable, RecordOutcome, RequestTraits, Window};
+use crate::{Ledger, Money, PriceTable, RecordOutcome, ReportGroup, ReportWindow, RequestTraits};
 
 const AT: &str = "2026-11-21T12:00:00Z";
 
@@ -113,7 +113,9 @@ fn a_fact_is_written_once() {
             .unwrap(),
         RecordOutcome::New
     );
-    let report = ledger.report(Group::Model, &Window::default()).unwrap();
+    let report = ledger
+        .report(ReportGroup::Model, &ReportWindow::default())
+        .unwrap();
     let rows: Vec<_> = report
         .rows
         .iter()
@@ -137,11 +139,17 @@ fn a_fact_is_written_once() {
         (report.total.messages, report.total.usage.total()),
         (2, 2 * 1187)
     );
-    let later = Window {
+    let later = ReportWindow {
         since: Some("2026-11-22".to_owned()),
         run_id: None,
     };
-    assert!(ledger.report(Group::Run, &later).unwrap().rows.is_empty());
+    assert!(
+        ledger
+            .report(ReportGroup::Run, &later)
+            .unwrap()
+            .rows
+            .is_empty()
+    );
 }
 
 /// COG-12: a key is unique within its source.
@@ -172,7 +180,10 @@ fn two_sources_may_use_one_id() {
         [&again, &again].map(write),
         [RecordOutcome::New, RecordOutcome::Known]
     );
-    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    let total = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap()
+        .total;
     assert_eq!((total.messages, total.usage.total()), (3, 3 * 1187));
 }
 
@@ -195,7 +206,7 @@ fn facts_survive_reopening_and_race_without_loss() {
     });
     let report = Ledger::open(&path)
         .unwrap()
-        .report(Group::All, &Window::default())
+        .report(ReportGroup::All, &ReportWindow::default())
         .unwrap();
     assert_eq!(report.total.messages, 80);
 }
@@ -226,7 +237,7 @@ fn usage_outside_messages_is_recorded_separately() {
             &label,
             "session-1",
             model,
-            reported.beyond(message.usage),
+            reported.minus(message.usage),
         )
     };
     let other = beside("claude-haiku-5-5");
@@ -238,7 +249,9 @@ fn usage_outside_messages_is_recorded_separately() {
     for fact in [&message, &other, &other, &beside("claude-sonnet-5-5")] {
         ledger.record(fact, AT, &prices).unwrap();
     }
-    let report = ledger.report(Group::Model, &Window::default()).unwrap();
+    let report = ledger
+        .report(ReportGroup::Model, &ReportWindow::default())
+        .unwrap();
     let rows: Vec<_> = report
         .rows
         .iter()
@@ -284,7 +297,10 @@ fn a_ledger_of_an_earlier_version_is_carried_on() {
     ledger
         .record(&fact("msg_2", "claude-sonnet-5-5"), AT, &prices)
         .unwrap();
-    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    let total = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap()
+        .total;
     assert_eq!(
         (total.messages, total.unattributed, total.cost.picodollars()),
         (2, 0, 1_230_007_000)

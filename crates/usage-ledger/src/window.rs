@@ -1,7 +1,7 @@
 //! Which facts a report sums, and how it groups them.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum ReportGroup {
     All,
     Run,
     Role,
@@ -10,7 +10,7 @@ pub enum Group {
     Connection,
 }
 
-impl Group {
+impl ReportGroup {
     pub(crate) const fn column(self) -> &'static str {
         match self {
             Self::All => "''",
@@ -24,7 +24,7 @@ impl Group {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct ReportWindow {
     pub run_id: Option<String>,
     /// UTC time (RFC 3339), inclusive.
     pub since: Option<String>,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_project_store::{Interruption, Run, StateDatabase};
-use ktx_usage_ledger::{Group, ReportRow, Window};
+use ktx_usage_ledger::{ReportGroup, ReportRow, ReportWindow};
 use serde_json::{Value, json};
 
 use crate::cli::{RunsArgs, RunsCommand};
@@ -63,7 +63,7 @@ fn runs(project: &OpenProject, limit: u32) -> Outcome<Vec<Run>> {
 }
 
 fn costs(project: &OpenProject) -> Outcome<BTreeMap<String, ReportRow>> {
-    let report = read_report(project, Group::Run, &Window::default())?;
+    let report = read_report(project, ReportGroup::Run, &ReportWindow::default())?;
     let rows = report.rows.into_iter();
     Ok(rows.map(|row| (row.key.clone(), row)).collect())
 }

@@ -1,7 +1,7 @@
 //! `ktx usage`.
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_usage_ledger::{Group, ReportRow, Window};
+use ktx_usage_ledger::{ReportGroup, ReportRow, ReportWindow};
 use serde_json::{Value, json};
 
 use crate::cli::{UsageArgs, UsageGroup};
@@ -18,14 +18,14 @@ pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
     let group = match args.by {
-        None => Group::All,
-        Some(UsageGroup::Run) => Group::Run,
-        Some(UsageGroup::Role) => Group::Role,
-        Some(UsageGroup::Stage) => Group::Stage,
-        Some(UsageGroup::Model) => Group::Model,
-        Some(UsageGroup::Connection) => Group::Connection,
+        None => ReportGroup::All,
+        Some(UsageGroup::Run) => ReportGroup::Run,
+        Some(UsageGroup::Role) => ReportGroup::Role,
+        Some(UsageGroup::Stage) => ReportGroup::Stage,
+        Some(UsageGroup::Model) => ReportGroup::Model,
+        Some(UsageGroup::Connection) => ReportGroup::Connection,
     };
-    let window = Window {
+    let window = ReportWindow {
         run_id: args.run.clone(),
         since: since(args, invocation)?,
     };

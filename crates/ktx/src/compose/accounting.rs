@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ktx_diagnostics::Code;
 use ktx_llm_runtime::{EventSink, LlmErrorKind, RuntimeEvent};
-use ktx_usage_ledger::{LimitBook, Notify, Share, UsageRecorder, clock};
+use ktx_usage_ledger::{AgentShare, LimitBook, Notify, UsageRecorder, clock};
 
 use super::ledger_path;
 use super::limits::book;
@@ -19,7 +19,7 @@ pub(crate) trait RecordingSink: EventSink {
     fn recorder(&self) -> &Arc<UsageRecorder>;
 
     /// Limits of agents besides those of the command.
-    fn shares(&self) -> Vec<Share> {
+    fn shares(&self) -> Vec<AgentShare> {
         Vec::new()
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ktx_usage_ledger::{Account, AccountLimit, LimitBook};
+use ktx_usage_ledger::{AccountLimit, LimitBook, LimitedAccount};
 
 use crate::invocation::{Invocation, OpenProject};
 
@@ -38,8 +38,8 @@ fn path(project: &OpenProject) -> PathBuf {
 }
 
 /// Unresolved values do not matter: no call uses them.
-fn account(invocation: &Invocation, project: &OpenProject) -> Account {
-    Account {
+fn account(invocation: &Invocation, project: &OpenProject) -> LimitedAccount {
+    LimitedAccount {
         backend: project.config.llm.backend.as_str(),
         identity: super::http::identity(invocation, &project.dir, &project.config)
             .unwrap_or_default(),

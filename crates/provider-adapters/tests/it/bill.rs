@@ -11,7 +11,8 @@ use ktx_llm_runtime::{
 use ktx_provider_adapters::{HttpRuntime, HttpSettings};
 use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_usage_ledger::{
-    Budget, Group, Ledger, Limits, Meter, Owner, PriceTable, ReportRow, Window,
+    Budget, Ledger, Limits, Meter, PriceTable, ReportGroup, ReportRow, ReportWindow,
+    ReservationOwner,
 };
 use ktx_vocabulary::Provider;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fake::{ask, settings};
 
-const OWNER: Owner = Owner {
+const OWNER: ReservationOwner = ReservationOwner {
     process: 1,
     started: Some(1),
 };
@@ -46,7 +47,7 @@ impl BilledProgram {
     fn total(&self) -> ReportRow {
         let ledger = self.ledger.lock().expect("no poison");
         ledger.settle(|_| false).expect("a ledger");
-        let report = ledger.report(Group::All, &Window::default());
+        let report = ledger.report(ReportGroup::All, &ReportWindow::default());
         report.expect("a report").total
     }
 

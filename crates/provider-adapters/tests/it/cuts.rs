@@ -10,7 +10,9 @@ use ktx_llm_runtime::{
 use ktx_provider_adapters::HttpRuntime;
 use ktx_test_support::loopback::{Answer, End, Loopback, Request};
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, WriteEffect, handler_fn};
-use ktx_usage_ledger::{Group, Ledger, Owner, PriceTable, ReportRow, Window};
+use ktx_usage_ledger::{
+    Ledger, PriceTable, ReportGroup, ReportRow, ReportWindow, ReservationOwner,
+};
 use ktx_vocabulary::{Provider, RunId};
 use serde_json::{Value, json};
 
@@ -27,7 +29,7 @@ impl LedgerSink {
     pub(crate) fn sums(&self) -> BTreeMap<String, ReportRow> {
         let books = self.0.lock().expect("no poison");
         books.0.settle(|_| false).expect("a ledger");
-        let report = books.0.report(Group::Run, &Window::default());
+        let report = books.0.report(ReportGroup::Run, &ReportWindow::default());
         let rows = report.expect("a report").rows.into_iter();
         rows.map(|row| (row.key.clone(), row)).collect()
     }
@@ -36,7 +38,7 @@ impl LedgerSink {
 impl EventSink for LedgerSink {
     fn event(&self, event: RuntimeEvent) {
         let books = self.0.lock().expect("no poison");
-        let owner = Owner {
+        let owner = ReservationOwner {
             process: 1,
             started: Some(1),
         };

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use ktx_project_store::{read_optional, write_atomically};
 
-use super::Book;
+use super::StoredLimits;
 
 /// Empty if missing or unreadable; later reports rebuild it.
-pub(super) fn read(path: &Path) -> Book {
+pub(super) fn read(path: &Path) -> StoredLimits {
     read_optional(path)
         .ok()
         .flatten()
@@ -18,7 +18,7 @@ pub(super) fn read(path: &Path) -> Book {
         .unwrap_or_default()
 }
 
-pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), String> {
+pub(super) fn change(path: &Path, change: impl FnOnce(&mut StoredLimits)) -> Result<(), String> {
     let place = path.with_extension("lock");
     if !place.exists() {
         // Also creates the folder.

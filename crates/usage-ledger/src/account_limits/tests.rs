@@ -5,7 +5,7 @@ use std::time::Duration;
 use ktx_llm_runtime::RuntimeEvent;
 
 use super::book_file::read;
-use super::{Account, AccountLimit, LimitBook, LimitStatus, limit_of};
+use super::{AccountLimit, LimitBook, LimitStatus, LimitedAccount, limit_of};
 
 fn now() -> jiff::Timestamp {
     "2026-11-22T12:00:00Z".parse().unwrap()
@@ -86,8 +86,9 @@ fn a_limit_is_forgotten_when_its_window_is_over() {
 #[test]
 fn the_stored_form_reads_back() {
     let text = r#"{"accounts":{"anthropic":{"window":"5-hour window","standing":"refused","observedAt":"2026-11-22T12:00:00Z"}}}"#;
-    let book: super::Book = serde_json::from_str(text).unwrap();
-    let again: super::Book = serde_json::from_str(&serde_json::to_string(&book).unwrap()).unwrap();
+    let book: super::StoredLimits = serde_json::from_str(text).unwrap();
+    let again: super::StoredLimits =
+        serde_json::from_str(&serde_json::to_string(&book).unwrap()).unwrap();
     assert_eq!(
         (book.accounts.get("anthropic"), again.accounts.len()),
         (again.accounts.get("anthropic"), 1)
@@ -97,7 +98,7 @@ fn the_stored_form_reads_back() {
 fn book(folder: &std::path::Path, key: &str) -> LimitBook {
     LimitBook {
         path: folder.join("rate-limits.json"),
-        account: Account {
+        account: LimitedAccount {
             backend: "openai",
             identity: vec!["https://api.test/v1".to_owned(), key.to_owned()],
         },
@@ -168,7 +169,7 @@ fn only_news_is_written() {
     .collect();
     assert_eq!(written, [0, 0, 50, 60, 60, 95]);
     let other = super::LimitBook {
-        account: Account {
+        account: LimitedAccount {
             backend: "groq",
             identity: Vec::new(),
         },

@@ -2,8 +2,8 @@
 
 use ktx_llm_runtime::{PlannedTurn, TokenUsage, estimated_tokens};
 
-use crate::Amount;
-use crate::meter::{Held, MeterSums};
+use crate::UsageAmount;
+use crate::meter::{HeldAmounts, MeterSums};
 
 /// Output tokens assumed for a first turn.
 const FIRST_OUTPUT: u64 = 500;
@@ -16,7 +16,7 @@ const FIRST_HIDDEN_INPUT: u64 = 20_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    pub(super) by_loops: Amount,
+    pub(super) by_loops: UsageAmount,
     pub(super) open_ended: u32,
     /// Maximum excess over the estimate from the request text.
     pub(super) hidden_input: u64,
@@ -29,7 +29,7 @@ impl Plan {
         &self,
         bytes: usize,
         max_output: Option<u64>,
-        held: &Held,
+        held: &HeldAmounts,
     ) -> TokenUsage {
         let first = || held.output.unwrap_or_default().max(FIRST_OUTPUT);
         let open = self.output.unwrap_or_else(first);
@@ -40,9 +40,14 @@ impl Plan {
         }
     }
 
-    pub(super) fn like_before(&self, bytes: usize, spent: &MeterSums, held: &Held) -> Amount {
+    pub(super) fn expected_usage(
+        &self,
+        bytes: usize,
+        spent: &MeterSums,
+        held: &HeldAmounts,
+    ) -> UsageAmount {
         let tokens = self.expected(bytes, None, held).total();
-        Amount {
+        UsageAmount {
             tokens,
             cost: spent.mean(tokens),
         }

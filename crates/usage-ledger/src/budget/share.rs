@@ -6,19 +6,19 @@ use ktx_llm_runtime::LlmError;
 
 use super::MeterLoad;
 use super::plan::Plan;
-use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
+use crate::ceiling::{BudgetFit, BudgetUnit, CeilingLoad};
 use crate::refusal::{of_agent, unpriced_agent};
-use crate::{Amount, Ceiling, Meter};
+use crate::{Ceiling, Meter, UsageAmount};
 
 /// The limit of one agent and the agents that it asks.
 #[derive(Debug, Clone)]
-pub struct Share {
+pub struct AgentShare {
     agent: String,
     ceiling: Ceiling,
     meter: Arc<Meter>,
 }
 
-impl Share {
+impl AgentShare {
     /// The caller feeds the meter.
     pub fn new(agent: &str, ceiling: Ceiling) -> Self {
         Self {
@@ -36,12 +36,12 @@ impl Share {
         &self.ceiling
     }
 
-    pub(super) fn has_room(&self, plan: &Plan, next: Amount) -> Result<bool, LlmError> {
+    pub(super) fn has_room(&self, plan: &Plan, next: UsageAmount) -> Result<bool, LlmError> {
         let held = self.meter.held();
         let load = MeterLoad {
             spent: self.spent()?,
             held: held.all,
-            by_others: held.by_loops.beyond(plan.by_loops),
+            by_others: held.by_loops.minus(plan.by_loops),
         };
         load.has_room(&self.ceiling, next, |unit, _, spent| {
             self.used_up(unit, spent)
@@ -60,19 +60,19 @@ impl Share {
     }
 
     /// Checks the room for an admitted turn.
-    pub(super) fn begin(&self, next: Amount) -> Result<(), LlmError> {
+    pub(super) fn begin(&self, next: UsageAmount) -> Result<(), LlmError> {
         let spent = self.spent()?;
         let load = CeilingLoad {
             spent,
             ..CeilingLoad::default()
         };
         match self.ceiling.fit(&load, next) {
-            Fit::Never(unit) | Fit::AfterTheirs(unit) => Err(self.used_up(unit, spent)),
-            Fit::Now | Fit::AfterOurs => Ok(()),
+            BudgetFit::Never(unit) | BudgetFit::AfterTheirs(unit) => Err(self.used_up(unit, spent)),
+            BudgetFit::Now | BudgetFit::AfterOurs => Ok(()),
         }
     }
 
-    fn spent(&self) -> Result<Amount, LlmError> {
+    fn spent(&self) -> Result<UsageAmount, LlmError> {
         let spent = self.meter.spent();
         match (self.ceiling.cost, &spent.unpriced) {
             (Some(limit), Some(reason)) => Err(unpriced_agent(&self.agent, reason, limit)),
@@ -80,7 +80,7 @@ impl Share {
         }
     }
 
-    fn used_up(&self, unit: BudgetUnit, spent: Amount) -> LlmError {
+    fn used_up(&self, unit: BudgetUnit, spent: UsageAmount) -> LlmError {
         of_agent(&self.agent, unit, &self.ceiling, spent)
     }
 }

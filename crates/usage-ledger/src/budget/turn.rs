@@ -2,15 +2,15 @@
 
 use ktx_llm_runtime::{LlmError, TokenUsage, TurnPermit};
 
-use super::{Budget, BudgetState, Span};
+use super::{Budget, BudgetState, ReservationSpan};
 use crate::day_budget::{CallSize, DayReservation};
-use crate::meter::Held;
+use crate::meter::HeldAmounts;
 
 pub(super) struct TurnReservation {
     pub(super) of_day: Option<DayReservation>,
     pub(super) budget: Budget,
     pub(super) size: CallSize,
-    pub(super) span: Span,
+    pub(super) span: ReservationSpan,
     pub(super) open_ended: u32,
     pub(super) visible_input: u64,
 }
@@ -25,10 +25,10 @@ impl TurnReservation {
         Ok(Box::new(self))
     }
 
-    fn give_back(&self, held: &mut Held) {
-        held.all = held.all.beyond(self.size.expected);
-        if self.span == Span::Loop {
-            held.by_loops = held.by_loops.beyond(self.size.expected);
+    fn give_back(&self, held: &mut HeldAmounts) {
+        held.all = held.all.minus(self.size.expected);
+        if self.span == ReservationSpan::Loop {
+            held.by_loops = held.by_loops.minus(self.size.expected);
         }
     }
 }
@@ -57,8 +57,8 @@ impl Drop for TurnReservation {
         for share in shares {
             self.give_back(&mut share.meter().held());
         }
-        if self.span == Span::Loop {
-            plan.by_loops = plan.by_loops.beyond(self.size.expected);
+        if self.span == ReservationSpan::Loop {
+            plan.by_loops = plan.by_loops.minus(self.size.expected);
         }
         plan.open_ended = plan.open_ended.saturating_sub(self.open_ended);
         drop(held);

@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Budget;
 
-pub(super) struct Watch {
+pub(super) struct BudgetWatch {
     budget: Budget,
     stop: CancellationToken,
     why: Mutex<Option<LlmError>>,
 }
 
-impl Watch {
+impl BudgetWatch {
     pub(super) fn new(budget: &Budget, cancel: &CancellationToken) -> Arc<Self> {
         Arc::new(Self {
             budget: budget.clone(),
@@ -88,7 +88,7 @@ impl Watch {
 
 struct WatchedTool {
     inner: Arc<dyn ToolHandler>,
-    watch: Arc<Watch>,
+    watch: Arc<BudgetWatch>,
 }
 
 #[async_trait]

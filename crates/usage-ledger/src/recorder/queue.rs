@@ -115,7 +115,7 @@ impl Queue {
         let mut state = self.state();
         // The writer may hold the first entry. Only the last report about a message counts.
         let same = |other: &QueueEntry| match (other.begun(), entry.message()) {
-            (Some(other), Some(fact)) => is_same(other, fact),
+            (Some(other), Some(fact)) => is_same_message(other, fact),
             _ => false,
         };
         if let Some(at) = state.waiting.iter().skip(1).position(same) {
@@ -140,8 +140,11 @@ impl Queue {
     pub(super) fn wait_for(&self, entry: &QueueEntry, patience: Duration) {
         let Some(fact) = entry.begun() else { return };
         let waits = |state: &mut QueueState| {
-            let is_there =
-                |other: &QueueEntry| other.begun().is_some_and(|other| is_same(other, fact));
+            let is_there = |other: &QueueEntry| {
+                other
+                    .begun()
+                    .is_some_and(|other| is_same_message(other, fact))
+            };
             let works = state.reason.is_empty() || state.remedy.is_none();
             works && state.phase != QueuePhase::Ended && state.waiting.iter().any(is_there)
         };
@@ -247,7 +250,7 @@ impl Queue {
     }
 }
 
-fn is_same(one: &UsageFact, other: &UsageFact) -> bool {
+fn is_same_message(one: &UsageFact, other: &UsageFact) -> bool {
     one.source_system == other.source_system
         && one.run_id == other.run_id
         && one.message_id == other.message_id

@@ -16,7 +16,7 @@ use ktx_vocabulary::{ModelRole, Provider, RunId};
 
 use super::UsageRecorder;
 use super::queue::MOST_WAITING;
-use crate::{Budget, Group, Ledger, Limits, PriceSource, Window};
+use crate::{Budget, Ledger, Limits, PriceSource, ReportGroup, ReportWindow};
 
 fn fact(message: &str) -> UsageFact {
     UsageFact {
@@ -59,12 +59,12 @@ fn facts(folder: &Path) -> (UsageRecorder, Arc<Mutex<Vec<String>>>) {
 }
 
 fn messages(folder: &Path, since: Option<&str>) -> u64 {
-    let window = Window {
+    let window = ReportWindow {
         run_id: None,
         since: since.map(str::to_owned),
     };
     let ledger = Ledger::open(&folder.join("usage.sqlite")).unwrap();
-    let report = ledger.report(Group::All, &window).unwrap();
+    let report = ledger.report(ReportGroup::All, &window).unwrap();
     assert_eq!(report.total.unpriced, 0);
     report.total.messages
 }
@@ -154,7 +154,10 @@ fn tokens_outside_messages_count_like_those_of_messages() {
         Err("the next model call would exceed the budget: 300 of 300 tokens are used".to_owned())
     );
     let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
-    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    let total = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap()
+        .total;
     assert_eq!(
         (
             total.messages,
@@ -187,7 +190,10 @@ fn a_reported_cost_is_in_no_sum() {
     });
     facts.finish();
     let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
-    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    let total = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap()
+        .total;
     assert_eq!(
         (
             total.cost.to_string(),
@@ -233,7 +239,10 @@ fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     facts.record(fact("msg_2"));
     facts.finish();
     let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
-    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    let total = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap()
+        .total;
     assert_eq!((total.messages, total.unpriced), (2, 2));
     assert_eq!(
         *said.lock().unwrap(),
@@ -411,7 +420,10 @@ fn uncounted_usage_is_reported_once_and_has_no_price() {
         ]
     );
     let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
-    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    let total = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap()
+        .total;
     assert_eq!(
         (total.uncounted, total.unpriced, total.estimated_tokens),
         (2, 2, 200)

@@ -8,7 +8,7 @@ use ktx_project_store::{Trouble, cause_chain};
 
 use super::Notify;
 use super::queue::{LostFacts, MessageStage, Queue, QueueEntry, QueuePhase};
-use crate::{Ledger, LedgerError, Owner, RecordOutcome};
+use crate::{Ledger, LedgerError, RecordOutcome, ReservationOwner};
 
 /// Wait of one attempt for another program.
 const ATTEMPT_WAIT: Duration = Duration::from_millis(100);
@@ -21,14 +21,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// For waiting entries, then for the writer.
 const END: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 
-pub(super) struct Writer {
+pub(super) struct LedgerWriter {
     path: PathBuf,
     notify: Notify,
     /// A finished writer can start again.
     queue: Mutex<Option<Arc<Queue>>>,
 }
 
-impl Writer {
+impl LedgerWriter {
     pub(super) fn new(path: &Path, notify: Notify) -> Self {
         Self {
             path: path.to_owned(),
@@ -89,7 +89,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for LedgerWriter {
     fn drop(&mut self) {
         if let Some(lost) = self.finish() {
             tracing::warn!(?lost, "messages are missing in the usage ledger");
@@ -170,7 +170,12 @@ fn record(ledger: &Ledger, entry: &QueueEntry) -> Result<(), LedgerError> {
             cost,
         } => match stage {
             MessageStage::Begun => {
-                ledger.begin(fact, &at.to_string(), *cost, Owner::this_process())?;
+                ledger.begin(
+                    fact,
+                    &at.to_string(),
+                    *cost,
+                    ReservationOwner::this_process(),
+                )?;
             }
             MessageStage::Paid => {
                 if ledger.record_at(fact, &at.to_string(), *cost)? == RecordOutcome::Known {
@@ -192,7 +197,7 @@ fn record(ledger: &Ledger, entry: &QueueEntry) -> Result<(), LedgerError> {
 
 fn opened(path: &Path) -> Result<Ledger, LedgerError> {
     let ledger = Ledger::open_waiting(path, ATTEMPT_WAIT)?;
-    ledger.settle(Owner::is_running)?;
+    ledger.settle(ReservationOwner::is_running)?;
     Ok(ledger)
 }
 

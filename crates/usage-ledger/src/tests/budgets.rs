@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::fact;
-use crate::{Budget, Budgeted, Cost, Limits, Meter, Money};
+use crate::{Budget, BudgetedRuntime, Cost, Limits, Meter, Money};
 
 fn label() -> CallLabel {
     CallLabel {
@@ -106,7 +106,7 @@ async fn a_budget_refuses_the_call_that_would_exceed_it() {
     let inner = Arc::new(ScriptedRuntime::new(script, Arc::new(NoEvents)));
     let meter = Arc::new(Meter::default());
     let budget = Budget::new(dollars(0.02), Arc::clone(&meter), cent);
-    let runtime = Budgeted::new(Arc::clone(&inner) as _, budget);
+    let runtime = BudgetedRuntime::new(Arc::clone(&inner) as _, budget);
     assert!(runtime.generate_text(text_request("first")).await.is_ok());
     spend(&meter, used(900, 100), Some(0.015));
     assert_eq!(
@@ -115,7 +115,7 @@ async fn a_budget_refuses_the_call_that_would_exceed_it() {
     );
     assert!(runtime.generate_text(text_request("short")).await.is_ok());
     assert_eq!(inner.prompts(), ["first", "short"]);
-    let runtime = Budgeted::new(inner, Budget::new(tokens(1_050), meter, cent));
+    let runtime = BudgetedRuntime::new(inner, Budget::new(tokens(1_050), meter, cent));
     assert_eq!(
         words(runtime.generate_text(text_request("short")).await),
         Err("the next model call would exceed the budget: 1000 of 1050 tokens are used".to_owned())
@@ -219,7 +219,7 @@ async fn a_probe_counts_against_the_budget() {
     let meter = Arc::new(Meter::default());
     let run = RunId::parse("run-1").unwrap();
     let budget = Budget::new(tokens(1_000), Arc::clone(&meter), cent);
-    let runtime = Budgeted::new(inner, budget);
+    let runtime = BudgetedRuntime::new(inner, budget);
     assert!(runtime.probe(ProbeRequest::of(&run)).await.is_ok());
     spend(&meter, used(900, 50), None);
     assert_eq!(
@@ -290,7 +290,7 @@ async fn a_loop_stops_between_two_turns() {
     }];
     let meter = Arc::new(Meter::default());
     let inner = ScriptedRuntime::new(script, Arc::new(MeterSink(Arc::clone(&meter))));
-    let runtime = Budgeted::new(
+    let runtime = BudgetedRuntime::new(
         Arc::new(inner),
         Budget::new(tokens(1_200), meter, |_, _| None),
     );
@@ -395,7 +395,7 @@ impl LlmRuntime for LateReports {
     }
 }
 
-fn late(limit: u64) -> (Budgeted, Arc<AtomicU32>) {
+fn late(limit: u64) -> (BudgetedRuntime, Arc<AtomicU32>) {
     let meter = Arc::<Meter>::default();
     let began = Arc::<AtomicU32>::default();
     let inner = LateReports {
@@ -403,7 +403,7 @@ fn late(limit: u64) -> (Budgeted, Arc<AtomicU32>) {
         began: Arc::clone(&began),
     };
     let budget = Budget::new(tokens(limit), meter, |_, _| None);
-    (Budgeted::new(Arc::new(inner), budget), began)
+    (BudgetedRuntime::new(Arc::new(inner), budget), began)
 }
 
 fn look() -> ToolSet {
@@ -419,7 +419,7 @@ fn look() -> ToolSet {
     ToolSet::new(vec![tool]).unwrap()
 }
 
-fn run(runtime: &Budgeted, cancel: &CancellationToken) -> RunHandle {
+fn run(runtime: &BudgetedRuntime, cancel: &CancellationToken) -> RunHandle {
     runtime.start_run(RunRequest {
         role: ModelRole::Default,
         system: String::new(),

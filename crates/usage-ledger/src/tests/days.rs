@@ -12,27 +12,27 @@ use ktx_llm_runtime::{
 use ktx_vocabulary::ModelRole;
 
 use super::fact;
-use crate::budget::Span;
-use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
+use crate::budget::ReservationSpan;
+use crate::ceiling::{BudgetFit, BudgetUnit, CeilingLoad};
 use crate::{
-    Amount, Budget, Ceiling, Cost, Day, DayBudget, DayStatus, Ledger, Limits, Money, Owner,
-    PeriodUsage, PriceSource, UsageRecorder, Viewpoint,
+    Budget, Ceiling, Cost, Day, DayBudget, DayStatus, Ledger, Limits, Money, PeriodUsage,
+    PriceSource, ReservationOwner, UsageAmount, UsageRecorder, Viewpoint,
 };
 
 const SINCE: &str = "2026-11-21T00:00:00";
 const TODAY: &str = "2026-11-21T08:00:00.5Z";
 const YESTERDAY: &str = "2026-11-20T23:59:59Z";
 
-const fn owner(process: u32) -> Owner {
-    Owner {
+const fn owner(process: u32) -> ReservationOwner {
+    ReservationOwner {
         process,
         started: Some(10),
     }
 }
 
-const HERE: Owner = owner(1);
-const THERE: Owner = owner(2);
-const GONE: Owner = owner(3);
+const HERE: ReservationOwner = owner(1);
+const THERE: ReservationOwner = owner(2);
+const GONE: ReservationOwner = owner(3);
 
 fn view() -> Viewpoint<'static> {
     Viewpoint {
@@ -42,8 +42,8 @@ fn view() -> Viewpoint<'static> {
     }
 }
 
-const fn amount(tokens: u64, picodollars: i128) -> Amount {
-    Amount {
+const fn amount(tokens: u64, picodollars: i128) -> UsageAmount {
+    UsageAmount {
         tokens,
         cost: Money::from_picodollars(picodollars),
     }
@@ -73,7 +73,7 @@ fn begun(name: &str, tokens: u64) -> UsageFact {
     }
 }
 
-fn reserve(ledger: &Ledger, owner: Owner, amount: Amount) -> crate::Reservation {
+fn reserve(ledger: &Ledger, owner: ReservationOwner, amount: UsageAmount) -> crate::Reservation {
     let view = Viewpoint { owner, ..view() };
     let reserved = ledger.reserve(&view, |_| Ok::<_, ()>(amount)).unwrap();
     reserved.unwrap()
@@ -171,7 +171,7 @@ fn a_reservation_ends_with_its_release_or_its_process() {
     };
     let ours = |ledger: &Ledger| ledger.period_usage(&view()).unwrap().ours.tokens;
     let first = reserve(&ledger, GONE, amount(5, 0));
-    let refused = ledger.reserve(&view(), |_| Err::<Amount, _>("full"));
+    let refused = ledger.reserve(&view(), |_| Err::<UsageAmount, _>("full"));
     assert_eq!((refused.unwrap(), rows()), (Err("full"), 1));
     let second = reserve(&ledger, HERE, amount(6, 0));
     assert_eq!((ours(&ledger), rows()), (6, 1));
@@ -218,7 +218,7 @@ fn no_two_calls_get_the_same_room() {
 
 #[test]
 fn a_call_fits_if_spent_and_reserved_amounts_allow_it() {
-    let fit = |ceiling: Ceiling, [spent, ours, theirs]: [Amount; 3], next| {
+    let fit = |ceiling: Ceiling, [spent, ours, theirs]: [UsageAmount; 3], next| {
         let load = CeilingLoad {
             spent,
             ours,
@@ -239,22 +239,22 @@ fn a_call_fits_if_spent_and_reserved_amounts_allow_it() {
     assert_eq!(
         [90, 89, 70, 69, 60, 59].map(|limit| fit(tokens(limit), load, next)),
         [
-            Fit::Now,
-            Fit::AfterOurs,
-            Fit::AfterOurs,
-            Fit::AfterTheirs(BudgetUnit::Tokens),
-            Fit::AfterTheirs(BudgetUnit::Tokens),
-            Fit::Never(BudgetUnit::Tokens),
+            BudgetFit::Now,
+            BudgetFit::AfterOurs,
+            BudgetFit::AfterOurs,
+            BudgetFit::AfterTheirs(BudgetUnit::Tokens),
+            BudgetFit::AfterTheirs(BudgetUnit::Tokens),
+            BudgetFit::Never(BudgetUnit::Tokens),
         ]
     );
     assert_eq!(
         [9, 8, 7, 6, 5].map(|limit| fit(money(limit), load, next)),
         [
-            Fit::Now,
-            Fit::AfterOurs,
-            Fit::AfterOurs,
-            Fit::AfterTheirs(BudgetUnit::Dollars),
-            Fit::Never(BudgetUnit::Dollars),
+            BudgetFit::Now,
+            BudgetFit::AfterOurs,
+            BudgetFit::AfterOurs,
+            BudgetFit::AfterTheirs(BudgetUnit::Dollars),
+            BudgetFit::Never(BudgetUnit::Dollars),
         ]
     );
     let both = |tokens, cost| Ceiling {
@@ -264,25 +264,33 @@ fn a_call_fits_if_spent_and_reserved_amounts_allow_it() {
     assert_eq!(
         [both(1000, 6), both(60, 6), both(59, 5), both(90, 8)].map(|limit| fit(limit, load, next)),
         [
-            Fit::AfterTheirs(BudgetUnit::Dollars),
-            Fit::AfterTheirs(BudgetUnit::Tokens),
-            Fit::Never(BudgetUnit::Tokens),
-            Fit::AfterOurs,
+            BudgetFit::AfterTheirs(BudgetUnit::Dollars),
+            BudgetFit::AfterTheirs(BudgetUnit::Tokens),
+            BudgetFit::Never(BudgetUnit::Tokens),
+            BudgetFit::AfterOurs,
         ]
     );
-    let full = [amount(60, 6), Amount::default(), Amount::default()];
+    let full = [
+        amount(60, 6),
+        UsageAmount::default(),
+        UsageAmount::default(),
+    ];
     assert_eq!(
         (
-            fit(money(6), full, Amount::default()),
-            fit(money(7), full, Amount::default()),
-            fit(tokens(0), [Amount::default(); 3], Amount::default()),
+            fit(money(6), full, UsageAmount::default()),
+            fit(money(7), full, UsageAmount::default()),
+            fit(
+                tokens(0),
+                [UsageAmount::default(); 3],
+                UsageAmount::default()
+            ),
             fit(Ceiling::default(), full, next),
         ),
         (
-            Fit::Never(BudgetUnit::Dollars),
-            Fit::Now,
-            Fit::Never(BudgetUnit::Tokens),
-            Fit::Now,
+            BudgetFit::Never(BudgetUnit::Dollars),
+            BudgetFit::Now,
+            BudgetFit::Never(BudgetUnit::Tokens),
+            BudgetFit::Now,
         )
     );
 }
@@ -446,7 +454,7 @@ async fn a_call_is_refused_because_of_the_calls_of_other_processes() {
     };
     let budget = shared(ceiling, &recorder);
     // The first process of the system outlives every test.
-    let other = reserve(&ledger, Owner::of(1), amount(1_401, 0));
+    let other = reserve(&ledger, ReservationOwner::of(1), amount(1_401, 0));
     reserve(&ledger, GONE, amount(1_000_000, 0));
     let refused = [
         "the next model call would exceed the budget of the day: 0 of 2000 tokens are used, calls in flight may use 1401 more tokens; the day ends at 2026-11-22 00:00".to_owned(),
@@ -455,7 +463,7 @@ async fn a_call_is_refused_because_of_the_calls_of_other_processes() {
     assert_eq!(error_texts(budget.admit(turn(Some(9_000))).await), refused);
     assert_eq!(error_texts(budget.begin(200)), refused);
     ledger.release(other).unwrap();
-    reserve(&ledger, Owner::of(1), amount(1_400, 0));
+    reserve(&ledger, ReservationOwner::of(1), amount(1_400, 0));
     assert!(budget.admit(turn(Some(9_000))).await.is_ok());
 }
 
@@ -490,7 +498,7 @@ async fn a_call_does_not_outwait_the_loop_that_may_have_asked_for_it() {
     };
     let (asking, asked) = (shared(ceiling, &recorder), shared(ceiling, &recorder));
     let looping = asking
-        .admit_for(turn(Some(1_900)), Span::Loop)
+        .admit_for(turn(Some(1_900)), ReservationSpan::Loop)
         .await
         .unwrap();
     let refused = tokio::time::timeout(Duration::from_mins(1), asked.admit(turn(Some(1_900))));

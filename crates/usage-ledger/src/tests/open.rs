@@ -3,18 +3,20 @@
 use ktx_llm_runtime::{UsageFact, UsageKind};
 
 use super::{AT, fact};
-use crate::{Group, Ledger, Owner, PriceTable, RecordOutcome, Window, price_of};
+use crate::{
+    Ledger, PriceTable, RecordOutcome, ReportGroup, ReportWindow, ReservationOwner, price_of,
+};
 
-const HERE: Owner = Owner {
+const HERE: ReservationOwner = ReservationOwner {
     process: 7,
     started: Some(70),
 };
-const GONE: Owner = Owner {
+const GONE: ReservationOwner = ReservationOwner {
     process: 8,
     started: Some(80),
 };
 /// Identified by the process id alone.
-const NAMELESS: Owner = Owner {
+const NAMELESS: ReservationOwner = ReservationOwner {
     process: 8,
     started: None,
 };
@@ -26,7 +28,7 @@ fn begun(message: &str, output: u64) -> UsageFact {
     fact
 }
 
-fn begin(ledger: &Ledger, fact: &UsageFact, owner: Owner) {
+fn begin(ledger: &Ledger, fact: &UsageFact, owner: ReservationOwner) {
     let prices = PriceTable::built_in().unwrap();
     let cost = price_of(fact, AT, &prices);
     ledger.begin(fact, AT, cost, owner).unwrap();
@@ -39,7 +41,10 @@ fn paid(ledger: &Ledger, message: &str) -> RecordOutcome {
 }
 
 fn total(ledger: &Ledger) -> (u64, u64, u64, String) {
-    let total = ledger.report(Group::All, &Window::default()).unwrap().total;
+    let total = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap()
+        .total;
     (
         total.messages,
         total.incomplete,
@@ -58,7 +63,7 @@ fn a_message_whose_process_is_gone_is_a_fact() {
     begin(&ledger, &begun("msg_3", 3), NAMELESS);
     assert_eq!(paid(&ledger, "msg_4"), RecordOutcome::New);
     begin(&ledger, &begun("msg_4", 4), GONE);
-    let only_here = |owner: Owner| owner == HERE;
+    let only_here = |owner: ReservationOwner| owner == HERE;
     assert_eq!(ledger.settle(|_| true).unwrap(), 0);
     assert_eq!(total(&ledger).0, 1);
     assert_eq!(ledger.settle(only_here).unwrap(), 2);
@@ -101,7 +106,7 @@ fn a_ledger_copies_another_one() {
     }
     drop(earlier);
     for _ in 0..2 {
-        ledger.take_over(&from).unwrap();
+        ledger.import_from(&from).unwrap();
         assert_eq!(total(&ledger).0, 3);
     }
     ledger.settle(|_| false).unwrap();

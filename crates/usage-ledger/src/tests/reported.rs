@@ -4,7 +4,7 @@ use ktx_llm_runtime::{CallLabel, ReportedCost, SourceSystem};
 use ktx_vocabulary::{ModelRole, RunId};
 
 use super::{AT, fact};
-use crate::{Group, Ledger, Money, PriceTable, RecordOutcome, Reported, Window};
+use crate::{Ledger, Money, PriceTable, RecordOutcome, ReportGroup, ReportWindow, ReportedCosts};
 
 const OURS: i128 = 1_230_000_000;
 
@@ -35,8 +35,10 @@ fn ledger(messages: &[(&str, &str)]) -> Ledger {
     ledger
 }
 
-fn total(ledger: &Ledger) -> Reported {
-    let report = ledger.report(Group::All, &Window::default()).unwrap();
+fn total(ledger: &Ledger) -> ReportedCosts {
+    let report = ledger
+        .report(ReportGroup::All, &ReportWindow::default())
+        .unwrap();
     report.total.reported
 }
 
@@ -54,8 +56,10 @@ fn a_reported_cost_is_compared_with_the_same_messages() {
         ledger.record_reported(&call, AT).unwrap(),
         RecordOutcome::Known
     );
-    let report = ledger.report(Group::Run, &Window::default()).unwrap();
-    let expected = Reported {
+    let report = ledger
+        .report(ReportGroup::Run, &ReportWindow::default())
+        .unwrap();
+    let expected = ReportedCosts {
         calls: 1,
         cost: Money::from_dollars(0.005),
         compared_calls: 1,
@@ -81,10 +85,10 @@ fn incomparable_costs_are_only_reported() {
         let call = cost_report("run-1", call, 1.0, &messages);
         ledger.record_reported(&call, AT).unwrap();
     }
-    let expected = Reported {
+    let expected = ReportedCosts {
         calls: 2,
         cost: Money::from_dollars(2.0),
-        ..Reported::default()
+        ..ReportedCosts::default()
     };
     assert_eq!((total(&ledger), expected.differs()), (expected, false));
 }
@@ -97,7 +101,7 @@ fn reported_costs_are_grouped_by_the_fields_of_calls() {
         ledger.record_reported(&call, AT).unwrap();
     }
     let calls = |group, since: Option<&str>, run: Option<&str>| {
-        let window = Window {
+        let window = ReportWindow {
             run_id: run.map(str::to_owned),
             since: since.map(str::to_owned),
         };
@@ -105,12 +109,15 @@ fn reported_costs_are_grouped_by_the_fields_of_calls() {
         let rows = report.rows.iter().map(|row| row.reported.calls);
         (rows.collect::<Vec<_>>(), report.total.reported.calls)
     };
-    assert_eq!(calls(Group::All, None, None), (vec![2], 2));
-    assert_eq!(calls(Group::Run, None, None), (vec![1], 2));
-    assert_eq!(calls(Group::Stage, None, None), (vec![2], 2));
-    assert_eq!(calls(Group::Model, None, None), (vec![0], 2));
-    assert_eq!(calls(Group::Run, None, Some("run-1")), (vec![1], 1));
-    assert_eq!(calls(Group::All, Some("2026-11-22"), None), (vec![], 0));
+    assert_eq!(calls(ReportGroup::All, None, None), (vec![2], 2));
+    assert_eq!(calls(ReportGroup::Run, None, None), (vec![1], 2));
+    assert_eq!(calls(ReportGroup::Stage, None, None), (vec![2], 2));
+    assert_eq!(calls(ReportGroup::Model, None, None), (vec![0], 2));
+    assert_eq!(calls(ReportGroup::Run, None, Some("run-1")), (vec![1], 1));
+    assert_eq!(
+        calls(ReportGroup::All, Some("2026-11-22"), None),
+        (vec![], 0)
+    );
 }
 
 #[test]
@@ -122,8 +129,8 @@ fn reported_costs_are_copied() {
     other.record_reported(&call, AT).unwrap();
     drop(other);
     let ledger = Ledger::in_memory().unwrap();
-    ledger.take_over(&path).unwrap();
-    ledger.take_over(&path).unwrap();
+    ledger.import_from(&path).unwrap();
+    ledger.import_from(&path).unwrap();
     assert_eq!(total(&ledger).calls, 1);
 }
 
@@ -138,10 +145,10 @@ fn an_interrupted_call_is_not_compared() {
         .unwrap();
     let call = cost_report("run-1", "call-1", 0.5, &["msg_1", "msg_2"]);
     ledger.record_reported(&call, AT).unwrap();
-    let expected = Reported {
+    let expected = ReportedCosts {
         calls: 1,
         cost: Money::from_dollars(0.5),
-        ..Reported::default()
+        ..ReportedCosts::default()
     };
     assert_eq!(total(&ledger), expected);
 }

@@ -15,8 +15,8 @@ use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::Span;
-use crate::{Amount, Budget, Budgeted, Ceiling, Limits, Meter, Money, Share};
+use crate::budget::ReservationSpan;
+use crate::{AgentShare, Budget, BudgetedRuntime, Ceiling, Limits, Meter, Money, UsageAmount};
 
 fn turn(longest: u64) -> PlannedTurn {
     PlannedTurn {
@@ -58,7 +58,10 @@ async fn budgets_over_one_meter_share_their_reservations() {
 async fn a_turn_does_not_wait_for_the_loop_that_has_asked_for_it() {
     let meter = Arc::default();
     let (first, second) = (over(&meter), over(&meter));
-    let asking = first.admit_for(turn(6_000), Span::Loop).await.unwrap();
+    let asking = first
+        .admit_for(turn(6_000), ReservationSpan::Loop)
+        .await
+        .unwrap();
     let refused = tokio::time::timeout(Duration::from_mins(1), second.admit(turn(6_000)));
     let error = refused.await.unwrap().err().unwrap();
     assert_eq!(
@@ -120,8 +123,8 @@ async fn an_agent_has_its_own_share_of_a_run() {
         let error = refused.map(|_| ()).unwrap_err();
         [error.message, error.hint.unwrap_or_default()]
     };
-    let reviewer = Share::new("reviewer", tokens(3_000));
-    let reader = Share::new("reader", tokens(5_000));
+    let reviewer = AgentShare::new("reviewer", tokens(3_000));
+    let reader = AgentShare::new("reader", tokens(5_000));
     let of_reviewer = run.for_agent(vec![reviewer.clone()]);
     let of_reader = run.for_agent(vec![reviewer.clone(), reader.clone()]);
     // The usage of others is not the reviewer's.
@@ -131,7 +134,7 @@ async fn an_agent_has_its_own_share_of_a_run() {
     spend(&[&meter, reviewer.meter(), reader.meter()], 2_000);
     assert_eq!(
         reader.meter().amount(),
-        Amount {
+        UsageAmount {
             tokens: 2_000,
             cost: Money::default()
         }
@@ -143,7 +146,10 @@ async fn an_agent_has_its_own_share_of_a_run() {
     assert_eq!(text(of_reviewer.admit(turn(1_100)).await), refused);
     assert_eq!(text(of_reader.admit(turn(1_100)).await), refused);
     // A running loop stops once others have used up the share.
-    let running = of_reader.admit_for(turn(900), Span::Loop).await.unwrap();
+    let running = of_reader
+        .admit_for(turn(900), ReservationSpan::Loop)
+        .await
+        .unwrap();
     assert_eq!(of_reader.look(), Ok(()));
     // Agents that the loop may have asked do not wait for it.
     let held = of_reviewer.admit(turn(900)).await;
@@ -170,8 +176,8 @@ async fn a_tool_asks_the_model_of_its_run() {
         Reply::Text("an answer".to_owned()),
     ];
     let inner = Arc::new(ScriptedRuntime::new(script, Arc::new(NoEvents)));
-    let runtime = Budgeted::new(inner, over(&Arc::default()));
-    let asking = Asking(runtime.beside_runs().unwrap());
+    let runtime = BudgetedRuntime::new(inner, over(&Arc::default()));
+    let asking = AskingTool(runtime.beside_runs().unwrap());
     let ask = ToolDescriptor {
         name: "ask".to_owned(),
         title: "Ask".to_owned(),
@@ -196,10 +202,10 @@ async fn a_tool_asks_the_model_of_its_run() {
     assert_eq!(outcome.await.unwrap().text.as_deref(), Some("done"));
 }
 
-struct Asking(Arc<dyn LlmRuntime>);
+struct AskingTool(Arc<dyn LlmRuntime>);
 
 #[async_trait]
-impl ToolHandler for Asking {
+impl ToolHandler for AskingTool {
     async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let request = TextRequest {
             role: ModelRole::Default,

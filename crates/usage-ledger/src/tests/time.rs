@@ -14,7 +14,7 @@ use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Budget, Budgeted, Limits};
+use crate::{Budget, BudgetedRuntime, Limits};
 
 /// Stays silent until canceled.
 struct SilentBackend;
@@ -69,7 +69,7 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
     // One budget per call, because its time begins with the call.
     let runtime = || {
         let budget = Budget::new(limits, Arc::default(), |_, _| None);
-        Budgeted::new(Arc::new(SilentBackend), budget)
+        BudgetedRuntime::new(Arc::new(SilentBackend), budget)
     };
     let label = CallLabel {
         run_id: RunId::parse("run-1").unwrap(),

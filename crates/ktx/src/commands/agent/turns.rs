@@ -11,7 +11,7 @@ use ktx_agent_session::{
 use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{Deltas, LlmRuntime};
 use ktx_tool_descriptors::ToolSet;
-use ktx_usage_ledger::{Group, Limits, Money, Window};
+use ktx_usage_ledger::{Limits, Money, ReportGroup, ReportWindow};
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
@@ -143,11 +143,11 @@ impl<'a> TurnRunner<'a> {
 
     /// US dollars at list prices; `None` if unknown.
     pub(super) fn cost_usd(&self) -> Option<f64> {
-        let window = Window {
+        let window = ReportWindow {
             run_id: Some(self.context.invocation.run_id.to_string()),
             since: None,
         };
-        let report = read_report(self.context.project, Group::All, &window).ok()?;
+        let report = read_report(self.context.project, ReportGroup::All, &window).ok()?;
         let total = report.total;
         (total.facts() > 0 && total.cost_is_known()).then(|| total.cost.dollars())
     }

@@ -364,7 +364,7 @@ fn carry_over(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> 
     let ledger = |folder: &Path| Layout::new(folder).state().join("usage.sqlite");
     let (from, to) = (ledger(from), ledger(to));
     if from.is_file() {
-        Ledger::open(&to)?.take_over(&from)?;
+        Ledger::open(&to)?.import_from(&from)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ktx_diagnostics::Exit;
 use ktx_project_store::{Run, RunStatus};
-use ktx_usage_ledger::{Group, Window};
+use ktx_usage_ledger::{ReportGroup, ReportWindow};
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
@@ -27,11 +27,11 @@ pub(super) fn show(
     printer: &Printer,
 ) -> Outcome {
     let run = find(id, project)?;
-    let window = Window {
+    let window = ReportWindow {
         run_id: Some(run.id.to_string()),
         since: None,
     };
-    let usage = read_report(project, Group::Stage, &window)?;
+    let usage = read_report(project, ReportGroup::Stage, &window)?;
     let conversation = Conversation::of(&run, usage.total.facts(), project)?;
     if printer.mode == Mode::Json {
         let stages = usage

@@ -1,7 +1,7 @@
 //! Tests of times and costs.
 
 use ktx_llm_runtime::TokenUsage;
-use ktx_usage_ledger::{Money, ReportRow, Reported};
+use ktx_usage_ledger::{Money, ReportRow, ReportedCosts};
 
 use super::{moment, reported_difference, row_json};
 use crate::totals::{cost, left_out};
@@ -56,7 +56,7 @@ fn row(messages: u64, unpriced: u64) -> ReportRow {
         incomplete: 0,
         uncounted: 0,
         estimated_tokens: 0,
-        reported: Reported::default(),
+        reported: ReportedCosts::default(),
     }
 }
 
@@ -78,7 +78,7 @@ fn a_cost_says_what_it_is_without() {
 #[test]
 fn a_difference_to_what_is_reported_is_told() {
     let told = |cost: f64, compared: f64, computed: f64| {
-        let reported = Reported {
+        let reported = ReportedCosts {
             calls: 2,
             cost: Money::from_dollars(cost),
             compared_calls: u64::from(compared > 0.0),
@@ -107,7 +107,7 @@ fn a_difference_to_what_is_reported_is_told() {
     let nothing = row_json(&row(3, 0));
     assert!(nothing["reportedCostUsd"].is_null() && nothing["reportedDifferenceUsd"].is_null());
     let other = ReportRow {
-        reported: Reported {
+        reported: ReportedCosts {
             calls: 1,
             cost: Money::from_dollars(1.25),
             compared_calls: 1,

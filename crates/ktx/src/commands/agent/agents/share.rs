@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ktx_agent_session::Agent;
 use ktx_llm_runtime::{EventSink, RuntimeEvent};
-use ktx_usage_ledger::{Ceiling, Limits, Share, UsageRecorder};
+use ktx_usage_ledger::{AgentShare, Ceiling, Limits, UsageRecorder};
 
 use crate::commands::agent::turns::lower_limits;
 use crate::compose::RecordingSink;
@@ -12,7 +12,7 @@ use crate::compose::RecordingSink;
 /// Counts the use of one agent and its delegates, and reports it to the command.
 pub(in crate::commands::agent) struct AgentSink {
     outer: Arc<dyn RecordingSink>,
-    share: Share,
+    share: AgentShare,
 }
 
 impl std::fmt::Debug for AgentSink {
@@ -36,7 +36,7 @@ impl AgentSink {
         };
         Arc::new(Self {
             outer,
-            share: Share::new(&agent.name, ceiling),
+            share: AgentShare::new(&agent.name, ceiling),
         })
     }
 }
@@ -46,7 +46,7 @@ impl RecordingSink for AgentSink {
         self.outer.recorder()
     }
 
-    fn shares(&self) -> Vec<Share> {
+    fn shares(&self) -> Vec<AgentShare> {
         let mut shares = self.outer.shares();
         shares.push(self.share.clone());
         shares

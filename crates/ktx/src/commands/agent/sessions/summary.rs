@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ktx_agent_session::Sessions;
 use ktx_llm_runtime::{ContentBlock, Message, MessageRole};
 use ktx_session_log::SessionId;
-use ktx_usage_ledger::{Group, ReportRow, Window};
+use ktx_usage_ledger::{ReportGroup, ReportRow, ReportWindow};
 use serde::Serialize;
 
 use super::overview::Listed;
@@ -40,11 +40,11 @@ pub(super) struct Costs(BTreeMap<String, f64>);
 
 impl Costs {
     pub(super) fn read(project: &OpenProject) -> Self {
-        let window = Window {
+        let window = ReportWindow {
             run_id: None,
             since: None,
         };
-        let rows = read_report(project, Group::Run, &window).map(|report| report.rows);
+        let rows = read_report(project, ReportGroup::Run, &window).map(|report| report.rows);
         let known = rows.unwrap_or_default().into_iter();
         let known = known.filter(ReportRow::cost_is_known);
         Self(known.map(|row| (row.key, row.cost.dollars())).collect())
