@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ktx_llm_runtime::{EventSink, Listening, LlmRuntime, RuntimeEvent};
+use ktx_llm_runtime::{EventSink, ListenerRegistration, LlmRuntime, RuntimeEvent};
 
 use crate::event::{Event, Phase, Severity};
 use crate::session::Session;
@@ -12,7 +12,10 @@ use crate::session::Session;
 const TICKS: Duration = Duration::from_secs(10);
 
 /// Records a model's events until the result is dropped.
-pub(crate) fn monitored(session: &Arc<Session>, runtime: &dyn LlmRuntime) -> Option<Listening> {
+pub(crate) fn monitored(
+    session: &Arc<Session>,
+    runtime: &dyn LlmRuntime,
+) -> Option<ListenerRegistration> {
     let monitor = Monitor {
         session: Arc::clone(session),
         last_rest: Mutex::default(),

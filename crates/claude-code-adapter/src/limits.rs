@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ktx_llm_runtime::{
-    EventSink, Governing, LlmError, LlmErrorKind, Patience, RuntimeEvent, Sent, window_words,
+    EventSink, GovernorSwitch, LlmError, LlmErrorKind, Patience, RequestSent, RuntimeEvent,
+    window_words,
 };
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio_util::future::FutureExt as _;
@@ -183,7 +184,7 @@ impl Limits {
                 .utilization
                 .is_some_and(|share| share >= rules.throttle_threshold);
         let now = match (near, limit.status.as_str()) {
-            _ if rules.governing == Governing::Off => Pressure::Off,
+            _ if rules.governing == GovernorSwitch::Off => Pressure::Off,
             (true, _) => Pressure::On,
             (false, "allowed") => Pressure::Off,
             (false, _) => return None,
@@ -228,7 +229,8 @@ impl Limits {
         let (rules, now) = (&self.settings.rate_limit, unix_now());
         let announced = limit.and_then(|limit| AnnouncedLimit::of(limit, model, now));
         let (announced, is_late) = postponed(announced, now);
-        let again = (is_late || failures < rules.max_attempts) && rules.governing == Governing::On;
+        let again =
+            (is_late || failures < rules.max_attempts) && rules.governing == GovernorSwitch::On;
         let Some(announced) = announced
             .filter(|announced| !time_left(announced).is_zero() && announced.is_plausible(now))
         else {
@@ -280,7 +282,7 @@ impl Limits {
     }
 
     fn is_worth_waiting(&self, limit: &AnnouncedLimit, left: Duration) -> bool {
-        self.settings.rate_limit.governing == Governing::On
+        self.settings.rate_limit.governing == GovernorSwitch::On
             && !limit.is_weekly()
             && left <= LONGEST
             && self.is_allowed(left)
@@ -397,6 +399,6 @@ fn refusal(limit: &AnnouncedLimit, left: Duration) -> LlmError {
         .hint(hint)
         .detail("announced before; ktx sent no request");
     error.retry_after = Some(left);
-    error.sent = Sent::No;
+    error.sent = RequestSent::No;
     error
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    BackendInfo, EventSink, LlmError, LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest,
-    ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, Step,
-    StopReason, TextOutcome, TextRequest, validated_object,
+    BackendInfo, EventSink, LlmError, LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest, LoopStep,
+    ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, StopReason,
+    TextOutcome, TextRequest, validated_object,
 };
 use ktx_vocabulary::ModelRole;
 
@@ -139,7 +139,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
             if *note == ConversationNote::Step {
                 index += 1;
                 if let Some(on_step) = &on_step {
-                    let step = Step {
+                    let step = LoopStep {
                         index,
                         budget: step_budget,
                     };

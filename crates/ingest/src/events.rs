@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ktx_llm_runtime::{Step, StepCallback};
+use ktx_llm_runtime::{LoopStep, StepCallback};
 use ktx_vocabulary::ConnectionId;
 
 use crate::documents::Lane;
@@ -74,7 +74,7 @@ impl Progress {
 
     pub(crate) fn on_step(&self, task: &Task) -> StepCallback {
         let (progress, task) = (self.clone(), task.clone());
-        Arc::new(move |Step { index, budget }| {
+        Arc::new(move |LoopStep { index, budget }| {
             let task = task.clone();
             let turn = Turn {
                 task,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
-use ktx_llm_runtime::{LlmRuntime, ProbeRequest, Step};
+use ktx_llm_runtime::{LlmRuntime, LoopStep, ProbeRequest};
 use ktx_memory::{CaptureRequest, STEPS, TranscriptStore as _, capture};
 use ktx_sql::Dialect;
 use ktx_vocabulary::{ConnectionId, RunId};
@@ -195,7 +195,7 @@ async fn capture_one(
         context: Arc::clone(&request.context),
         runtime: Arc::clone(&request.runtime),
         run_id: request.run_id.clone(),
-        on_step: Some(Arc::new(move |Step { index, budget }| {
+        on_step: Some(Arc::new(move |LoopStep { index, budget }| {
             on_turn(NoteProgress::Turn { index, budget });
             Ok(())
         })),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use ktx_config::Connection;
-use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
+use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, RequestSent};
 use ktx_project_store::{
     Base, ProjectLock, PublishRequest, Published, Publisher, RunStatus, StateDatabase, StateError,
     Trouble,
@@ -411,8 +411,8 @@ pub(crate) fn probe_failure(error: LlmError) -> Failure {
     let sent = error.sent;
     let failure = Failure::from(error);
     match sent {
-        Sent::Yes => failure,
-        Sent::No => failure
+        RequestSent::Yes => failure,
+        RequestSent::No => failure
             .hint("run `ktx llm probe` to ask at once, if the account or its plan has changed"),
     }
 }

@@ -167,7 +167,7 @@ pub struct LlmError {
     /// The backend's redacted text; only for logs and `--debug`.
     pub detail: Option<String>,
     pub retry_after: Option<Duration>,
-    pub sent: Sent,
+    pub sent: RequestSent,
 }
 
 impl From<LlmError> for Failure {
@@ -182,7 +182,7 @@ impl From<LlmError> for Failure {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sent {
+pub enum RequestSent {
     /// Sent, or unknown.
     #[default]
     Yes,
@@ -198,7 +198,7 @@ impl LlmError {
             hint: None,
             detail: None,
             retry_after: None,
-            sent: Sent::default(),
+            sent: RequestSent::default(),
         }
     }
 

@@ -13,13 +13,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{EventSink, LlmError, LlmErrorKind, RuntimeEvent};
-use state::{AccountState, Admission, ClockReading, Notice};
+use state::{AccountState, Admission, ClockReading, GovernorNotice};
 
 /// Maximum wait that a provider can cause.
 pub const LONGEST_WAIT: Duration = Duration::from_hours(7 * 24);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Governing {
+pub enum GovernorSwitch {
     /// Calls run immediately, without retries.
     Off,
     #[default]
@@ -36,7 +36,7 @@ pub enum Jitter {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct GovernorSettings {
-    pub governing: Governing,
+    pub governing: GovernorSwitch,
     /// Used share, 0..=1, from which concurrency falls.
     pub throttle_threshold: f64,
     pub min_concurrency_under_pressure: usize,
@@ -56,7 +56,7 @@ pub struct GovernorSettings {
 impl Default for GovernorSettings {
     fn default() -> Self {
         Self {
-            governing: Governing::On,
+            governing: GovernorSwitch::On,
             throttle_threshold: 0.8,
             min_concurrency_under_pressure: 1,
             max_concurrency: 8,
@@ -173,8 +173,8 @@ impl Governor {
     /// Returns 1 if governing is off.
     pub fn max_attempts(&self) -> u32 {
         match self.shared.settings.governing {
-            Governing::Off => 1,
-            Governing::On => self.shared.settings.max_attempts.max(1),
+            GovernorSwitch::Off => 1,
+            GovernorSwitch::On => self.shared.settings.max_attempts.max(1),
         }
     }
 
@@ -224,7 +224,7 @@ impl Governor {
     }
 
     pub fn report(&self, signal: LimitSignal) {
-        if self.shared.settings.governing == Governing::Off {
+        if self.shared.settings.governing == GovernorSwitch::Off {
             return;
         }
         let now = self.now();
@@ -242,7 +242,7 @@ impl Governor {
             window,
             retry_after: Some(wait),
         };
-        if self.shared.settings.governing == Governing::On {
+        if self.shared.settings.governing == GovernorSwitch::On {
             let now = self.now();
             drop(
                 self.state()
@@ -286,10 +286,10 @@ impl Governor {
         }
     }
 
-    fn emit(&self, notices: Vec<Notice>) {
+    fn emit(&self, notices: Vec<GovernorNotice>) {
         for notice in notices {
             self.shared.events.event(match notice {
-                Notice::Observed {
+                GovernorNotice::Observed {
                     window,
                     utilization,
                     resets_at,
@@ -298,16 +298,16 @@ impl Governor {
                     utilization,
                     resets_at,
                 },
-                Notice::ConcurrencyAdjusted { from, to, reason } => {
+                GovernorNotice::ConcurrencyAdjusted { from, to, reason } => {
                     RuntimeEvent::ConcurrencyAdjusted { from, to, reason }
                 }
-                Notice::WaitStarted { reason, duration } => {
+                GovernorNotice::WaitStarted { reason, duration } => {
                     RuntimeEvent::WaitStarted { reason, duration }
                 }
-                Notice::WaitTick { reason, remaining } => {
+                GovernorNotice::WaitTick { reason, remaining } => {
                     RuntimeEvent::WaitTick { reason, remaining }
                 }
-                Notice::WaitFinished => RuntimeEvent::WaitFinished,
+                GovernorNotice::WaitFinished => RuntimeEvent::WaitFinished,
             });
         }
     }

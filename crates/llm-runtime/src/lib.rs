@@ -23,13 +23,13 @@ mod transcript;
 mod turns;
 mod usage;
 
-pub use error::{LlmError, LlmErrorKind, RunErrorCode, Sent};
+pub use error::{LlmError, LlmErrorKind, RequestSent, RunErrorCode};
 pub use event::{EventSink, NoEvents, RuntimeEvent, window_words};
 pub use gate::{OpenGate, PlannedTurn, TurnGate, TurnPermit};
 pub use governor::{
-    CallPermit, Governing, Governor, GovernorSettings, Jitter, LONGEST_WAIT, LimitSignal,
+    CallPermit, Governor, GovernorSettings, GovernorSwitch, Jitter, LONGEST_WAIT, LimitSignal,
 };
-pub use listeners::{Listeners, Listening};
+pub use listeners::{ListenerRegistration, Listeners};
 pub use message::{ContentBlock, MediaSource, Message, MessageMetadata, MessageRole, Transport};
 pub use metrics::{CallMetrics, TokenUsage, estimated_tokens};
 pub use normalize::{
@@ -39,7 +39,7 @@ pub use object::{ObjectValueError, generate_typed, validated_object};
 pub use outcome::{LoopOutcome, ObjectOutcome, StopReason, TextOutcome, ToolTrace};
 pub use port::{BackendInfo, LlmRuntime, ProbeReport};
 pub use request::{
-    CallLabel, Deltas, LoopRequest, ObjectRequest, Patience, ProbeRequest, RunRequest, Step,
+    CallLabel, Deltas, LoopRequest, LoopStep, ObjectRequest, Patience, ProbeRequest, RunRequest,
     StepCallback, TextRequest, chosen_tools,
 };
 pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};

@@ -15,19 +15,19 @@ use crate::{
 #[derive(Clone)]
 pub struct Listeners {
     to: Arc<dyn EventSink>,
-    present: Arc<Mutex<Present>>,
+    present: Arc<Mutex<ListenerList>>,
 }
 
 #[derive(Default)]
-struct Present {
+struct ListenerList {
     last: u64,
     all: Vec<(u64, Arc<dyn EventSink>)>,
 }
 
 /// Registration of a listener until dropped.
-pub struct Listening {
+pub struct ListenerRegistration {
     place: u64,
-    present: Arc<Mutex<Present>>,
+    present: Arc<Mutex<ListenerList>>,
 }
 
 impl std::fmt::Debug for Listeners {
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Listeners {
     }
 }
 
-impl std::fmt::Debug for Listening {
+impl std::fmt::Debug for ListenerRegistration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Listening")
             .field("place", &self.place)
@@ -54,19 +54,19 @@ impl Listeners {
 
     /// Wraps a runtime that sends its events here.
     pub fn of(self, runtime: Arc<dyn LlmRuntime>) -> Arc<dyn LlmRuntime> {
-        Arc::new(Heard {
+        Arc::new(HeardRuntime {
             inner: runtime,
             listeners: self,
         })
     }
 
-    fn listen(&self, listener: Arc<dyn EventSink>) -> Listening {
+    fn listen(&self, listener: Arc<dyn EventSink>) -> ListenerRegistration {
         let mut present = lock(&self.present);
         present.last += 1;
         let place = present.last;
         present.all.push((place, listener));
         drop(present);
-        Listening {
+        ListenerRegistration {
             place,
             present: Arc::clone(&self.present),
         }
@@ -84,7 +84,7 @@ impl EventSink for Listeners {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListenerRegistration {
     fn drop(&mut self) {
         lock(&self.present)
             .all
@@ -92,17 +92,17 @@ impl Drop for Listening {
     }
 }
 
-fn lock(present: &Mutex<Present>) -> MutexGuard<'_, Present> {
+fn lock(present: &Mutex<ListenerList>) -> MutexGuard<'_, ListenerList> {
     present.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Heard {
+struct HeardRuntime {
     inner: Arc<dyn LlmRuntime>,
     listeners: Listeners,
 }
 
 #[async_trait]
-impl LlmRuntime for Heard {
+impl LlmRuntime for HeardRuntime {
     async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
         self.inner.generate_text(request).await
     }
@@ -131,7 +131,7 @@ impl LlmRuntime for Heard {
         self.inner.abilities(role)
     }
 
-    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<ListenerRegistration> {
         Some(self.listeners.listen(listener))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Abilities, EventSink, Listening, LlmError, LoopOutcome, LoopRequest, ObjectOutcome,
+    Abilities, EventSink, ListenerRegistration, LlmError, LoopOutcome, LoopRequest, ObjectOutcome,
     ObjectRequest, ProbeRequest, RunHandle, RunRequest, TextOutcome, TextRequest,
 };
 use async_trait::async_trait;
@@ -57,7 +57,7 @@ pub trait LlmRuntime: Send + Sync {
 
     /// Sends a listener the events of calls until the result is dropped. `None` if the runtime has
     /// no events.
-    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<ListenerRegistration> {
         drop(listener);
         None
     }

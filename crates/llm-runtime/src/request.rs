@@ -92,13 +92,13 @@ pub struct ObjectRequest {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct LoopStep {
     pub index: u32,
     pub budget: u32,
 }
 
 /// Called once per assistant turn (KTX-68). A failure is only logged (KTX-69).
-pub type StepCallback = Arc<dyn Fn(Step) -> Result<(), String> + Send + Sync>;
+pub type StepCallback = Arc<dyn Fn(LoopStep) -> Result<(), String> + Send + Sync>;
 
 #[derive(Clone)]
 pub struct LoopRequest {

@@ -10,10 +10,10 @@ use tokio_util::future::FutureExt as _;
 
 use crate::{
     BackendInfo, CallLabel, CallMetrics, ContentBlock, EventSink, LlmError, LlmErrorKind,
-    LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
-    ProbeReport, ProbeRequest, RunEvent, RunFinal, RunHandle, RunRequest, RunWriter, RuntimeEvent,
-    SourceSystem, Step, StopReason, TextOutcome, TextRequest, TokenUsage, ToolTrace, UsageFact,
-    UsageKind, run_channel, validated_object,
+    LlmRuntime, LoopOutcome, LoopRequest, LoopStep, Message, MessageRole, ObjectOutcome,
+    ObjectRequest, ProbeReport, ProbeRequest, RunEvent, RunFinal, RunHandle, RunRequest, RunWriter,
+    RuntimeEvent, SourceSystem, StopReason, TextOutcome, TextRequest, TokenUsage, ToolTrace,
+    UsageFact, UsageKind, run_channel, validated_object,
 };
 
 #[derive(Debug, Clone)]
@@ -30,11 +30,11 @@ pub enum Reply {
 }
 
 /// Answers a prompt; `None` uses the script.
-type Answer = dyn Fn(&str) -> Option<Reply> + Send + Sync;
+type AnswerFunction = dyn Fn(&str) -> Option<Reply> + Send + Sync;
 
 pub struct ScriptedRuntime {
     script: Mutex<VecDeque<Reply>>,
-    answer: Option<Box<Answer>>,
+    answer: Option<Box<AnswerFunction>>,
     prompts: Mutex<Vec<String>>,
     events: Arc<dyn EventSink>,
 }
@@ -339,7 +339,7 @@ async fn scripted_run(
 fn step(request: &LoopRequest, metrics: &mut CallMetrics) {
     metrics.steps += 1;
     if let Some(on_step) = &request.on_step
-        && let Err(reason) = on_step(Step {
+        && let Err(reason) = on_step(LoopStep {
             index: metrics.steps,
             budget: request.step_budget,
         })

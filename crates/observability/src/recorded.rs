@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ktx_llm_runtime::{
-    Abilities, BackendInfo, CallLabel, ContentBlock, EventSink, Listening, LlmError, LlmRuntime,
-    LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest, ProbeReport,
-    ProbeRequest, RunHandle, RunRequest, TextOutcome, TextRequest, Transcript,
+    Abilities, BackendInfo, CallLabel, ContentBlock, EventSink, ListenerRegistration, LlmError,
+    LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
+    ProbeReport, ProbeRequest, RunHandle, RunRequest, TextOutcome, TextRequest, Transcript,
 };
 use ktx_tool_descriptors::{CallContext, ToolError, ToolHandler, ToolOutput, ToolSet};
 use ktx_vocabulary::{ConnectionId, ModelRole};
@@ -303,7 +303,7 @@ impl LlmRuntime for RecordedRuntime {
         }))
     }
 
-    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<ListenerRegistration> {
         self.inner.listen(listener)
     }
 }

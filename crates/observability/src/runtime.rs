@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    Abilities, BackendInfo, CallLabel, EventSink, Listening, LlmError, LlmRuntime, LoopOutcome,
-    LoopRequest, Message, ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle,
-    RunRequest, SPANS, TextOutcome, TextRequest,
+    Abilities, BackendInfo, CallLabel, EventSink, ListenerRegistration, LlmError, LlmRuntime,
+    LoopOutcome, LoopRequest, Message, ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest,
+    RunHandle, RunRequest, SPANS, TextOutcome, TextRequest,
 };
 use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::{Value, json};
@@ -248,7 +248,7 @@ impl LlmRuntime for TracedRuntime {
         }))
     }
 
-    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<ListenerRegistration> {
         self.inner.listen(listener)
     }
 }

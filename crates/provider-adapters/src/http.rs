@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use ktx_llm_runtime::{
     ContentBlock, EventSink, Governor, LimitSignal, LlmError, LlmErrorKind, Message, Patience,
-    PlannedTurn, RunWriter, RuntimeEvent, Sent, TurnGate, TurnPermit, UsageFact, window_words,
+    PlannedTurn, RequestSent, RunWriter, RuntimeEvent, TurnGate, TurnPermit, UsageFact,
+    window_words,
 };
 use ktx_secrets::{Redactor, Secret};
 use ktx_vocabulary::ModelRole;
@@ -161,7 +162,7 @@ impl Endpoint {
                 && self.is_too_long(remaining, call.patience)
             {
                 let mut error = self.refused_until(&reason, remaining);
-                error.sent = Sent::No;
+                error.sent = RequestSent::No;
                 return Err(error);
             }
             let permit = self.governor.acquire(call.cancel).await?;

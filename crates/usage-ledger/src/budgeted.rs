@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    Abilities, BackendInfo, EventSink, Listening, LlmError, LlmRuntime, LoopOutcome, LoopRequest,
-    Message, ObjectOutcome, ObjectRequest, PlannedTurn, ProbeReport, ProbeRequest, RunEvent,
-    RunFinal, RunHandle, RunRequest, RunWriter, StopReason, TextOutcome, TextRequest, TokenUsage,
-    TurnPermit, run_channel,
+    Abilities, BackendInfo, EventSink, ListenerRegistration, LlmError, LlmRuntime, LoopOutcome,
+    LoopRequest, Message, ObjectOutcome, ObjectRequest, PlannedTurn, ProbeReport, ProbeRequest,
+    RunEvent, RunFinal, RunHandle, RunRequest, RunWriter, StopReason, TextOutcome, TextRequest,
+    TokenUsage, TurnPermit, run_channel,
 };
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
@@ -187,7 +187,7 @@ impl LlmRuntime for BudgetedRuntime {
         }))
     }
 
-    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<ListenerRegistration> {
         self.inner.listen(listener)
     }
 }

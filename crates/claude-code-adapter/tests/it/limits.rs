@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ktx_claude_code_adapter::KnownLimits;
 use ktx_llm_runtime::{
-    Governing, LlmError, LlmErrorKind, LlmRuntime as _, RuntimeEvent, Sent, StopReason,
+    GovernorSwitch, LlmError, LlmErrorKind, LlmRuntime as _, RequestSent, RuntimeEvent, StopReason,
 };
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ async fn one_request_finds_a_limit_out() {
     assert_eq!(
         (error.sent, error.hint.as_deref()),
         (
-            Sent::Yes,
+            RequestSent::Yes,
             Some("run the command again after that; finished work is kept")
         )
     );
@@ -67,7 +67,7 @@ async fn one_request_finds_a_limit_out() {
         .generate_object(object_request("Three."))
         .await
         .unwrap_err();
-    assert_eq!(third.sent, Sent::No);
+    assert_eq!(third.sent, RequestSent::No);
     assert_eq!(constant_part(Err::<(), _>(third)), limit);
     let outcome = runtime.run_agent_loop(loop_request("Four.", 3)).await;
     assert_eq!(constant_part(outcome.error.map_or(Ok(()), Err)), limit);
@@ -148,14 +148,14 @@ async fn an_outdated_limit_is_deleted() {
     let mut bench = limited(0, &window("seven_day", FAR));
     let told_itself = bench.runtime();
     let probe = told_itself.probe(probe_request()).await;
-    assert_eq!(probe.unwrap_err().sent, Sent::Yes);
+    assert_eq!(probe.unwrap_err().sent, RequestSent::Yes);
     bench.settings.known_limits = KnownLimits::Tried;
     let error = bench.runtime().probe(probe_request()).await.unwrap_err();
-    assert_eq!((error.sent, refused(&bench)), (Sent::Yes, 2));
+    assert_eq!((error.sent, refused(&bench)), (RequestSent::Yes, 2));
     let scenario = json!({ "echo": {}, "record": bench.root().join("record.jsonl") });
     std::fs::write(bench.root().join("scenario.json"), scenario.to_string()).unwrap();
     let held = told_itself.probe(probe_request()).await.unwrap_err();
-    assert_eq!(held.sent, Sent::No);
+    assert_eq!(held.sent, RequestSent::No);
     bench.runtime().probe(probe_request()).await.unwrap();
     let stored = std::fs::read_to_string(bench.root().join("state/limits.json")).unwrap();
     assert_eq!(stored, "{\"limits\":[]}\n");
@@ -263,7 +263,7 @@ async fn some_waits_are_not_begun() {
     impatient.settings.rate_limit.max_wait = Some(Duration::from_secs(20));
     let mut off = limited(0, &window("five_hour", soon));
     off.settings.rate_limit.max_wait = None;
-    off.settings.rate_limit.governing = Governing::Off;
+    off.settings.rate_limit.governing = GovernorSwitch::Off;
     for (bench, name) in [
         (weekly, "7-day"),
         (out_of_time, "5-hour"),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ktx_llm_runtime::{LlmRuntime as _, RunEvent, Step, StopReason, ToolTrace};
+use ktx_llm_runtime::{LlmRuntime as _, LoopStep, RunEvent, StopReason, ToolTrace};
 use serde_json::{Value, json};
 
 use crate::support::{TestSetup, loop_request, one_call, run_request};
@@ -121,7 +121,7 @@ async fn a_used_up_budget_is_not_an_error() {
         ),
         (StopReason::Budget, None, None, 3)
     );
-    let expected = [1, 2, 3].map(|index| Step { index, budget: 3 });
+    let expected = [1, 2, 3].map(|index| LoopStep { index, budget: 3 });
     assert_eq!(*steps.lock().unwrap(), expected);
     assert_eq!(outcome.metrics.step_boundaries.len(), 3);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ktx_config::{Endpoint, OpenAiProtocol, Project};
 use ktx_diagnostics::{Code, Failure};
-use ktx_llm_runtime::{EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime};
+use ktx_llm_runtime::{EventSink, Governor, GovernorSettings, GovernorSwitch, Jitter, LlmRuntime};
 use ktx_provider_adapters::{
     CacheOverrides, FactsOrigin, GoogleCredentials, HttpRuntime, HttpSettings, PromptCaching,
     Protocol, RateLimit, ReasoningOverrides, Timeouts, VertexSettings,
@@ -234,9 +234,9 @@ pub(super) fn governor(config: &Project) -> GovernorSettings {
     let count = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     GovernorSettings {
         governing: if limit.enabled {
-            Governing::On
+            GovernorSwitch::On
         } else {
-            Governing::Off
+            GovernorSwitch::Off
         },
         throttle_threshold: limit.throttle_threshold,
         min_concurrency_under_pressure: usize::try_from(limit.min_concurrency_under_pressure)

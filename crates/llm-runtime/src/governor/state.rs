@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Governing, GovernorSettings, LONGEST_WAIT, LimitSignal};
+use super::{GovernorSettings, GovernorSwitch, LONGEST_WAIT, LimitSignal};
 use crate::event::window_words;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Admission {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Notice {
+pub(super) enum GovernorNotice {
     Observed {
         window: String,
         utilization: Option<f64>,
@@ -56,13 +56,13 @@ pub(super) struct ClockReading {
 /// A pause of the account. Time asleep counts as waiting; a clock that was set back does not extend
 /// the pause.
 #[derive(Debug)]
-struct Pause {
+struct AccountPause {
     until: ClockReading,
     reason: String,
     next_tick: Instant,
 }
 
-impl Pause {
+impl AccountPause {
     fn left(&self, now: ClockReading) -> Duration {
         let awake = self.until.instant.saturating_duration_since(now.instant);
         let by_day = self.until.time.saturating_sub(now.time);
@@ -76,15 +76,15 @@ pub(super) struct AccountState {
     most: usize,
     limit: usize,
     running: usize,
-    pause: Option<Pause>,
+    pause: Option<AccountPause>,
     rejections: u32,
 }
 
 impl AccountState {
     pub(super) fn new(settings: &GovernorSettings) -> Self {
         let most = match settings.governing {
-            Governing::Off => usize::MAX,
-            Governing::On => settings.max_concurrency.max(1),
+            GovernorSwitch::Off => usize::MAX,
+            GovernorSwitch::On => settings.max_concurrency.max(1),
         };
         Self {
             most,
@@ -95,14 +95,14 @@ impl AccountState {
         }
     }
 
-    pub(super) fn admit(&mut self, now: ClockReading) -> (Admission, Vec<Notice>) {
+    pub(super) fn admit(&mut self, now: ClockReading) -> (Admission, Vec<GovernorNotice>) {
         let mut notices = Vec::new();
         if let Some(pause) = &mut self.pause {
             let remaining = pause.left(now);
             if !remaining.is_zero() {
                 if now.instant >= pause.next_tick {
                     pause.next_tick = now.instant + TICK;
-                    notices.push(Notice::WaitTick {
+                    notices.push(GovernorNotice::WaitTick {
                         reason: pause.reason.clone(),
                         remaining,
                     });
@@ -111,7 +111,7 @@ impl AccountState {
                 return (Admission::Paused { wake, remaining }, notices);
             }
             self.pause = None;
-            notices.push(Notice::WaitFinished);
+            notices.push(GovernorNotice::WaitFinished);
         }
         if self.running >= self.limit {
             return (Admission::Full, notices);
@@ -136,7 +136,7 @@ impl AccountState {
         signal: LimitSignal,
         now: ClockReading,
         chance: f64,
-    ) -> Vec<Notice> {
+    ) -> Vec<GovernorNotice> {
         let low = settings.min_concurrency_under_pressure.clamp(1, self.most);
         match signal {
             LimitSignal::Allowed {
@@ -170,7 +170,7 @@ impl AccountState {
                     settings.backoff(self.rejections, chance)
                 });
                 let reason = window_words(&window);
-                let mut notices = vec![Notice::Observed {
+                let mut notices = vec![GovernorNotice::Observed {
                     window,
                     utilization: None,
                     resets_at: None,
@@ -182,14 +182,19 @@ impl AccountState {
         }
     }
 
-    fn wait(&mut self, reason: &str, duration: Duration, now: ClockReading) -> Option<Notice> {
+    fn wait(
+        &mut self,
+        reason: &str,
+        duration: Duration,
+        now: ClockReading,
+    ) -> Option<GovernorNotice> {
         // The duration comes from outside, and clocks overflow.
         let duration = duration.min(LONGEST_WAIT);
         let already = self.pause.as_ref().map(|pause| pause.left(now));
         if already.is_some_and(|already| already >= duration) {
             return None;
         }
-        self.pause = Some(Pause {
+        self.pause = Some(AccountPause {
             until: ClockReading {
                 instant: now.instant + duration,
                 time: now.time + duration,
@@ -199,7 +204,7 @@ impl AccountState {
         });
         // Calls refused together share one wait.
         let is_news = already.is_none_or(|already| duration.saturating_sub(already) >= TICK);
-        is_news.then(|| Notice::WaitStarted {
+        is_news.then(|| GovernorNotice::WaitStarted {
             reason: reason.to_owned(),
             duration,
         })
@@ -211,12 +216,12 @@ impl AccountState {
         utilization: Option<f64>,
         resets_at: Option<i64>,
         low: usize,
-    ) -> Vec<Notice> {
+    ) -> Vec<GovernorNotice> {
         let mut notices = self.adjust(low, &format!("{}: near the limit", window_words(&window)));
         if !notices.is_empty() {
             notices.insert(
                 0,
-                Notice::Observed {
+                GovernorNotice::Observed {
                     window,
                     utilization,
                     resets_at,
@@ -226,12 +231,12 @@ impl AccountState {
         notices
     }
 
-    fn adjust(&mut self, to: usize, reason: &str) -> Vec<Notice> {
+    fn adjust(&mut self, to: usize, reason: &str) -> Vec<GovernorNotice> {
         if self.limit == to {
             return Vec::new();
         }
         let from = std::mem::replace(&mut self.limit, to);
-        vec![Notice::ConcurrencyAdjusted {
+        vec![GovernorNotice::ConcurrencyAdjusted {
             from,
             to,
             reason: reason.to_owned(),

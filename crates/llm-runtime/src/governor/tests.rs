@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Governing, Governor, GovernorSettings, Jitter, LimitSignal};
+use super::{Governor, GovernorSettings, GovernorSwitch, Jitter, LimitSignal};
 use crate::{EventSink, LlmErrorKind, NoEvents, RuntimeEvent};
 
 #[derive(Default)]
-struct Recorder(Mutex<Vec<String>>);
+struct EventRecorder(Mutex<Vec<String>>);
 
-impl EventSink for Recorder {
+impl EventSink for EventRecorder {
     fn event(&self, event: RuntimeEvent) {
         let line = match event {
             RuntimeEvent::RateLimitObserved {
@@ -71,7 +71,7 @@ fn pauses_double_up_to_the_cap_and_jitter_stays_within_a_quarter() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurrency() {
-    let events = Arc::new(Recorder::default());
+    let events = Arc::new(EventRecorder::default());
     let governor = Governor::new(settings(), events.clone());
     let cancel = CancellationToken::new();
     let started = tokio::time::Instant::now();
@@ -111,7 +111,7 @@ async fn a_shorter_wait_does_not_shorten_a_longer_one() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_calls_share_one_tick_a_second() {
-    let events = Arc::new(Recorder::default());
+    let events = Arc::new(EventRecorder::default());
     let governor = Governor::new(settings(), events.clone());
     governor.report(rejected(Some(Duration::from_millis(3500))));
     let calls: Vec<_> = (0..5)
@@ -156,7 +156,7 @@ async fn rejections_without_a_time_wait_longer_each_time_until_a_call_is_allowed
 
 #[tokio::test(start_paused = true)]
 async fn near_the_limit_one_call_runs_at_a_time() {
-    let events = Arc::new(Recorder::default());
+    let events = Arc::new(EventRecorder::default());
     let governor = Governor::new(settings(), events.clone());
     let cancel = CancellationToken::new();
     governor.report(allowed(0.8));
@@ -211,7 +211,7 @@ async fn a_cancelled_wait_ends_at_once() {
 async fn switched_off_it_neither_waits_nor_repeats() {
     let governor = Governor::new(
         GovernorSettings {
-            governing: Governing::Off,
+            governing: GovernorSwitch::Off,
             ..settings()
         },
         Arc::new(NoEvents),
@@ -227,7 +227,7 @@ async fn switched_off_it_neither_waits_nor_repeats() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_without_end_is_a_week() {
-    let events = Arc::new(Recorder::default());
+    let events = Arc::new(EventRecorder::default());
     let governor = Governor::new(settings(), events.clone());
     governor.report(rejected(Some(Duration::MAX)));
     assert_eq!(

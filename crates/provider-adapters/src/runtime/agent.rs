@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ktx_llm_runtime::{
-    CallSettings, ContentBlock, LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole,
-    RunEvent, RunFinal, RunRequest, RunWriter, SPANS, Step, StepCallback, StepPlan, StopReason,
-    ThinkingSetting, TokenUsage, ToolTrace, Transcript, TurnHook,
+    CallSettings, ContentBlock, LlmError, LlmErrorKind, LoopOutcome, LoopStep, Message,
+    MessageRole, RunEvent, RunFinal, RunRequest, RunWriter, SPANS, StepCallback, StepPlan,
+    StopReason, ThinkingSetting, TokenUsage, ToolTrace, Transcript, TurnHook,
 };
 use ktx_tool_descriptors::{ResultParts, ToolSet};
 use tracing::Instrument as _;
@@ -313,7 +313,7 @@ fn notify_step(on_step: Option<&StepCallback>, index: u32, budget: u32) {
     let Some(on_step) = on_step else {
         return;
     };
-    match catch_unwind(AssertUnwindSafe(|| on_step(Step { index, budget }))) {
+    match catch_unwind(AssertUnwindSafe(|| on_step(LoopStep { index, budget }))) {
         Ok(Ok(())) => {}
         Ok(Err(reason)) => tracing::warn!(reason, "a step callback failed"),
         Err(_) => tracing::warn!("a step callback panicked"),

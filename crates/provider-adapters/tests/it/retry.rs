@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ktx_llm_runtime::{
-    Governing, Governor, GovernorSettings, LimitSignal, LlmErrorKind, LlmRuntime as _, NoEvents,
-    ProbeRequest,
+    Governor, GovernorSettings, GovernorSwitch, LimitSignal, LlmErrorKind, LlmRuntime as _,
+    NoEvents, ProbeRequest,
 };
 use ktx_provider_adapters::{RateLimit, UnixClock};
 use ktx_vocabulary::{Provider, RunId};
@@ -112,7 +112,7 @@ async fn switched_off_limits_mean_one_try() {
     let server = server(error_of(2)).await;
     let mut settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     settings.rate_limit = RateLimit::Own(GovernorSettings {
-        governing: Governing::Off,
+        governing: GovernorSwitch::Off,
         ..GovernorSettings::default()
     });
     let (runtime, _) = runtime(settings);

@@ -8,7 +8,7 @@ use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::{
     AfterFailure, Committed, Failed, IngestError, Note, NoteEvent, NoteProgress, Origin, Truncation,
 };
-use ktx_llm_runtime::{LlmRuntime, Step};
+use ktx_llm_runtime::{LlmRuntime, LoopStep};
 use ktx_memory::{CaptureRequest, CaptureResult, STEPS, Written, capture_for_user, one_line};
 use ktx_project_store::{Base, History, ProjectPath, PublishRequest, Publisher};
 use ktx_wiki::UserId;
@@ -130,7 +130,7 @@ impl Captures<'_> {
             context: Arc::clone(context),
             runtime: Arc::clone(&self.runtime),
             run_id: self.context.invocation.run_id.clone(),
-            on_step: Some(Arc::new(move |Step { index, budget }| {
+            on_step: Some(Arc::new(move |LoopStep { index, budget }| {
                 if printer.mode != Mode::Json {
                     let progress = NoteProgress::Turn { index, budget };
                     printer.note(&line(&NoteEvent {
