@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use ktx_context_sources::{Snapshot, Unit};
 use ktx_project_store::{
-    Base, Change, Content, History, HistoryError, ProjectPath, ProposedCommit, ProposedFile,
-    PublishRequest, Published, Publisher, Store, read_optional,
+    Change, Content, History, HistoryError, ProjectPath, ProposedCommit, ProposedFile, PublishBase,
+    PublishRequest, PublishResult, Publisher, Store, read_optional,
 };
 use ktx_secrets::Redactor;
 use ktx_sql::Dialect;
@@ -136,7 +136,7 @@ pub(crate) fn replace(
     author: &Author<'_>,
     withheld: &[Change],
     held: &BTreeMap<ProjectPath, WhyHeld>,
-    base: &Base,
+    base: &PublishBase,
     git: &ProposalGit<'_>,
 ) -> Result<IsRejected, IngestError> {
     let ProposalGit {
@@ -290,7 +290,7 @@ pub fn accept(
     proposal: &WaitingProposal,
     store: &Store,
     at: Timestamp,
-) -> Result<Published, IngestError> {
+) -> Result<PublishResult, IngestError> {
     let publisher = store.publisher()?;
     let base = publisher.begin()?;
     let message = format!(

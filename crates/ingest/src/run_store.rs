@@ -11,8 +11,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ktx_memory::{Changeset, Written};
 use ktx_project_store::{
-    Base, Change, History, ProjectPath, ProposedCommit, PublishRequest, Published, Publisher,
-    Skipped, StateDatabase, StateError, Store,
+    Change, History, ProjectPath, ProposedCommit, PublishBase, PublishRequest, PublishResult,
+    Publisher, SkippedFile, StateDatabase, StateError, Store,
 };
 use ktx_vocabulary::ConnectionId;
 
@@ -37,7 +37,7 @@ pub struct Committed {
     pub origin: Origin,
     pub truncation: Option<Truncation>,
     /// Files whose version on the disk was left unchanged.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     pub withheld: Vec<String>,
 }
 
@@ -110,16 +110,20 @@ impl RunStore {
         }
     }
 
-    pub(crate) fn begin(&self) -> Result<Base, IngestError> {
+    pub(crate) fn begin(&self) -> Result<PublishBase, IngestError> {
         Ok(self.publisher.begin()?)
     }
 
     /// Returns an earlier position of the branch; `None` if another branch is checked out, or if
     /// git has lost the commit.
-    pub(crate) fn base_at(&self, branch: &str, commit: &str) -> Result<Option<Base>, IngestError> {
+    pub(crate) fn base_at(
+        &self,
+        branch: &str,
+        commit: &str,
+    ) -> Result<Option<PublishBase>, IngestError> {
         let now = self.begin()?;
         let is_there = now.branch == branch && self.history()?.commit(commit).is_ok();
-        Ok(is_there.then(|| Base {
+        Ok(is_there.then(|| PublishBase {
             commit: Some(commit.to_owned()),
             ..now
         }))
@@ -127,7 +131,7 @@ impl RunStore {
 
     pub(crate) fn files(
         &self,
-        base: &Base,
+        base: &PublishBase,
         warehouse: Option<&ConnectionId>,
     ) -> Result<BaseFiles, IngestError> {
         let Some(commit) = &base.commit else {
@@ -157,7 +161,7 @@ impl RunStore {
 
     pub(crate) fn committed(
         &self,
-        base: &Base,
+        base: &PublishBase,
         folder: &ProjectPath,
     ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, IngestError> {
         match &base.commit {
@@ -175,7 +179,7 @@ impl RunStore {
 
     pub(crate) fn shards(
         &self,
-        base: &Base,
+        base: &PublishBase,
         warehouse: &ConnectionId,
     ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, IngestError> {
         let files = self.files(base, Some(warehouse))?;
@@ -191,7 +195,7 @@ impl RunStore {
     pub(crate) fn commit_item(
         &self,
         item: &WorkItem,
-        base: &Base,
+        base: &PublishBase,
         changes: &Changeset,
         truncation: Option<Truncation>,
     ) -> Result<Committed, IngestError> {
@@ -214,7 +218,7 @@ impl RunStore {
     pub(crate) fn commit_unit(
         &self,
         item: &WorkItem,
-        base: &Base,
+        base: &PublishBase,
         mut reviewed: ReviewedChanges,
         truncation: Option<Truncation>,
     ) -> Result<Committed, IngestError> {
@@ -237,7 +241,7 @@ impl RunStore {
 
     pub(crate) fn commit_reviewed(
         &self,
-        base: &Base,
+        base: &PublishBase,
         reviewed: ReviewedChanges,
         truncation: Option<Truncation>,
         title: &str,
@@ -254,7 +258,7 @@ impl RunStore {
 
     fn commit(
         &self,
-        base: &Base,
+        base: &PublishBase,
         changes: &Changeset,
         truncation: Option<Truncation>,
         message: &str,
@@ -277,10 +281,10 @@ impl RunStore {
 
     pub(crate) fn publish(
         &self,
-        base: &Base,
+        base: &PublishBase,
         changes: &[Change],
         message: &str,
-    ) -> Result<Published, IngestError> {
+    ) -> Result<PublishResult, IngestError> {
         let request = PublishRequest {
             changes,
             message,

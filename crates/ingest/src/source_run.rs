@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ktx_llm_runtime::{LlmRuntime, ProbeRequest};
 use ktx_memory::{Changeset, KeptLoop, Quota};
-use ktx_project_store::{Base, ProjectPath};
+use ktx_project_store::{PublishBase, ProjectPath};
 use ktx_vocabulary::ModelRole;
 
 use crate::error::IngestError;
@@ -159,7 +159,7 @@ impl<'a> SourceRun<'a> {
         base.map(|base| self.workspace_at(base)).transpose()
     }
 
-    fn workspace_at(&self, base: Base) -> Result<Workspace, IngestError> {
+    fn workspace_at(&self, base: PublishBase) -> Result<Workspace, IngestError> {
         let warehouse = self.source.warehouse.as_ref().map(|(id, _)| id);
         let files = self.run_store.files(&base, warehouse)?;
         Ok(Workspace { base, files })
@@ -167,7 +167,7 @@ impl<'a> SourceRun<'a> {
 }
 
 pub(crate) struct Workspace {
-    pub(crate) base: Base,
+    pub(crate) base: PublishBase,
     pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_project_store::Trouble;
+use ktx_project_store::StorageTrouble;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ fn damage(path: &Path) -> Option<rusqlite::Error> {
         database.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
     };
     let error = path.is_file().then(look)?.err()?;
-    (Trouble::of(&error) == Some(Trouble::Damaged)).then_some(error)
+    (StorageTrouble::of(&error) == Some(StorageTrouble::Damaged)).then_some(error)
 }
 
 fn is_no_object(path: &Path) -> bool {

@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, RequestSent};
 use ktx_project_store::{
-    Base, ProjectLock, PublishRequest, Published, Publisher, RunStatus, StateDatabase, StateError,
-    Trouble,
+    ProjectLock, PublishBase, PublishRequest, PublishResult, Publisher, RunStatus, StateDatabase,
+    StateError, StorageTrouble,
 };
 use ktx_scan::wire::ScanReport;
 use ktx_scan::{
@@ -51,7 +51,7 @@ pub(crate) struct ScanResult {
     pub driver: &'static str,
     pub outcome: ScanOutcome,
     /// `None` on a dry run.
-    pub published: Option<Published>,
+    pub published: Option<PublishResult>,
     /// Only on a dry run.
     pub planned: Option<PlannedChanges>,
 }
@@ -290,8 +290,8 @@ async fn scan_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanResult
 /// Stores a complete scan with a stamp of its files, unless a concurrent commit changed them.
 fn remember(
     outcome: &ScanOutcome,
-    base: &Base,
-    published: &Published,
+    base: &PublishBase,
+    published: &PublishResult,
     files: &Files,
     stages: &Stages,
     project: &OpenProject,
@@ -445,8 +445,8 @@ pub(crate) fn publish_failure(error: &ktx_project_store::PublishError) -> Failur
 
 pub(crate) fn state_failure(error: &StateError) -> Failure {
     let failure = Failure::from_error(Code::LocalState, error).with_hints(error);
-    match Trouble::of(error) {
-        Some(Trouble::Damaged) => {
+    match StorageTrouble::of(error) {
+        Some(StorageTrouble::Damaged) => {
             failure.hint("ktx may ask again for descriptions that were stored in it")
         }
         _ => failure,

@@ -1,9 +1,9 @@
 //! Files that a commit skipped because the user changed them.
 
-use ktx_project_store::{Published, SkipReason, Skipped};
+use ktx_project_store::{PublishResult, SkipReason, SkippedFile};
 use serde_json::{Value, json};
 
-pub(crate) fn left_alone(skipped: &Skipped, command: &str) -> String {
+pub(crate) fn left_alone(skipped: &SkippedFile, command: &str) -> String {
     format!(
         "warning: `{}` was left as it is: {}; {}",
         skipped.path,
@@ -12,7 +12,7 @@ pub(crate) fn left_alone(skipped: &Skipped, command: &str) -> String {
     )
 }
 
-pub(crate) fn add_left_alone(item: &mut Value, published: Option<&Published>, command: &str) {
+pub(crate) fn add_left_alone(item: &mut Value, published: Option<&PublishResult>, command: &str) {
     let skipped = published.map_or(&[][..], |published| &published.skipped);
     if let (false, Value::Object(item)) = (skipped.is_empty(), item) {
         let files = skipped.iter().map(|skipped| {

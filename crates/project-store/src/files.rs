@@ -56,13 +56,13 @@ pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteEffect {
     Changed,
     Unchanged,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removed {
+pub enum RemoveEffect {
     Gone,
     Absent,
 }
@@ -112,7 +112,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
 
 /// Readers see the old or the new content. Creates folders, keeps permissions and links, and does
 /// not write equal content. Writes directly to devices and pipes.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<WriteEffect, FileError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return stream(path, bytes);
     }
@@ -122,7 +122,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError>
 }
 
 /// Like [`write_atomically`], readable only by the user.
-pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
+pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<WriteEffect, FileError> {
     let target = destination(path)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     put(&target, bytes, folder, FileAccess::Private)
@@ -147,7 +147,7 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileErr
     read_optional(path)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))
 }
 
-fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
+fn stream(path: &Path, bytes: &[u8]) -> Result<WriteEffect, FileError> {
     let written = File::options()
         .write(true)
         .open(path)
@@ -156,7 +156,7 @@ fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
         path: path.to_owned(),
         source,
     })?;
-    Ok(Written::Changed)
+    Ok(WriteEffect::Changed)
 }
 
 /// One write per line, so that processes do not mix lines. Only the user can read a new file.
@@ -182,7 +182,7 @@ pub(crate) fn write_staged(
     bytes: &[u8],
     staging: &Path,
     access: FileAccess,
-) -> Result<Written, FileError> {
+) -> Result<WriteEffect, FileError> {
     let target = destination(path)?;
     put(&target, bytes, staging, access)
 }
@@ -266,10 +266,10 @@ pub(crate) fn is_unchanged(path: &Path, expected: Option<&[u8]>) -> Result<bool,
 }
 
 #[expect(clippy::disallowed_methods, reason = "files are removed here")]
-pub fn remove(path: &Path) -> Result<Removed, FileError> {
+pub fn remove(path: &Path) -> Result<RemoveEffect, FileError> {
     match fs::remove_file(path) {
-        Ok(()) => Ok(Removed::Gone),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Removed::Absent),
+        Ok(()) => Ok(RemoveEffect::Gone),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(RemoveEffect::Absent),
         Err(source) => Err(FileError::Remove {
             path: path.to_owned(),
             source,
@@ -376,9 +376,9 @@ fn put(
     bytes: &[u8],
     staging: &Path,
     access: FileAccess,
-) -> Result<Written, FileError> {
+) -> Result<WriteEffect, FileError> {
     let written = place(path, bytes, staging, access)?;
-    if written == Written::Changed {
+    if written == WriteEffect::Changed {
         sync_folder(path.parent().unwrap_or(Path::new(".")))?;
     }
     Ok(written)
@@ -390,7 +390,7 @@ fn place(
     bytes: &[u8],
     staging: &Path,
     access: FileAccess,
-) -> Result<Written, FileError> {
+) -> Result<WriteEffect, FileError> {
     if read_optional(path)?.is_some_and(|found| found == bytes) {
         if access == FileAccess::Private {
             close(path, 0o600).map_err(|source| FileError::Write {
@@ -398,10 +398,10 @@ fn place(
                 source,
             })?;
         }
-        return Ok(Written::Unchanged);
+        return Ok(WriteEffect::Unchanged);
     }
     persist(path, bytes, staging, access, || true)?;
-    Ok(Written::Changed)
+    Ok(WriteEffect::Changed)
 }
 
 /// Calls `allowed` just before the move.

@@ -10,7 +10,7 @@ use crate::files::make_folder;
 use crate::git::Git;
 use crate::{
     Change, Failpoints, FileError, GitError, Layout, ProjectPath, PublishError, PublishRequest,
-    Skipped, Store, UnsafePath, read_optional, remove,
+    SkippedFile, Store, UnsafePath, read_optional, remove,
 };
 
 /// The user's choices, not every default.
@@ -67,7 +67,7 @@ pub struct Initialized {
     pub name: String,
     /// `None` if nothing was new.
     pub commit: Option<String>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -124,7 +124,7 @@ pub fn init(
     };
     let unfinished = layout.init_record().is_file();
     if !unfinished && force == Force::No {
-        refuse_what_is_there(&layout)?;
+        refuse_occupied(&layout)?;
     }
     let store = Store::unchecked(layout, environment.clone(), failpoints.clone());
     let layout = store.layout();
@@ -158,7 +158,7 @@ pub fn init(
     })
 }
 
-fn refuse_what_is_there(layout: &Layout) -> Result<(), InitError> {
+fn refuse_occupied(layout: &Layout) -> Result<(), InitError> {
     let dir = layout.root().to_owned();
     if layout.config().exists() {
         return Err(InitError::Exists { dir });

@@ -25,7 +25,7 @@ mod watch;
 pub use checkout::{CheckoutError, Remote};
 pub use failpoint::Failpoints;
 pub use files::{
-    FileError, Removed, Written, append_line, list, move_folder, read_optional, remove,
+    FileError, RemoveEffect, WriteEffect, append_line, list, move_folder, read_optional, remove,
     remove_folder, write_atomically, write_privately,
 };
 pub use git::{GitError, ignored_files};
@@ -34,14 +34,16 @@ pub use layout::{Layout, LocalServer};
 pub use lock::{Holder, Interruption, LockError, ProjectLock, Wait};
 pub use project_path::{ProjectPath, UnsafePath};
 pub use publish::{
-    Base, BlamedCommit, BlamedLines, Change, Content, History, HistoryError, LoggedCommit,
-    ProposedCommit, ProposedFile, PublishError, PublishRequest, Published, Publisher, SkipReason,
-    Skipped, is_committed_around,
+    BlamedCommit, BlamedLines, Change, Content, History, HistoryError, LoggedCommit,
+    ProposedCommit, ProposedFile, PublishBase, PublishError, PublishRequest, PublishResult,
+    Publisher, SkipReason, SkippedFile, is_committed_around,
 };
 pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
-pub use store::{Config, ConfigError, OpenError, Store};
+pub use store::{ConfigError, LoadedConfig, OpenError, Store};
 pub use sync::{SyncRound, SyncState};
 pub use transcripts::{KEPT_RUNS, RunFile};
-pub use trouble::{Trouble, cause_chain, failure_of};
-pub use walk::{Folders, LeftOut, Walked, WalkedFile, WhyLeftOut, folders, walk, walk_what_opens};
-pub use watch::{FolderWatch, Watched};
+pub use trouble::{StorageTrouble, cause_chain, failure_of};
+pub use walk::{
+    FolderList, OmissionReason, OmittedFile, WalkResult, WalkedFile, folders, walk, walk_readable,
+};
+pub use watch::{FolderWatch, WatchState};

@@ -32,16 +32,16 @@ pub use error::PublishError;
 pub use history::{BlamedCommit, BlamedLines, History, HistoryError, LoggedCommit};
 use obstacles::is_in_repository;
 pub use proposals::{ProposedCommit, ProposedFile};
-use step::Move;
-pub use step::{SkipReason, Skipped};
-use stream::{Commit, File};
+use step::FileMove;
+pub use step::{SkipReason, SkippedFile};
+use stream::{StreamedCommit, StreamedFile};
 use tree::{Tree, TreeEntry};
 
 /// Maximum attempts while others move the branch.
 const TRIES: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base {
+pub struct PublishBase {
     /// Such as `refs/heads/main`.
     pub branch: String,
     /// `None` before the first commit.
@@ -85,15 +85,15 @@ pub struct PublishRequest<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishResult {
     /// `None` if nothing changed.
     pub commit: Option<String>,
     pub changed: Vec<ProjectPath>,
     /// Files that differ from the commit and stay, sorted by path.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
-enum Import {
+enum ImportResult {
     Made(ImportedCommit),
     Moved,
     /// Another git locks the branch, or a crash left the lock.
@@ -141,7 +141,7 @@ impl Publisher {
     }
 
     /// Completes a killed publish first.
-    pub fn begin(&self) -> Result<Base, PublishError> {
+    pub fn begin(&self) -> Result<PublishBase, PublishError> {
         let _lock = self.locked()?;
         self.recover()?;
         self.base()
@@ -159,9 +159,9 @@ impl Publisher {
     /// On the branch's current commit, because others may have changed other files since `base`.
     pub fn publish(
         &self,
-        base: &Base,
+        base: &PublishBase,
         request: &PublishRequest<'_>,
-    ) -> Result<Published, PublishError> {
+    ) -> Result<PublishResult, PublishError> {
         let _lock = self.locked()?;
         self.recover()?;
         let wanted: BTreeMap<&ProjectPath, &Content> = request
@@ -187,7 +187,7 @@ impl Publisher {
             let changes = self.effective(&wanted, &before, &now)?;
             if changes.is_empty() {
                 self.remove_record()?;
-                return Ok(Published {
+                return Ok(PublishResult {
                     commit: None,
                     changed: Vec::new(),
                     skipped: Vec::new(),
@@ -200,22 +200,22 @@ impl Publisher {
             self.write_record(&old.collect(), &index.unseen)?;
             self.store.failpoint("publish:before-import");
             let imported = self.import(&tip, &now, &changes, request);
-            if !matches!(imported, Ok(Import::Made(_))) {
+            if !matches!(imported, Ok(ImportResult::Made(_))) {
                 self.remove_record()?;
             }
             let imported = match imported? {
-                Import::Made(imported) => imported,
-                Import::Moved => {
+                ImportResult::Made(imported) => imported,
+                ImportResult::Moved => {
                     in_the_way = None;
                     continue;
                 }
-                Import::Locked(lock) => {
+                ImportResult::Locked(lock) => {
                     in_the_way = Some(lock);
                     continue;
                 }
             };
             self.store.failpoint("publish:after-import");
-            let moves = changes.iter().map(|(path, content)| Move {
+            let moves = changes.iter().map(|(path, content)| FileMove {
                 path: (*path).clone(),
                 old: now.get(*path).cloned(),
                 new: imported.entries.get(*path).cloned(),
@@ -226,7 +226,7 @@ impl Publisher {
             });
             let skipped =
                 self.update_work_tree(&imported.commit, &moves.collect::<Vec<_>>(), &index)?;
-            return Ok(Published {
+            return Ok(PublishResult {
                 commit: Some(imported.commit),
                 changed: changes.into_keys().cloned().collect(),
                 skipped,
@@ -278,12 +278,12 @@ impl Publisher {
 
     fn import(
         &self,
-        tip: &Base,
+        tip: &PublishBase,
         now: &Tree,
         changes: &BTreeMap<&ProjectPath, &Content>,
         request: &PublishRequest<'_>,
-    ) -> Result<Import, PublishError> {
-        let commit = Commit {
+    ) -> Result<ImportResult, PublishError> {
+        let commit = StreamedCommit {
             branch: &tip.branch,
             parent: tip.commit.as_deref(),
             author: &self.identity("AUTHOR")?,
@@ -291,9 +291,9 @@ impl Publisher {
             at: request.at,
             message: request.message,
         };
-        let files: Vec<File<'_>> = changes
+        let files: Vec<StreamedFile<'_>> = changes
             .iter()
-            .map(|(path, content)| File {
+            .map(|(path, content)| StreamedFile {
                 path: format!("{}{path}", self.prefix),
                 mode: now.get(path).map_or("100644", |entry| entry.mode.as_str()),
                 content,
@@ -303,8 +303,8 @@ impl Publisher {
         let arguments = ["fast-import", "--quiet", "--done", "--date-format=raw"];
         let output = self.git.run(&arguments, &input)?;
         if output.status.success() {
-            let said = String::from_utf8_lossy(&output.stdout);
-            let mut ids = said.lines().map(str::to_owned);
+            let output_text = String::from_utf8_lossy(&output.stdout);
+            let mut ids = output_text.lines().map(str::to_owned);
             let commit = ids.next().unwrap_or_default();
             let written = changes
                 .keys()
@@ -319,18 +319,18 @@ impl Publisher {
                     },
                 )
             });
-            return Ok(Import::Made(ImportedCommit {
+            return Ok(ImportResult::Made(ImportedCommit {
                 commit,
                 entries: entries.collect(),
             }));
         }
         let error = failed(&arguments, &output);
         if matches!(error, GitError::Locked { .. }) {
-            return Ok(Import::Locked(error));
+            return Ok(ImportResult::Locked(error));
         }
-        let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
-        if said.contains("not updating") || said.contains("cannot lock ref") {
-            return Ok(Import::Moved);
+        let output_text = String::from_utf8_lossy(&output.stderr).to_lowercase();
+        if output_text.contains("not updating") || output_text.contains("cannot lock ref") {
+            return Ok(ImportResult::Moved);
         }
         Err(error.into())
     }
@@ -348,14 +348,14 @@ impl Publisher {
         Ok(format!("{name} <{address}>"))
     }
 
-    fn base(&self) -> Result<Base, PublishError> {
+    fn base(&self) -> Result<PublishBase, PublishError> {
         let branch = self.git.query(&["symbolic-ref", "--quiet", "HEAD"], 1)?;
         let branch = branch.ok_or(PublishError::DetachedHead)?;
         let commit = format!("{branch}^{{commit}}");
         let commit = self
             .git
             .query(&["rev-parse", "--quiet", "--verify", &commit], 1)?;
-        Ok(Base { branch, commit })
+        Ok(PublishBase { branch, commit })
     }
 
     fn tree(&self, commit: Option<&str>) -> Result<Tree, PublishError> {

@@ -13,7 +13,7 @@ const KEPT: u32 = 3;
 
 /// `calls.jsonl` becomes `calls.jsonl.1`, and so on. One process at a time.
 pub(crate) fn rotate(path: &Path) -> Result<(), FileError> {
-    if !is_long(path) {
+    if !exceeds_rotation_size(path) {
         return Ok(());
     }
     let failed = |source| FileError::Write {
@@ -24,7 +24,7 @@ pub(crate) fn rotate(path: &Path) -> Result<(), FileError> {
     options.create(true).truncate(false).write(true).mode(0o600);
     let lock = options.open(with(path, "lock")).map_err(failed)?;
     lock.lock().map_err(failed)?;
-    if !is_long(path) {
+    if !exceeds_rotation_size(path) {
         return Ok(());
     }
     for number in (1..KEPT).rev() {
@@ -44,7 +44,7 @@ fn moved(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::rename(from, to)
 }
 
-fn is_long(path: &Path) -> bool {
+fn exceeds_rotation_size(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.len() > LONG)
 }
 

@@ -26,7 +26,7 @@ impl Store {
     }
 
     /// Creates nothing.
-    pub fn is_not_served(&self, server: LocalServer) -> Result<(), LockError> {
+    pub fn check_not_served(&self, server: LocalServer) -> Result<(), LockError> {
         ProjectLock::check_free(&self.layout().server_lock(server))
     }
 

@@ -15,8 +15,8 @@ use crate::lock::Interruption;
 use crate::rotation::rotate;
 use crate::{
     Failpoints, FileError, GitError, History, HistoryError, Holder, Layout, LockError, ProjectLock,
-    ProjectPath, PublishError, Publisher, Removed, StateDatabase, StateError, Wait, Written,
-    append_line, read_optional, remove, write_atomically,
+    ProjectPath, PublishError, Publisher, RemoveEffect, StateDatabase, StateError, Wait,
+    WriteEffect, append_line, read_optional, remove, write_atomically,
 };
 
 /// Cheap to clone. Opening only checks that `ktx.yaml` exists.
@@ -56,7 +56,7 @@ pub enum ConfigError {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Config {
+pub struct LoadedConfig {
     pub project: Project,
     pub warnings: Vec<Diagnostic>,
 }
@@ -100,10 +100,10 @@ impl Store {
         Ok(read_optional(&self.layout.config())?.unwrap_or_default())
     }
 
-    pub fn config(&self) -> Result<Config, ConfigError> {
+    pub fn config(&self) -> Result<LoadedConfig, ConfigError> {
         let parsed = ktx_config::parse_bytes(&self.config_bytes()?, FILE_NAME);
         match parsed.project {
-            Some(project) => Ok(Config {
+            Some(project) => Ok(LoadedConfig {
                 project,
                 warnings: parsed.diagnostics,
             }),
@@ -113,7 +113,7 @@ impl Store {
         }
     }
 
-    pub fn write(&self, path: &ProjectPath, bytes: &[u8]) -> Result<Written, FileError> {
+    pub fn write(&self, path: &ProjectPath, bytes: &[u8]) -> Result<WriteEffect, FileError> {
         let staging = self.local_folder(&self.layout.staging())?;
         write_staged(
             &path.under(self.layout.root()),
@@ -123,7 +123,7 @@ impl Store {
         )
     }
 
-    pub fn remove(&self, path: &ProjectPath) -> Result<Removed, FileError> {
+    pub fn remove(&self, path: &ProjectPath) -> Result<RemoveEffect, FileError> {
         remove(&path.under(self.layout.root()))
     }
 

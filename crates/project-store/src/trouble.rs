@@ -9,7 +9,7 @@ use rusqlite::ffi;
 use crate::{GitError, HistoryError, PublishError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum StorageTrouble {
     /// Disk or quota.
     Full,
     ReadOnly,
@@ -24,11 +24,11 @@ pub enum Trouble {
     Disk,
 }
 
-impl Trouble {
+impl StorageTrouble {
     pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(error) = next {
-            let found = own_trouble(error);
+            let found = direct_trouble(error);
             if found.is_some() {
                 return found;
             }
@@ -78,7 +78,7 @@ impl Trouble {
 pub fn failure_of(code: Code, error: &(dyn Error + 'static)) -> Failure {
     let mut chain = cause_chain(error).into_iter();
     let message = chain.next().unwrap_or_default();
-    let next_step = Trouble::of(error).map(Trouble::next_step);
+    let next_step = StorageTrouble::of(error).map(StorageTrouble::next_step);
     Failure {
         causes: chain.collect(),
         hints: next_step.map(Hint::new).into_iter().collect(),
@@ -103,7 +103,7 @@ pub fn cause_chain(error: &(dyn Error + 'static)) -> Vec<String> {
     texts
 }
 
-fn own_trouble(error: &(dyn Error + 'static)) -> Option<Trouble> {
+fn direct_trouble(error: &(dyn Error + 'static)) -> Option<StorageTrouble> {
     if let Some(error) = error.downcast_ref::<io::Error>() {
         return of_io(error);
     }
@@ -128,38 +128,38 @@ fn own_trouble(error: &(dyn Error + 'static)) -> Option<Trouble> {
     }
 }
 
-fn of_io(error: &io::Error) -> Option<Trouble> {
+fn of_io(error: &io::Error) -> Option<StorageTrouble> {
     match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(Trouble::Full),
-        ErrorKind::ReadOnlyFilesystem => Some(Trouble::ReadOnly),
-        ErrorKind::PermissionDenied => Some(Trouble::Denied),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(StorageTrouble::Full),
+        ErrorKind::ReadOnlyFilesystem => Some(StorageTrouble::ReadOnly),
+        ErrorKind::PermissionDenied => Some(StorageTrouble::Denied),
         // ENFILE and EMFILE have no `ErrorKind`.
-        _ => matches!(error.raw_os_error(), Some(23 | 24)).then_some(Trouble::TooManyFiles),
+        _ => matches!(error.raw_os_error(), Some(23 | 24)).then_some(StorageTrouble::TooManyFiles),
     }
 }
 
-fn of_database(error: &rusqlite::Error) -> Option<Trouble> {
+fn of_database(error: &rusqlite::Error) -> Option<StorageTrouble> {
     match error.sqlite_error()?.extended_code & 0xff {
-        ffi::SQLITE_FULL => Some(Trouble::Full),
-        ffi::SQLITE_READONLY => Some(Trouble::ReadOnly),
-        ffi::SQLITE_PERM | ffi::SQLITE_AUTH => Some(Trouble::Denied),
-        ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Some(Trouble::Damaged),
-        ffi::SQLITE_CANTOPEN => Some(Trouble::Unopenable),
-        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => Some(Trouble::Busy),
-        ffi::SQLITE_IOERR => Some(Trouble::Disk),
+        ffi::SQLITE_FULL => Some(StorageTrouble::Full),
+        ffi::SQLITE_READONLY => Some(StorageTrouble::ReadOnly),
+        ffi::SQLITE_PERM | ffi::SQLITE_AUTH => Some(StorageTrouble::Denied),
+        ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Some(StorageTrouble::Damaged),
+        ffi::SQLITE_CANTOPEN => Some(StorageTrouble::Unopenable),
+        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => Some(StorageTrouble::Busy),
+        ffi::SQLITE_IOERR => Some(StorageTrouble::Disk),
         _ => None,
     }
 }
 
 /// Git's English messages about system errors.
-fn of_git(message: &str) -> Option<Trouble> {
+fn of_git(message: &str) -> Option<StorageTrouble> {
     let words = [
-        ("No space left on device", Trouble::Full),
-        ("Disk quota exceeded", Trouble::Full),
-        ("Read-only file system", Trouble::ReadOnly),
-        ("Permission denied", Trouble::Denied),
-        ("insufficient permission", Trouble::Denied),
-        ("Too many open files", Trouble::TooManyFiles),
+        ("No space left on device", StorageTrouble::Full),
+        ("Disk quota exceeded", StorageTrouble::Full),
+        ("Read-only file system", StorageTrouble::ReadOnly),
+        ("Permission denied", StorageTrouble::Denied),
+        ("insufficient permission", StorageTrouble::Denied),
+        ("Too many open files", StorageTrouble::TooManyFiles),
     ];
     let found = words.iter().find(|(words, _)| message.contains(words));
     found.map(|(_, trouble)| *trouble)

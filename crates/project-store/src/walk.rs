@@ -20,7 +20,7 @@ pub struct WalkedFile {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhyLeftOut {
+pub enum OmissionReason {
     /// It is, or is below, a link out of the project.
     LeavesProject,
     LinkedFolder,
@@ -30,7 +30,7 @@ pub enum WhyLeftOut {
     Closed,
 }
 
-impl WhyLeftOut {
+impl OmissionReason {
     pub const fn text(self) -> &'static str {
         match self {
             Self::LeavesProject => "is a link that leads out of the project and is not read",
@@ -43,43 +43,43 @@ impl WhyLeftOut {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedFile {
     /// The walked folder, if outside of the project.
     pub place: PathBuf,
-    pub why: WhyLeftOut,
+    pub why: OmissionReason,
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Walked {
+pub struct WalkResult {
     pub files: Vec<WalkedFile>,
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedFile>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Folders {
+pub struct FolderList {
     pub names: Vec<String>,
     /// Links to folders, and a folder outside of the project.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedFile>,
 }
 
 /// Lists nothing if `folder` is missing or outside of the project. Follows no links to folders, so
 /// that it ends.
-pub fn walk(root: &Path, folder: &Path) -> Result<Walked, FileError> {
-    Walk::of(root, folder, &|_| false, Closed::Fails)
+pub fn walk(root: &Path, folder: &Path) -> Result<WalkResult, FileError> {
+    FolderWalk::of(root, folder, &|_| false, ClosedEntries::Fails)
 }
 
 /// Like [`walk`], without the paths that `skips` names and without closed entries, except for
 /// `folder` itself.
-pub fn walk_what_opens(
+pub fn walk_readable(
     root: &Path,
     folder: &Path,
     skips: &dyn Fn(&str) -> bool,
-) -> Result<Walked, FileError> {
-    Walk::of(root, folder, skips, Closed::IsLeftOut)
+) -> Result<WalkResult, FileError> {
+    FolderWalk::of(root, folder, skips, ClosedEntries::IsLeftOut)
 }
 
-pub fn folders(root: &Path, folder: &Path) -> Result<Folders, FileError> {
-    let mut found = Folders::default();
+pub fn folders(root: &Path, folder: &Path) -> Result<FolderList, FileError> {
+    let mut found = FolderList::default();
     let Some(home) = home(root, folder, &mut found.left_out)? else {
         return Ok(found);
     };
@@ -90,10 +90,10 @@ pub fn folders(root: &Path, folder: &Path) -> Result<Folders, FileError> {
             found.names.push(name);
         } else if kind.is_symlink() && place.is_dir() {
             let why = match target(&home, &place) {
-                Ok(_) => WhyLeftOut::LinkedFolder,
+                Ok(_) => OmissionReason::LinkedFolder,
                 Err(why) => why,
             };
-            found.left_out.push(LeftOut { place, why });
+            found.left_out.push(OmittedFile { place, why });
         }
     }
     Ok(found)
@@ -109,7 +109,7 @@ fn failed(path: &Path, source: io::Error) -> FileError {
 fn home(
     root: &Path,
     folder: &Path,
-    left_out: &mut Vec<LeftOut>,
+    left_out: &mut Vec<OmittedFile>,
 ) -> Result<Option<PathBuf>, FileError> {
     let real = |path: &Path| match fs::canonicalize(path) {
         Ok(real) => Ok(Some(real)),
@@ -122,43 +122,43 @@ fn home(
     if place.starts_with(&home) {
         return Ok(Some(home));
     }
-    left_out.push(LeftOut {
+    left_out.push(OmittedFile {
         place: folder.to_owned(),
-        why: WhyLeftOut::LeavesProject,
+        why: OmissionReason::LeavesProject,
     });
     Ok(None)
 }
 
-fn target(home: &Path, link: &Path) -> Result<PathBuf, WhyLeftOut> {
+fn target(home: &Path, link: &Path) -> Result<PathBuf, OmissionReason> {
     match fs::canonicalize(link) {
         Ok(target) if target.starts_with(home) => Ok(target),
-        Ok(_) => Err(WhyLeftOut::LeavesProject),
-        Err(_) => Err(WhyLeftOut::LeadsNowhere),
+        Ok(_) => Err(OmissionReason::LeavesProject),
+        Err(_) => Err(OmissionReason::LeadsNowhere),
     }
 }
 
 /// What to do about an entry without permission.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Closed {
+enum ClosedEntries {
     Fails,
     IsLeftOut,
 }
 
-struct Walk<'a> {
+struct FolderWalk<'a> {
     home: PathBuf,
     skips: &'a dyn Fn(&str) -> bool,
-    closed: Closed,
-    walked: Walked,
+    closed: ClosedEntries,
+    walked: WalkResult,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FolderWalk<'a> {
     fn of(
         root: &Path,
         folder: &Path,
         skips: &'a dyn Fn(&str) -> bool,
-        closed: Closed,
-    ) -> Result<Walked, FileError> {
-        let mut walked = Walked::default();
+        closed: ClosedEntries,
+    ) -> Result<WalkResult, FileError> {
+        let mut walked = WalkResult::default();
         let Some(home) = home(root, folder, &mut walked.left_out)? else {
             return Ok(walked);
         };
@@ -188,17 +188,17 @@ impl<'a> Walk<'a> {
                 continue;
             }
             match self.entry(&entry, path, depth) {
-                Err(_) if self.closed == Closed::IsLeftOut => {
-                    self.leave_out(entry.path(), WhyLeftOut::Closed);
+                Err(_) if self.closed == ClosedEntries::IsLeftOut => {
+                    self.leave_out(entry.path(), OmissionReason::Closed);
                 }
-                looked => looked?,
+                result => result?,
             }
         }
         Ok(())
     }
 
-    fn leave_out(&mut self, place: PathBuf, why: WhyLeftOut) {
-        self.walked.left_out.push(LeftOut { place, why });
+    fn leave_out(&mut self, place: PathBuf, why: OmissionReason) {
+        self.walked.left_out.push(OmittedFile { place, why });
     }
 
     fn entry(&mut self, entry: &DirEntry, path: String, depth: usize) -> Result<(), FileError> {
@@ -209,7 +209,7 @@ impl<'a> Walk<'a> {
                 let below = entries(&place)?;
                 self.collect(below, &format!("{path}/"), depth - 1)?;
             } else {
-                self.leave_out(place, WhyLeftOut::TooDeep);
+                self.leave_out(place, OmissionReason::TooDeep);
             }
             return Ok(());
         }
@@ -230,7 +230,9 @@ impl<'a> Walk<'a> {
                 place,
                 metadata,
             }),
-            Ok(metadata) if metadata.is_dir() => self.leave_out(place, WhyLeftOut::LinkedFolder),
+            Ok(metadata) if metadata.is_dir() => {
+                self.leave_out(place, OmissionReason::LinkedFolder)
+            }
             // A socket, or a file that was just removed.
             Ok(_) => {}
             Err(error) if is_absent(&error) => {}

@@ -3,22 +3,22 @@
 use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watched {
+pub enum WatchState {
     Unchanged,
     /// The watch is used up.
     Changed,
 }
 
 #[derive(Debug)]
-pub struct FolderWatch(system::Watch);
+pub struct FolderWatch(system::SystemWatch);
 
 impl FolderWatch {
     /// `None` if it could miss a change.
     pub fn new(folder: &Path) -> Option<Self> {
-        system::Watch::new(folder).map(Self)
+        system::SystemWatch::new(folder).map(Self)
     }
 
-    pub fn look(&self) -> Watched {
+    pub fn look(&self) -> WatchState {
         self.0.look()
     }
 }
@@ -32,7 +32,7 @@ mod system {
     use rustix::fd::OwnedFd;
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
-    use super::Watched;
+    use super::WatchState;
 
     /// Each costs memory in the kernel.
     const MOST_FOLDERS: usize = 256;
@@ -49,11 +49,11 @@ mod system {
     ];
 
     #[derive(Debug)]
-    pub(super) struct Watch {
+    pub(super) struct SystemWatch {
         events: OwnedFd,
     }
 
-    impl Watch {
+    impl SystemWatch {
         pub(super) fn new(folder: &Path) -> Option<Self> {
             let system = rustix::fs::statfs(folder).ok()?;
             if !LOCAL.contains(&u64::try_from(system.f_type).ok()?) {
@@ -95,11 +95,11 @@ mod system {
             Some(())
         }
 
-        pub(super) fn look(&self) -> Watched {
+        pub(super) fn look(&self) -> WatchState {
             let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
             match rustix::io::read(&self.events, &mut buffer) {
-                Err(rustix::io::Errno::AGAIN) => Watched::Unchanged,
-                Ok(_) | Err(_) => Watched::Changed,
+                Err(rustix::io::Errno::AGAIN) => WatchState::Unchanged,
+                Ok(_) | Err(_) => WatchState::Changed,
             }
         }
     }
@@ -109,18 +109,18 @@ mod system {
 mod system {
     use std::path::Path;
 
-    use super::Watched;
+    use super::WatchState;
 
     #[derive(Debug)]
-    pub(super) struct Watch;
+    pub(super) struct SystemWatch;
 
-    impl Watch {
+    impl SystemWatch {
         pub(super) fn new(_: &Path) -> Option<Self> {
             None
         }
 
-        pub(super) fn look(&self) -> Watched {
-            Watched::Changed
+        pub(super) fn look(&self) -> WatchState {
+            WatchState::Changed
         }
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_project_store::{Layout, Trouble, cause_chain, read_optional};
+use ktx_project_store::{Layout, StorageTrouble, cause_chain, read_optional};
 use ktx_relationships::links::decisions::{
     DecidedSide, Decision, Decisions, Verdict, decisions_path,
 };
@@ -306,7 +306,7 @@ fn failure(code: Code, error: &(dyn Error + 'static)) -> Failure {
     let mut chain = cause_chain(error).into_iter();
     let failure = Failure::new(code, chain.next().unwrap_or_default());
     let failure = chain.fold(failure, Failure::because);
-    match Trouble::of(error) {
+    match StorageTrouble::of(error) {
         Some(trouble) => failure.hint(trouble.next_step()),
         None => failure,
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use ktx_diagnostics::counted;
-use ktx_project_store::{WalkedFile, WhyLeftOut, walk_what_opens};
+use ktx_project_store::{OmissionReason, WalkedFile, walk_readable};
 use ktx_search::UnitState;
 use ktx_tool_descriptors::ToolError;
 
@@ -112,15 +112,17 @@ pub(super) fn listed(
     };
     let in_git = slashed(inside);
     let skips = |path: &str| place.ignored.contains(&below(path, &in_git));
-    let walked = walk_what_opens(&project, &real, &skips).map_err(|error| failed(&error))?;
+    let walked = walk_readable(&project, &real, &skips).map_err(|error| failed(&error))?;
     for left_out in walked.left_out {
         match left_out.why {
-            WhyLeftOut::Closed | WhyLeftOut::TooDeep => {
+            OmissionReason::Closed | OmissionReason::TooDeep => {
                 let path = left_out.place.strip_prefix(&real).map(slashed);
                 let path = path.map_or_else(|_| shown.clone(), |path| below(&path, &shown));
                 selection.not_searched.closed.push(path);
             }
-            WhyLeftOut::LeavesProject | WhyLeftOut::LinkedFolder | WhyLeftOut::LeadsNowhere => {
+            OmissionReason::LeavesProject
+            | OmissionReason::LinkedFolder
+            | OmissionReason::LeadsNowhere => {
                 selection.not_searched.links += 1;
             }
         }

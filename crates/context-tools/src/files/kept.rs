@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use ktx_diagnostics::Failure;
-use ktx_project_store::{FolderWatch, Watched};
+use ktx_project_store::{FolderWatch, WatchState};
 use ktx_search::{Digest, UnitState};
 use ktx_wiki::Scope;
 
@@ -59,7 +59,7 @@ impl<T> WatchedValue<T> {
         match &self.validity {
             Validity::Watched { watch, since } => {
                 let age = now.duration_since(*since);
-                age.is_ok_and(|age| age < LONGEST) && watch.look() == Watched::Unchanged
+                age.is_ok_and(|age| age < LONGEST) && watch.look() == WatchState::Unchanged
             }
             Validity::Shared { until } => Instant::now() < *until,
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use ktx_diagnostics::Failure;
-use ktx_project_store::LeftOut;
+use ktx_project_store::OmittedFile;
 use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_vocabulary::ConnectionId;
 
@@ -17,7 +17,7 @@ use super::{Cached, Inner, lock};
 pub(super) struct SourceFiles {
     /// Ordered by path.
     pub(super) entries: Vec<FileEntry>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<OmittedFile>,
     pub(super) digest: String,
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_project_store::{LeftOut, WhyLeftOut};
+use ktx_project_store::{OmissionReason, OmittedFile};
 use sha2::{Digest as _, Sha256};
 
 use super::Inner;
@@ -28,7 +28,7 @@ pub(super) struct FileEntry {
 pub(super) struct FolderFiles {
     /// Ordered by path.
     pub(super) entries: Vec<FileEntry>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<OmittedFile>,
 }
 
 impl Inner {
@@ -47,7 +47,7 @@ impl Inner {
             return Err(self.left_out(whole));
         }
         for one in &walked.left_out {
-            if one.why == WhyLeftOut::LeavesProject {
+            if one.why == OmissionReason::LeavesProject {
                 tracing::warn!(path = %one.place.display(), "a link that leads out of the project is not read");
             }
         }
@@ -62,7 +62,7 @@ impl Inner {
         })
     }
 
-    pub(super) fn folders(&self, folder: &Path) -> Result<ktx_project_store::Folders, Failure> {
+    pub(super) fn folders(&self, folder: &Path) -> Result<ktx_project_store::FolderList, Failure> {
         let found = ktx_project_store::folders(&self.parts.root, folder)?;
         match found.left_out.iter().find(|one| one.place == folder) {
             Some(whole) => Err(self.left_out(whole)),
@@ -70,19 +70,19 @@ impl Inner {
         }
     }
 
-    pub(super) fn left_out(&self, entry: &LeftOut) -> Failure {
+    pub(super) fn left_out(&self, entry: &OmittedFile) -> Failure {
         let place = entry.place.strip_prefix(&self.parts.root);
         let place = place.unwrap_or(&entry.place);
         let code = match entry.why {
-            WhyLeftOut::LeavesProject => Code::OutsideProject,
-            WhyLeftOut::LinkedFolder
-            | WhyLeftOut::LeadsNowhere
-            | WhyLeftOut::TooDeep
-            | WhyLeftOut::Closed => Code::LeftOut,
+            OmissionReason::LeavesProject => Code::OutsideProject,
+            OmissionReason::LinkedFolder
+            | OmissionReason::LeadsNowhere
+            | OmissionReason::TooDeep
+            | OmissionReason::Closed => Code::LeftOut,
         };
         let failure = Failure::new(code, format!("`{}` {}", place.display(), entry.why.text()));
         match entry.why {
-            WhyLeftOut::LeavesProject => {
+            OmissionReason::LeavesProject => {
                 failure.hint("put the files themselves into the project, or remove the link")
             }
             _ => failure,

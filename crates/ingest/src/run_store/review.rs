@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_memory::Changeset;
-use ktx_project_store::{Base, ProjectPath, ProposedCommit};
+use ktx_project_store::{PublishBase, ProjectPath, ProposedCommit};
 use ktx_vocabulary::ConnectionId;
 
 use super::{ReviewedChanges, RunStore};
@@ -18,17 +18,17 @@ impl RunStore {
     pub(crate) fn review(
         &self,
         author: &Author<'_>,
-        base: &Base,
+        base: &PublishBase,
         changes: &Changeset,
     ) -> Result<ReviewedChanges, IngestError> {
         let paths: Vec<&ProjectPath> = changes.changes.iter().map(|change| &change.path).collect();
         let mut foreign: BTreeSet<ProjectPath> = BTreeSet::new();
-        foreign.extend(self.publisher.in_the_making(&paths)?);
+        foreign.extend(self.publisher.uncommitted_paths(&paths)?);
         for path in paths {
             let Some(bytes) = author.files.get(path) else {
                 continue;
             };
-            let messages = self.publisher.messages_about(base, path)?;
+            let messages = self.publisher.commit_messages_of(base, path)?;
             if !is_own(author.source, path, bytes, &messages) {
                 foreign.insert(path.clone());
             }

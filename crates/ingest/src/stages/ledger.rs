@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_context_sources::Unit;
-use ktx_project_store::{Base, Change};
+use ktx_project_store::{Change, PublishBase};
 
 use super::units::{items, work_item};
 use crate::error::IngestError;
@@ -13,7 +13,7 @@ use crate::source_run::SourceRun;
 use crate::work_item::WorkItem;
 
 struct Committed {
-    base: Base,
+    base: PublishBase,
     entries: BTreeMap<String, Entry>,
     warnings: Vec<String>,
 }

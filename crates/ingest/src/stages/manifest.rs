@@ -2,7 +2,7 @@
 //! must remove nothing that came from it.
 
 use ktx_context_sources::Source;
-use ktx_project_store::{Base, Change, ProjectPath};
+use ktx_project_store::{Change, ProjectPath, PublishBase};
 use serde::{Deserialize, Serialize};
 
 use crate::error::IngestError;
@@ -21,7 +21,7 @@ pub(crate) struct ManifestState {
 
 pub(crate) fn compare(
     source: &Source,
-    base: &Base,
+    base: &PublishBase,
     run_store: &RunStore,
 ) -> Result<ManifestState, IngestError> {
     let folder = ProjectPath::parse(&format!("raw-sources/{}/artifacts", source.id))?;

@@ -31,7 +31,7 @@ pub(crate) fn stop(
         ServerStatus::Stale(_) | ServerStatus::Stopped { .. } => return Ok(None),
     };
     for (ending, wait) in [(Ending::Terminate, grace), (Ending::Kill, LAST)] {
-        let is_it = || match project.store.is_not_served(server) {
+        let is_it = || match project.store.check_not_served(server) {
             Err(LockError::Held { holder: Some(now) }) => now == holder,
             _ => false,
         };

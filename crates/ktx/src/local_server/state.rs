@@ -128,7 +128,7 @@ impl State {
 
 /// The lock decides, because process ids are reused.
 pub(crate) fn look(project: &OpenProject, server: LocalServer) -> Outcome<ServerStatus> {
-    let free = project.store.is_not_served(server);
+    let free = project.store.check_not_served(server);
     let file = project.store.layout().server_state(server);
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => Some(text),

@@ -25,20 +25,20 @@ fn a_write_makes_folders_and_leaves_nothing_else() {
     let path = folder.path().join("a/b/c.txt");
     assert_eq!(
         write_atomically(&path, b"1").expect("written"),
-        Written::Changed
+        WriteEffect::Changed
     );
     assert_eq!(
         write_atomically(&path, b"1").expect("written"),
-        Written::Unchanged
+        WriteEffect::Unchanged
     );
     assert_eq!(
         write_atomically(&path, b"2").expect("written"),
-        Written::Changed
+        WriteEffect::Changed
     );
     assert_eq!(read_optional(&path).expect("read"), Some(b"2".to_vec()));
     assert_eq!(names(&folder.path().join("a/b")), ["c.txt"]);
-    assert_eq!(remove(&path).expect("removed"), Removed::Gone);
-    assert_eq!(remove(&path).expect("removed"), Removed::Absent);
+    assert_eq!(remove(&path).expect("removed"), RemoveEffect::Gone);
+    assert_eq!(remove(&path).expect("removed"), RemoveEffect::Absent);
     assert_eq!(read_optional(&path.join("below")).expect("read"), None);
 }
 

@@ -15,7 +15,7 @@ impl Publisher {
     /// A running git releases them soon.
     pub(super) fn check_locks(&self) -> Result<(), PublishError> {
         for file in self.locks()? {
-            if stays(&file) {
+            if persists(&file) {
                 return Err(GitError::Locked { file }.into());
             }
         }
@@ -23,14 +23,14 @@ impl Publisher {
     }
 
     /// Only locks newer than the record, while no git runs in the repository.
-    pub(super) fn remove_left_locks(&self) -> Result<(), PublishError> {
+    pub(super) fn remove_stale_locks(&self) -> Result<(), PublishError> {
         let record = self.store.layout().publish_record();
         let Some(begun) = changed(&record) else {
             return Ok(());
         };
         let is_ours = |file: &PathBuf| changed(file).is_some_and(|changed| changed >= begun);
         let mut left: Vec<PathBuf> = self.locks()?;
-        left.retain(|file| is_ours(file) && stays(file));
+        left.retain(|file| is_ours(file) && persists(file));
         if left.is_empty() || self.is_git_running()? {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Publisher {
     clippy::disallowed_methods,
     reason = "git does not announce when it releases a lock, and the wait takes milliseconds"
 )]
-fn stays(file: &Path) -> bool {
+fn persists(file: &Path) -> bool {
     let is_there = || file.symlink_metadata().is_ok();
     for _ in 0..TRIES {
         if !is_there() {

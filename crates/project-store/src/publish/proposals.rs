@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::{self, TreeEntry};
-use super::{History, HistoryError, Import, PublishError, PublishRequest, Publisher};
-use crate::{Base, Content, ProjectPath, Store, read_optional};
+use super::{History, HistoryError, ImportResult, PublishError, PublishRequest, Publisher};
+use crate::{Content, ProjectPath, PublishBase, Store, read_optional};
 
 const OPEN: &str = "refs/heads/ktx/review/";
 
@@ -55,7 +55,7 @@ impl Publisher {
     /// An existing proposal of this name stays.
     pub fn propose(
         &self,
-        base: &Base,
+        base: &PublishBase,
         name: &str,
         request: &PublishRequest<'_>,
     ) -> Result<(), PublishError> {
@@ -73,14 +73,14 @@ impl Publisher {
             .iter()
             .map(|change| (&change.path, &change.content))
             .collect();
-        let beside = Base {
+        let beside = PublishBase {
             branch,
             commit: base.commit.clone(),
         };
         match self.import(&beside, &now, &changes, request)? {
-            Import::Made(_) => Ok(()),
-            Import::Moved => Err(PublishError::TooManyRaces),
-            Import::Locked(lock) => Err(lock.into()),
+            ImportResult::Made(_) => Ok(()),
+            ImportResult::Moved => Err(PublishError::TooManyRaces),
+            ImportResult::Locked(lock) => Err(lock.into()),
         }
     }
 

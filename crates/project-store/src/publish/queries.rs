@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Base, ProjectPath, PublishError, Publisher};
+use crate::{ProjectPath, PublishBase, PublishError, Publisher};
 
 impl Publisher {
     pub fn committed(
         &self,
-        base: &Base,
+        base: &PublishBase,
         path: &ProjectPath,
     ) -> Result<Option<Vec<u8>>, PublishError> {
         let tree = self.tree(base.commit.as_deref())?;
@@ -19,9 +19,9 @@ impl Publisher {
     }
 
     /// Newest first, as of `base`. Merges count if they differ from all parents.
-    pub fn messages_about(
+    pub fn commit_messages_of(
         &self,
-        base: &Base,
+        base: &PublishBase,
         path: &ProjectPath,
     ) -> Result<Vec<String>, PublishError> {
         let Some(commit) = &base.commit else {
@@ -38,7 +38,7 @@ impl Publisher {
     }
 
     /// Changed on disk or in the index, or never committed.
-    pub fn in_the_making(
+    pub fn uncommitted_paths(
         &self,
         paths: &[&ProjectPath],
     ) -> Result<BTreeSet<ProjectPath>, PublishError> {

@@ -28,7 +28,7 @@ struct RecordedFile {
 }
 
 #[derive(Debug)]
-pub(super) struct Unfinished {
+pub(super) struct UnfinishedPublish {
     pub(super) old: PreviousFiles,
     pub(super) unseen: BTreeSet<ProjectPath>,
 }
@@ -62,7 +62,7 @@ impl Publisher {
         Ok(())
     }
 
-    pub(super) fn read_record(&self) -> Result<Option<Unfinished>, PublishError> {
+    pub(super) fn read_record(&self) -> Result<Option<UnfinishedPublish>, PublishError> {
         let path = self.store.layout().publish_record();
         let Some(text) = read_optional(&path)? else {
             return Ok(None);
@@ -72,7 +72,7 @@ impl Publisher {
         // Only valid paths are written.
         let files = record.files.into_iter();
         let unseen = record.unseen.iter();
-        Ok(Some(Unfinished {
+        Ok(Some(UnfinishedPublish {
             old: files
                 .filter_map(|file| Some((ProjectPath::parse(&file.path).ok()?, file.old)))
                 .collect(),

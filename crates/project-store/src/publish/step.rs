@@ -6,7 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::record::Unfinished;
+use super::record::UnfinishedPublish;
 use super::stream::quoted;
 use super::tree::{self, GitIndex, TreeEntry};
 use super::{PublishError, Publisher};
@@ -14,7 +14,7 @@ use crate::files::{Replacement, is_unchanged, replace_all};
 use crate::{ProjectPath, read_optional};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedFile {
     pub path: ProjectPath,
     pub reason: SkipReason,
 }
@@ -26,7 +26,7 @@ pub enum SkipReason {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Move<'a> {
+pub(super) struct FileMove<'a> {
     pub(super) path: ProjectPath,
     pub(super) old: Option<TreeEntry>,
     pub(super) new: Option<TreeEntry>,
@@ -52,10 +52,10 @@ enum WorkTreeEntry {
 
 impl Publisher {
     pub(super) fn recover(&self) -> Result<(), PublishError> {
-        let Some(Unfinished { old, unseen }) = self.read_record()? else {
+        let Some(UnfinishedPublish { old, unseen }) = self.read_record()? else {
             return Ok(());
         };
-        self.remove_left_locks()?;
+        self.remove_stale_locks()?;
         let Some(commit) = self.base()?.commit else {
             return self.remove_record();
         };
@@ -68,7 +68,7 @@ impl Publisher {
         let moves = old.into_iter().map(|(path, old)| {
             let new = new.get(&path).cloned();
             let content = new.as_ref().and_then(|entry| blobs.get(&entry.id));
-            Move {
+            FileMove {
                 path,
                 old,
                 content: Cow::Owned(content.cloned().unwrap_or_default()),
@@ -84,10 +84,10 @@ impl Publisher {
     pub(super) fn update_work_tree(
         &self,
         commit: &str,
-        moves: &[Move<'_>],
+        moves: &[FileMove<'_>],
         index: &GitIndex,
-    ) -> Result<Vec<Skipped>, PublishError> {
-        let (ours, staged): (Vec<&Move<'_>>, Vec<&Move<'_>>) = moves
+    ) -> Result<Vec<SkippedFile>, PublishError> {
+        let (ours, staged): (Vec<&FileMove<'_>>, Vec<&FileMove<'_>>) = moves
             .iter()
             .filter(|step| step.old != step.new)
             .partition(|step| {
@@ -104,11 +104,11 @@ impl Publisher {
             })?;
         self.store.failpoint("publish:after-index");
 
-        let skip = |path: &ProjectPath, reason| Skipped {
+        let skip = |path: &ProjectPath, reason| SkippedFile {
             path: path.clone(),
             reason,
         };
-        let mut skipped: Vec<Skipped> = staged
+        let mut skipped: Vec<SkippedFile> = staged
             .iter()
             .map(|step| skip(&step.path, SkipReason::Staged))
             .collect();
@@ -133,7 +133,7 @@ impl Publisher {
     /// Works in growing batches. Files that changed meanwhile stay unchanged and are returned.
     fn put_all(
         &self,
-        steps: &[(&Move<'_>, Option<&[u8]>)],
+        steps: &[(&FileMove<'_>, Option<&[u8]>)],
     ) -> Result<Vec<ProjectPath>, PublishError> {
         let mut late = Vec::new();
         let mut files = Vec::new();

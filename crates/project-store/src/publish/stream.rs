@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::Content;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Commit<'a> {
+pub(super) struct StreamedCommit<'a> {
     pub(super) branch: &'a str,
     pub(super) parent: Option<&'a str>,
     /// `Name <address>`.
@@ -16,25 +16,25 @@ pub(super) struct Commit<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct File<'a> {
+pub(super) struct StreamedFile<'a> {
     pub(super) path: String,
     pub(super) mode: &'a str,
     pub(super) content: &'a Content,
 }
 
-impl File<'_> {
+impl StreamedFile<'_> {
     pub(super) const fn is_written(&self) -> bool {
         matches!(self.content, Content::Write(_))
     }
 }
 
 /// Git answers with the commit's id, then with those of the files.
-pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
+pub(super) fn render(commit: &StreamedCommit<'_>, files: &[StreamedFile<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
-    let (written, deleted): (Vec<&File<'_>>, Vec<&File<'_>>) =
+    let (written, deleted): (Vec<&StreamedFile<'_>>, Vec<&StreamedFile<'_>>) =
         files.iter().partition(|file| file.is_written());
     // Mark 1 is the commit.
-    let marked: Vec<(usize, &File<'_>)> = (2..).zip(written).collect();
+    let marked: Vec<(usize, &StreamedFile<'_>)> = (2..).zip(written).collect();
     for (mark, file) in &marked {
         if let Content::Write(bytes) = file.content {
             line(&mut out, &format!("blob\nmark :{mark}"));

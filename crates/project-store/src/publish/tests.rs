@@ -10,7 +10,7 @@ fn path(text: &str) -> ProjectPath {
 
 #[test]
 fn the_stream_deletes_first_and_quotes_paths() {
-    let commit = Commit {
+    let commit = StreamedCommit {
         branch: "refs/heads/main",
         parent: Some("abc"),
         author: "Ada <ada@example.com>",
@@ -19,7 +19,7 @@ fn the_stream_deletes_first_and_quotes_paths() {
         message: "ktx: größe\n\n",
     };
     let (write, delete) = (Content::Write(b"# A\n".to_vec()), Content::Delete);
-    let file = |path: &str, mode, content| File {
+    let file = |path: &str, mode, content| StreamedFile {
         path: path.to_owned(),
         mode,
         content,

@@ -84,13 +84,13 @@ impl StateDatabase {
 const SELECT: &str =
     "SELECT table_key, stage, structure_hash, input_hash, output, updated FROM stages";
 
-type Columns = (String, String, String, String, String, String);
+type StageColumns = (String, String, String, String, String, String);
 
-fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
+fn columns(row: &Row<'_>) -> rusqlite::Result<StageColumns> {
     row.try_into()
 }
 
-fn typed(columns: Columns) -> Result<StageRow, StateError> {
+fn typed(columns: StageColumns) -> Result<StageRow, StateError> {
     let (table_key, stage, structure_hash, input_hash, output, updated) = columns;
     let read = || -> Result<StageRow, Box<dyn std::error::Error + Send + Sync>> {
         Ok(StageRow {

@@ -4,7 +4,7 @@ use std::io;
 
 use rusqlite::ffi;
 
-use super::{Trouble, cause_chain};
+use super::{StorageTrouble, cause_chain};
 use crate::{GitError, PublishError, StateError};
 
 fn sqlite(code: i32) -> rusqlite::Error {
@@ -13,10 +13,10 @@ fn sqlite(code: i32) -> rusqlite::Error {
 
 #[test]
 fn each_trouble_is_known_by_its_code() {
-    let of_io = |code| Trouble::of(&io::Error::from_raw_os_error(code));
-    let of_sqlite = |code| Trouble::of(&sqlite(code));
+    let of_io = |code| StorageTrouble::of(&io::Error::from_raw_os_error(code));
+    let of_sqlite = |code| StorageTrouble::of(&sqlite(code));
     let of_git = |message: &str| {
-        Trouble::of(&PublishError::Git(GitError::Failed {
+        StorageTrouble::of(&PublishError::Git(GitError::Failed {
             command: "fast-import".to_owned(),
             message: message.to_owned(),
         }))
@@ -48,22 +48,22 @@ fn each_trouble_is_known_by_its_code() {
             ("git, else", of_git("fatal: bad object HEAD")),
         ],
         [
-            ("ENOSPC", Some(Trouble::Full)),
-            ("EROFS", Some(Trouble::ReadOnly)),
-            ("EACCES", Some(Trouble::Denied)),
-            ("EMFILE", Some(Trouble::TooManyFiles)),
-            ("ENFILE", Some(Trouble::TooManyFiles)),
+            ("ENOSPC", Some(StorageTrouble::Full)),
+            ("EROFS", Some(StorageTrouble::ReadOnly)),
+            ("EACCES", Some(StorageTrouble::Denied)),
+            ("EMFILE", Some(StorageTrouble::TooManyFiles)),
+            ("ENFILE", Some(StorageTrouble::TooManyFiles)),
             ("ENOENT", None),
-            ("FULL", Some(Trouble::Full)),
-            ("READONLY_DIRECTORY", Some(Trouble::ReadOnly)),
-            ("CORRUPT", Some(Trouble::Damaged)),
-            ("NOTADB", Some(Trouble::Damaged)),
-            ("CANTOPEN", Some(Trouble::Unopenable)),
-            ("BUSY_SNAPSHOT", Some(Trouble::Busy)),
-            ("IOERR_SHMSIZE", Some(Trouble::Disk)),
+            ("FULL", Some(StorageTrouble::Full)),
+            ("READONLY_DIRECTORY", Some(StorageTrouble::ReadOnly)),
+            ("CORRUPT", Some(StorageTrouble::Damaged)),
+            ("NOTADB", Some(StorageTrouble::Damaged)),
+            ("CANTOPEN", Some(StorageTrouble::Unopenable)),
+            ("BUSY_SNAPSHOT", Some(StorageTrouble::Busy)),
+            ("IOERR_SHMSIZE", Some(StorageTrouble::Disk)),
             ("CONSTRAINT", None),
-            ("git, read-only", Some(Trouble::ReadOnly)),
-            ("git, full", Some(Trouble::Full)),
+            ("git, read-only", Some(StorageTrouble::ReadOnly)),
+            ("git, full", Some(StorageTrouble::Full)),
             ("git, else", None),
         ]
     );
@@ -75,7 +75,7 @@ fn codes_of_a_database_become_words() {
         path: "/p/.ktx/state/ktx.sqlite".into(),
         source: sqlite(ffi::SQLITE_NOTADB),
     };
-    assert_eq!(Trouble::of(&error), Some(Trouble::Damaged));
+    assert_eq!(StorageTrouble::of(&error), Some(StorageTrouble::Damaged));
     assert_eq!(
         cause_chain(&error),
         [

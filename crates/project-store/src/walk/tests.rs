@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::{LeftOut, WhyLeftOut, folders, walk};
+use super::{OmissionReason, OmittedFile, folders, walk};
 use crate::write_atomically;
 
 fn world() -> (tempfile::TempDir, PathBuf) {
@@ -27,7 +27,7 @@ fn paths(root: &Path, folder: &str) -> Vec<String> {
     walked.files.into_iter().map(|file| file.path).collect()
 }
 
-fn left_out(root: &Path, found: &[LeftOut]) -> Vec<(PathBuf, WhyLeftOut)> {
+fn left_out(root: &Path, found: &[OmittedFile]) -> Vec<(PathBuf, OmissionReason)> {
     found
         .iter()
         .map(|one| {
@@ -50,10 +50,10 @@ fn hidden_entries_and_links_out_of_the_project_do_not_count() {
     assert_eq!(
         left_out(&root, &walked.left_out),
         [
-            ("a/leak.yaml", WhyLeftOut::LeavesProject),
-            ("a/loop", WhyLeftOut::LinkedFolder),
-            ("a/lost.yaml", WhyLeftOut::LeadsNowhere),
-            ("a/out", WhyLeftOut::LeavesProject),
+            ("a/leak.yaml", OmissionReason::LeavesProject),
+            ("a/loop", OmissionReason::LinkedFolder),
+            ("a/lost.yaml", OmissionReason::LeadsNowhere),
+            ("a/out", OmissionReason::LeavesProject),
         ]
         .map(|(path, why)| (PathBuf::from(path), why))
     );
@@ -65,7 +65,7 @@ fn a_folder_reached_by_a_link_out_of_the_project_is_reported_and_has_no_files() 
     symlink("../out", root.join("w")).expect("a link");
     symlink("a", root.join("same")).expect("a link");
     symlink("../..", root.join("a/up")).expect("a link");
-    let outside = [(PathBuf::from("w"), WhyLeftOut::LeavesProject)];
+    let outside = [(PathBuf::from("w"), OmissionReason::LeavesProject)];
     let walked = walk(&root, &root.join("w")).expect("a walk");
     assert!(walked.files.is_empty());
     assert_eq!(left_out(&root, &walked.left_out), outside);
@@ -79,8 +79,8 @@ fn a_folder_reached_by_a_link_out_of_the_project_is_reported_and_has_no_files() 
     assert_eq!(
         left_out(&root, &found.left_out),
         [
-            ("same", WhyLeftOut::LinkedFolder),
-            ("w", WhyLeftOut::LeavesProject)
+            ("same", OmissionReason::LinkedFolder),
+            ("w", OmissionReason::LeavesProject)
         ]
         .map(|(path, why)| (PathBuf::from(path), why))
     );

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use super::{FolderWatch, Watched};
+use super::{FolderWatch, WatchState};
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -18,11 +18,11 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-type Change = fn(&Path);
+type ChangeFunction = fn(&Path);
 
 #[test]
 fn notices_every_kind_of_change() {
-    let changes: [(&str, Change); 7] = [
+    let changes: [(&str, ChangeFunction); 7] = [
         ("an edit in place", |root| {
             fs::write(root.join("global/page.md"), "two").expect("a page");
         }),
@@ -50,11 +50,11 @@ fn notices_every_kind_of_change() {
     for (name, change) in changes {
         let folder = folder();
         let watch = FolderWatch::new(folder.path()).expect("a watch");
-        assert_eq!(watch.look(), Watched::Unchanged, "before {name}");
+        assert_eq!(watch.look(), WatchState::Unchanged, "before {name}");
         fs::read(folder.path().join("global/page.md")).expect("a page");
-        assert_eq!(watch.look(), Watched::Unchanged, "reading is not {name}");
+        assert_eq!(watch.look(), WatchState::Unchanged, "reading is not {name}");
         change(folder.path());
-        assert_eq!(watch.look(), Watched::Changed, "{name}");
+        assert_eq!(watch.look(), WatchState::Changed, "{name}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ktx_project_store::{Change, Failpoints, Store};
 
-use crate::world::{World, at, publish};
+use crate::world::{TestRepository, at, publish};
 
 fn sources(store: &Store, revision: &str) -> Result<BTreeMap<String, String>, String> {
     let history = store.history().map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ fn files(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 #[test]
 fn each_commit_has_the_files_that_it_had() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let one = "semantic-layer/warehouse/orders.yaml";
     let two = "semantic-layer/other/_schema/public.yaml";
     publish(&store, &[Change::write(at(one), "first\n")]).unwrap();
@@ -71,7 +71,7 @@ fn each_commit_has_the_files_that_it_had() {
 
 #[test]
 fn a_project_in_no_repository_has_no_history_and_gets_none() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("bare/ktx.yaml", "connections: {}\n");
     let root = world.path("bare");
     let store = Store::open(&root, world.environment(), Failpoints::none()).unwrap();
@@ -84,7 +84,7 @@ fn a_project_in_no_repository_has_no_history_and_gets_none() {
 
 #[test]
 fn a_shallow_clone_says_that_it_is_one() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[Change::write(at("wiki/global/one.md"), "one\n")]).unwrap();
     publish(&store, &[Change::write(at("wiki/global/two.md"), "two\n")]).unwrap();
     assert!(!store.history().unwrap().is_shallow().unwrap());

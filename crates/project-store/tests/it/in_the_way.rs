@@ -6,18 +6,18 @@ use ktx_config::Environment;
 use ktx_diagnostics::Hints as _;
 use ktx_project_store::{Change, Failpoints, PublishError, SkipReason, Skipped, Store};
 
-use crate::world::{World, at, publish};
+use crate::world::{TestRepository, at, publish};
 
 fn page(name: &str, text: &str) -> Change {
     Change::write(at(&format!("wiki/global/{name}.md")), text)
 }
 
-fn open(world: &World, name: &str) -> Store {
+fn open(world: &TestRepository, name: &str) -> Store {
     let environment: Environment = world.environment();
     Store::open(&world.path(name), environment, Failpoints::none()).expect("a project")
 }
 
-fn described(error: &PublishError, world: &World) -> String {
+fn described(error: &PublishError, world: &TestRepository) -> String {
     let root = world.path("").canonicalize().expect("a folder");
     let mut lines = vec![error.to_string()];
     lines.extend(error.hints().iter().map(ToString::to_string));
@@ -27,7 +27,7 @@ fn described(error: &PublishError, world: &World) -> String {
 
 #[test]
 fn a_link_on_the_disk_is_not_written_through() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[page("a", "A\n")]).expect("a commit");
     let head = world.git("shop", &["rev-parse", "HEAD"]);
     std::fs::rename(world.path("shop/wiki/global"), world.path("outside")).expect("moved");
@@ -44,7 +44,7 @@ fn a_link_on_the_disk_is_not_written_through() {
 
 #[test]
 fn a_link_that_is_committed_is_not_replaced_by_a_folder() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     std::fs::rename(world.path("shop/wiki"), world.path("outside")).expect("moved");
     symlink(world.path("outside"), world.path("shop/wiki")).expect("a link");
     world.git("shop", &["add", "-A"]);
@@ -67,7 +67,7 @@ fn a_link_that_is_committed_is_not_replaced_by_a_folder() {
 
 #[test]
 fn a_file_replaced_by_a_folder_in_the_same_commit_is_allowed() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[Change::write(at("notes"), "1\n")]).expect("a commit");
     let within = Change::write(at("notes/a.md"), "2\n");
     let error = publish(&store, std::slice::from_ref(&within)).expect_err("a file");
@@ -80,7 +80,7 @@ fn a_file_replaced_by_a_folder_in_the_same_commit_is_allowed() {
 
 #[test]
 fn a_file_of_the_user_in_place_of_a_folder_is_named() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let head = world.git("shop", &["rev-parse", "HEAD"]);
     world.write("shop/notes", "mine\n");
     let change = Change::write(at("notes/a.md"), "1\n");
@@ -96,8 +96,8 @@ fn a_file_of_the_user_in_place_of_a_folder_is_named() {
 
 #[test]
 fn a_repository_that_git_cannot_use_gets_no_other_one_inside() {
-    type Damage = fn(&World);
-    let damages: [(Damage, &str); 3] = [
+    type DamageFunction = fn(&TestRepository);
+    let damages: [(DamageFunction, &str); 3] = [
         (
             |world| {
                 std::fs::rename(world.path("app/.git"), world.path("moved")).expect("moved");
@@ -118,7 +118,7 @@ fn a_repository_that_git_cannot_use_gets_no_other_one_inside() {
         ),
     ];
     for (damage, said) in damages {
-        let (world, _) = World::with_project();
+        let (world, _) = TestRepository::with_project();
         world.init("app").expect("a project");
         world.write("app/data/ktx.yaml", "connections: {}\n");
         damage(&world);
@@ -144,7 +144,7 @@ fn a_repository_that_git_cannot_use_gets_no_other_one_inside() {
 
 #[test]
 fn a_sparse_checkout_stays_sparse() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let change = |text: &str| Change::write(at("raw-sources/a.json"), text);
     publish(&store, &[change("1\n"), page("a", "1\n")]).expect("a commit");
     // Git excludes only files whose status it has refreshed.
@@ -179,7 +179,7 @@ fn a_sparse_checkout_stays_sparse() {
 /// the record restores it.
 #[test]
 fn a_sparse_checkout_stays_sparse_after_a_kill() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let change = |text: &str| Change::write(at("raw-sources/a.json"), text);
     publish(&store, &[change("1\n")]).expect("a commit");
     let flag = |flag: &str| world.git("shop", &["update-index", flag, "raw-sources/a.json"]);
@@ -200,7 +200,7 @@ fn a_sparse_checkout_stays_sparse_after_a_kill() {
 /// The filter acts as a user who saves files while git reads the last one.
 #[test]
 fn an_edit_that_is_saved_during_a_publish_is_kept() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let names = ["edited", "gone", "new", "still", "z"];
     let old: Vec<Change> = ["edited", "gone", "still", "z"]
         .iter()
@@ -234,7 +234,7 @@ fn an_edit_that_is_saved_during_a_publish_is_kept() {
 
 #[test]
 fn a_lock_left_by_a_killed_publish_is_removed_and_reported() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[page("a", "A\n")]).expect("a commit");
     let locks = ["index", "HEAD", "refs/heads/main"].map(|name| format!("shop/.git/{name}.lock"));
     // A killed publish leaves its record.

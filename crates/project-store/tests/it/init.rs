@@ -3,10 +3,13 @@
 use ktx_diagnostics::{Hints as _, chain};
 use ktx_project_store::{Failpoints, Force, InitError, init};
 
-use crate::world::{World, noon};
+use crate::world::{TestRepository, noon};
 
 #[track_caller]
-fn refused(result: Result<ktx_project_store::Initialized, InitError>, world: &World) -> String {
+fn refused(
+    result: Result<ktx_project_store::Initialized, InitError>,
+    world: &TestRepository,
+) -> String {
     let error = result.expect_err("it is refused");
     let hints: Vec<String> = error
         .hints()
@@ -19,7 +22,7 @@ fn refused(result: Result<ktx_project_store::Initialized, InitError>, world: &Wo
 
 #[test]
 fn a_new_project_is_one_commit_of_the_scaffold_with_the_user_as_its_author() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     assert_eq!(
         world.git("shop", &["log", "--format=%an <%ae>|%cn|%cI|%B"]),
         "Ada <ada@example.com>|Ada|2026-03-01T12:00:00Z|Initialize ktx project: shop\n\n"
@@ -38,7 +41,7 @@ fn a_new_project_is_one_commit_of_the_scaffold_with_the_user_as_its_author() {
 
 #[test]
 fn local_files_never_dirty_the_tree() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     drop(store.state().expect("a database"));
     drop(
         store
@@ -65,7 +68,7 @@ fn local_files_never_dirty_the_tree() {
 
 #[test]
 fn without_an_identity_ktx_signs_itself() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.init("shop").expect("a project");
     assert_eq!(
         world.git("shop", &["log", "--format=%an <%ae>"]),
@@ -75,7 +78,7 @@ fn without_an_identity_ktx_signs_itself() {
 
 #[test]
 fn an_existing_project_is_refused_and_force_adds_what_is_missing() {
-    let (world, _) = World::with_project();
+    let (world, _) = TestRepository::with_project();
     assert_eq!(
         refused(world.init("shop"), &world),
         "`shop` is a ktx project already\nhint: use `--force` to add the missing files"
@@ -107,7 +110,7 @@ fn an_existing_project_is_refused_and_force_adds_what_is_missing() {
 
 #[test]
 fn a_foreign_repository_is_refused_and_force_uses_it() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("app/main.c", "int main;\n");
     world.git("app", &["init", "-q"]);
     assert_eq!(
@@ -130,7 +133,7 @@ fn a_foreign_repository_is_refused_and_force_uses_it() {
 
 #[test]
 fn a_folder_inside_a_repository_becomes_a_part_of_it() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("app/main.c", "int main;\n");
     world.git("app", &["init", "-q"]);
     world.git("app", &["add", "main.c"]);
@@ -145,7 +148,7 @@ fn a_folder_inside_a_repository_becomes_a_part_of_it() {
 
 #[test]
 fn a_folder_that_the_repository_around_it_ignores_gets_its_own() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("dotfiles/.gitignore", "*\n");
     world.git("dotfiles", &["init", "-q"]);
     world.init("dotfiles/shop").expect("a project");
@@ -155,7 +158,7 @@ fn a_folder_that_the_repository_around_it_ignores_gets_its_own() {
 
 #[test]
 fn without_git_nothing_is_written() {
-    let world = World::new();
+    let world = TestRepository::new();
     let environment = ktx_config::Environment::from_pairs([("PATH", "/nowhere")]);
     let result = init(
         &world.path("shop"),
@@ -179,7 +182,7 @@ fn without_git_nothing_is_written() {
 #[test]
 fn an_old_git_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("bin/git", "#!/bin/sh\necho git version 2.11.4\n");
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(world.path("bin/git"), mode).expect("an executable");
@@ -199,7 +202,7 @@ fn an_old_git_is_refused() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_a_clear_error() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("file", "in the way");
     let result = init(
         &world.path("file/shop"),
@@ -217,7 +220,7 @@ fn a_folder_that_cannot_be_written_is_a_clear_error() {
 #[test]
 fn secrets_are_private_and_not_in_git() {
     use std::os::unix::fs::PermissionsExt as _;
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let secret = ktx_secrets::Secret::new("hunter2");
     let reference = store
         .write_secret(&crate::world::at("warehouse-url"), &secret)
@@ -240,7 +243,7 @@ fn secrets_are_private_and_not_in_git() {
 fn a_secret_stored_again_becomes_private() {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let name = crate::world::at("warehouse-url");
     let (folder, path) = (
         world.path("shop/.ktx/secrets"),

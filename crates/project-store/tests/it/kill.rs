@@ -7,7 +7,7 @@ use std::process::Command;
 use ktx_config::Environment;
 use ktx_project_store::{Change, Failpoints, Force, PublishRequest, Store, init};
 
-use crate::world::{World, at, environment, noon};
+use crate::world::{TestRepository, at, environment, noon};
 
 /// Every step of the scenario, in order.
 const STEPS: [&str; 9] = [
@@ -59,7 +59,7 @@ fn scenario(folder: &Path, failpoints: &Failpoints) {
 }
 
 #[track_caller]
-fn check(world: &World, step: &str) {
+fn check(world: &TestRepository, step: &str) {
     assert_eq!(world.untidy("shop"), "", "{step}");
     let found = ["a", "b", "c"].map(|name| world.read(&format!("shop/wiki/global/{name}.md")));
     assert_eq!(
@@ -84,7 +84,7 @@ fn the_scenario_runs_to_its_end() {
         );
         return;
     }
-    let world = World::new();
+    let world = TestRepository::new();
     scenario(&world.path(""), &Failpoints::none());
     check(&world, "no kill");
 }
@@ -92,7 +92,7 @@ fn the_scenario_runs_to_its_end() {
 #[test]
 fn after_a_kill_at_any_step_the_next_run_ends_the_work() {
     for step in STEPS {
-        let world = World::new();
+        let world = TestRepository::new();
         let status = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", "kill::the_scenario_runs_to_its_end"])
             .env("KTX_STORE_TEST_FOLDER", world.path(""))

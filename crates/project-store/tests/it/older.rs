@@ -5,10 +5,10 @@ use std::path::Path;
 use ktx_config::Project;
 use ktx_project_store::{Change, Failpoints, Store, list};
 
-use crate::world::{World, at, publish};
+use crate::world::{TestRepository, at, publish};
 
 /// Copies the fixture and commits it as KTX 0.12 would.
-fn project(world: &World) -> Store {
+fn project(world: &TestRepository) -> Store {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/projects/ktx-0.12");
     for file in list(&fixture).expect("the fixture") {
         let name = file
@@ -38,7 +38,7 @@ fn project(world: &World) -> Store {
 
 #[test]
 fn its_configuration_is_every_default_and_one_connection() {
-    let world = World::new();
+    let world = TestRepository::new();
     let config = project(&world).config().expect("a good file");
     assert_eq!(config.warnings, []);
     let ids: Vec<&str> = config
@@ -65,7 +65,7 @@ fn its_configuration_is_every_default_and_one_connection() {
 
 #[test]
 fn it_is_worked_on_without_a_trace_of_local_state() {
-    let world = World::new();
+    let world = TestRepository::new();
     let store = project(&world);
     drop(store.state().expect("a database"));
     drop(
@@ -89,7 +89,7 @@ fn it_is_worked_on_without_a_trace_of_local_state() {
 
 #[test]
 fn the_old_database_is_not_changed() {
-    let world = World::new();
+    let world = TestRepository::new();
     let store = project(&world);
     world.write("old/.ktx/db.sqlite", "rows of 0.12");
     drop(store.state().expect("a database"));

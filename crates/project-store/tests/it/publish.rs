@@ -7,7 +7,7 @@ use ktx_project_store::{
     Store,
 };
 
-use crate::world::{World, at, noon, publish};
+use crate::world::{TestRepository, at, noon, publish};
 
 fn page(name: &str, text: &str) -> Change {
     Change::write(at(&format!("wiki/global/{name}.md")), text)
@@ -15,7 +15,7 @@ fn page(name: &str, text: &str) -> Change {
 
 #[test]
 fn one_run_is_one_commit_and_the_tree_is_in_step() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[page("a", "A\n"), page("b", "B\n")]).expect("a commit");
     let changes = [
         page("a", "A2\n"),
@@ -49,7 +49,7 @@ fn one_run_is_one_commit_and_the_tree_is_in_step() {
 
 #[test]
 fn changes_without_effect_make_no_commit() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[page("a", "A\n")]).expect("a commit");
     let head = world.git("shop", &["rev-parse", "HEAD"]);
     let changes = [page("a", "A\n"), Change::delete(at("wiki/global/none.md"))];
@@ -61,7 +61,7 @@ fn changes_without_effect_make_no_commit() {
 
 #[test]
 fn files_that_the_user_changed_or_staged_are_not_touched() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(
         &store,
         &[
@@ -107,7 +107,7 @@ fn files_that_the_user_changed_or_staged_are_not_touched() {
 
 #[test]
 fn a_file_that_already_has_the_new_content_is_only_added_to_the_index() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     store
         .write(&at("ktx.yaml"), b"connections: {}\n")
         .expect("a file");
@@ -118,7 +118,7 @@ fn a_file_that_already_has_the_new_content_is_only_added_to_the_index() {
 
 #[test]
 fn line_ends_that_git_converts_are_not_changes_of_the_user() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[page("a", "one\ntwo\n")]).expect("a commit");
     world.git("shop", &["config", "core.autocrlf", "true"]);
     world.write("shop/wiki/global/a.md", "one\r\ntwo\r\n");
@@ -136,7 +136,7 @@ fn line_ends_that_git_converts_are_not_changes_of_the_user() {
 
 #[test]
 fn odd_names_survive() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let names = [
         "a b",
         "quo\"te",
@@ -173,7 +173,7 @@ fn odd_names_survive() {
 
 #[test]
 fn a_commit_of_others_between_is_built_upon() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let publisher = store.publisher().expect("git");
     let base = publisher.begin().expect("a branch");
     world.write("shop/notes.txt", "mine\n");
@@ -194,7 +194,7 @@ fn a_commit_of_others_between_is_built_upon() {
 
 #[test]
 fn a_commit_of_others_to_the_same_file_is_a_conflict() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let publisher = store.publisher().expect("git");
     let base = publisher.begin().expect("a branch");
     world.write("shop/wiki/global/a.md", "mine\n");
@@ -218,7 +218,7 @@ fn a_commit_of_others_to_the_same_file_is_a_conflict() {
 fn racing_publishers_all_land() {
     const WRITERS: usize = 4;
     const COMMITS: usize = 6;
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let store = store.clone();
@@ -263,7 +263,7 @@ fn racing_publishers_all_land() {
 
 #[test]
 fn in_a_part_of_a_repository_only_that_part_is_committed() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("app/main.c", "int main;\n");
     world.write("app/wiki/global/a.md", "not the project's\n");
     world.git("app", &["init", "-q"]);
@@ -284,7 +284,7 @@ fn in_a_part_of_a_repository_only_that_part_is_committed() {
 
 #[test]
 fn a_folder_without_a_repository_gets_one() {
-    let world = World::new();
+    let world = TestRepository::new();
     world.write("old/ktx.yaml", "connections: {}\n");
     let store = Store::open(&world.path("old"), world.environment(), Failpoints::none())
         .expect("a project");
@@ -294,7 +294,7 @@ fn a_folder_without_a_repository_gets_one() {
 
 #[test]
 fn a_detached_head_is_refused() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     world.git("shop", &["checkout", "-q", "--detach"]);
     let error = publish(&store, &[page("a", "A\n")]).expect_err("no branch");
     assert!(matches!(error, PublishError::DetachedHead), "{error}");
@@ -302,7 +302,7 @@ fn a_detached_head_is_refused() {
 
 #[test]
 fn a_branch_that_was_changed_meanwhile_is_refused() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let publisher = store.publisher().expect("git");
     let base = publisher.begin().expect("a branch");
     world.git("shop", &["checkout", "-qb", "other"]);
@@ -323,7 +323,7 @@ fn a_branch_that_was_changed_meanwhile_is_refused() {
 #[test]
 fn hooks_signing_and_the_callers_git_variables_have_no_effect() {
     use std::os::unix::fs::PermissionsExt as _;
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     world.git("shop", &["config", "commit.gpgsign", "true"]);
     for hook in ["pre-commit", "reference-transaction", "post-index-change"] {
         let path = format!("shop/.git/hooks/{hook}");
@@ -338,7 +338,7 @@ fn hooks_signing_and_the_callers_git_variables_have_no_effect() {
 
 #[test]
 fn an_index_that_another_git_holds_is_updated_by_the_next_run() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     world.write("shop/.git/index.lock", "");
     let error = publish(&store, &[page("a", "A\n")]).expect_err("the index is locked");
     assert!(matches!(error, PublishError::Index { .. }), "{error}");
@@ -350,7 +350,7 @@ fn an_index_that_another_git_holds_is_updated_by_the_next_run() {
 
 #[test]
 fn a_locked_branch_is_not_mistaken_for_a_moving_one() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let branch = world.git("shop", &["symbolic-ref", "HEAD"]);
     for name in [format!("{}.lock", branch.trim()), "HEAD.lock".to_owned()] {
         let path = format!("shop/.git/{name}");
@@ -369,7 +369,7 @@ fn a_locked_branch_is_not_mistaken_for_a_moving_one() {
 
 #[test]
 fn locks_are_checked_before_a_commit() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let publisher = store.publisher().expect("git");
     let branch = world.git("shop", &["symbolic-ref", "HEAD"]);
     let of_branch = format!("{}.lock", branch.trim());
@@ -390,7 +390,7 @@ fn locks_are_checked_before_a_commit() {
 /// The check creates nothing.
 #[test]
 fn folders_that_git_writes_to_are_checked() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     let publisher = store.publisher().expect("git");
     let before = world.git("shop", &["count-objects", "-v"]);
     publisher.check_writable().expect("all is writable");
@@ -402,7 +402,7 @@ fn hints(error: &PublishError) -> Vec<String> {
     error.hints().iter().map(ToString::to_string).collect()
 }
 
-fn remove_lock(world: &World, name: &str) -> String {
+fn remove_lock(world: &TestRepository, name: &str) -> String {
     format!(
         "wait until the other git has ended, or remove `{}` when no git runs in this repository; \
          then run the command again",
@@ -412,7 +412,7 @@ fn remove_lock(world: &World, name: &str) -> String {
 
 #[test]
 fn the_branch_can_be_asked_for_a_file_and_git_for_the_user() {
-    let (world, store) = World::with_project();
+    let (world, store) = TestRepository::with_project();
     publish(&store, &[page("a", "A\n")]).expect("a commit");
     world.write("shop/wiki/global/a.md", "mine\n");
     let publisher = store.publisher().expect("git");
@@ -429,7 +429,7 @@ fn the_branch_can_be_asked_for_a_file_and_git_for_the_user() {
 /// Pipelines name the author in variables, which git prefers to its settings.
 #[test]
 fn variables_name_the_author_and_the_committer() {
-    let (world, _) = World::with_project();
+    let (world, _) = TestRepository::with_project();
     let said = [
         ("GIT_AUTHOR_NAME", "Grace\n<x>"),
         ("GIT_AUTHOR_EMAIL", "grace@example.com"),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ktx_project_store::{KEPT_RUNS, RunFile, SyncRound, SyncState, append_line, list};
 use ktx_vocabulary::RunId;
 
-use crate::world::World;
+use crate::world::TestRepository;
 
 fn id(number: usize) -> RunId {
     RunId::parse(&format!("run-{number:05}")).expect("an id")
@@ -14,7 +14,7 @@ fn id(number: usize) -> RunId {
 
 #[test]
 fn the_files_of_the_latest_runs_are_kept() {
-    let (_world, store) = World::with_project();
+    let (_world, store) = TestRepository::with_project();
     for number in 0..KEPT_RUNS + 5 {
         let path = store.new_run_file(&id(number), RunFile::Transcript);
         append_line(&path.expect("a place"), b"{}").expect("a line");
@@ -34,7 +34,7 @@ fn the_files_of_the_latest_runs_are_kept() {
 
 #[test]
 fn one_process_repeats_syncs() {
-    let (_world, store) = World::with_project();
+    let (_world, store) = TestRepository::with_project();
     let at = |second| Timestamp::from_second(second).expect("a time");
     assert_eq!(store.sync_state(), SyncState::default());
     assert!(!store.repeats_syncs());

@@ -10,11 +10,11 @@ use ktx_project_store::{
     Store, init,
 };
 
-pub(crate) struct World {
+pub(crate) struct TestRepository {
     folder: tempfile::TempDir,
 }
 
-impl World {
+impl TestRepository {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("home")).expect("a home");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ktx_project_store::{Trouble, cause_chain};
+use ktx_project_store::{StorageTrouble, cause_chain};
 
 use super::Notify;
 use super::queue::{LostFacts, MessageStage, Queue, QueueEntry, QueuePhase};
@@ -137,18 +137,18 @@ impl WriterTask {
 
     fn should_retry(&mut self, error: &LedgerError, phase: QueuePhase) -> bool {
         let reason = with_cause(error, &self.path);
-        let trouble = Trouble::of(error);
+        let trouble = StorageTrouble::of(error);
         let since = *self.trouble.get_or_insert_with(Instant::now);
         let busy = error.is_busy();
         // A damaged ledger stays damaged: the loss is reported at the end.
-        let heals = trouble != Some(Trouble::Damaged);
+        let heals = trouble != Some(StorageTrouble::Damaged);
         if !self.warned && heals && (!busy || since.elapsed() >= WARN_AFTER) {
             self.warned = true;
             (self.notify)(&format!(
                 "warning: {reason}; usage is kept and written later"
             ));
         }
-        let remedy = trouble.filter(|_| !busy).map(Trouble::remedy);
+        let remedy = trouble.filter(|_| !busy).map(StorageTrouble::remedy);
         self.queue.failed(reason, remedy);
         match (busy, phase) {
             (true, QueuePhase::Open | QueuePhase::Closing) => true,

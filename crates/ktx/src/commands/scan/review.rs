@@ -1,7 +1,9 @@
 //! `ktx scan review`: one commit per decision.
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
+use ktx_project_store::{
+    Change, ProjectPath, PublishBase, PublishRequest, PublishResult, Publisher,
+};
 use ktx_scan::{
     Decision, Decisions, Found, Link, Verdict, decision_about, decisions_path, name, read_decisions,
 };
@@ -138,7 +140,7 @@ fn publish(
     publisher: &Publisher,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Option<Published>> {
+) -> Outcome<Option<PublishResult>> {
     let text = decisions_path(case.connection);
     let path =
         ProjectPath::parse(&text).map_err(|error| Failure::from_error(Code::Internal, &error))?;
@@ -202,7 +204,7 @@ fn is_known(decisions: &Decisions, case: &JoinDecision<'_>) -> bool {
 
 /// The user's own changes are neither committed nor lost.
 fn require_committed(
-    base: &Base,
+    base: &PublishBase,
     path: &ProjectPath,
     publisher: &Publisher,
     project: &OpenProject,
@@ -224,7 +226,7 @@ fn require_committed(
 
 fn report(
     case: &JoinDecision<'_>,
-    published: Option<&Published>,
+    published: Option<&PublishResult>,
     printer: &Printer,
 ) -> Outcome<()> {
     let commit = published.and_then(|published| published.commit.as_deref());

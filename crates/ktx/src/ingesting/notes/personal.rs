@@ -10,7 +10,7 @@ use ktx_ingest::{
 };
 use ktx_llm_runtime::{LlmRuntime, LoopStep};
 use ktx_memory::{CaptureRequest, CaptureResult, STEPS, Written, capture_for_user, one_line};
-use ktx_project_store::{Base, History, ProjectPath, PublishRequest, Publisher};
+use ktx_project_store::{History, ProjectPath, PublishBase, PublishRequest, Publisher};
 use ktx_wiki::UserId;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -152,7 +152,7 @@ impl Captures<'_> {
         &self,
         note: &Note,
         captured: &CaptureResult,
-        base: &Base,
+        base: &PublishBase,
         repository: &Repository,
     ) -> Result<Committed, Failed> {
         let made = &captured.made;

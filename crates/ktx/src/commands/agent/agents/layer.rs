@@ -14,7 +14,7 @@ use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::LlmRuntime;
 use ktx_memory::{Changeset, DraftWorkspace};
-use ktx_project_store::{Base, Change, Content, ProjectPath, PublishRequest, Publisher};
+use ktx_project_store::{Change, Content, ProjectPath, PublishBase, PublishRequest, Publisher};
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
@@ -64,7 +64,7 @@ struct Drafted {
     workspace: DraftWorkspace,
     context: Arc<dyn ProjectContext>,
     publisher: Publisher,
-    base: Base,
+    base: PublishBase,
     files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     warehouse: Option<ConnectionId>,
     output: ToolOutput,
@@ -186,7 +186,7 @@ impl Layer {
         let project = load(&place.dir, &place.invocation.environment)?;
         let _held = lock(&project, HOLDER)?;
         let paths: Vec<&ProjectPath> = made.changes.iter().map(|change| &change.path).collect();
-        let edited = drafted.publisher.in_the_making(&paths);
+        let edited = drafted.publisher.uncommitted_paths(&paths);
         let edited = edited.map_err(|error| publish_failure(&error))?;
         if let Some(path) = edited.first() {
             return Err(Failure::new(
@@ -210,7 +210,7 @@ impl Layer {
 struct Prepared {
     context: Arc<dyn ProjectContext>,
     publisher: Publisher,
-    base: Base,
+    base: PublishBase,
     files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     warehouse: Option<ConnectionId>,
 }
@@ -232,7 +232,7 @@ fn warehouse_of(input: &Value, project: &OpenProject) -> Outcome<Option<(Connect
 
 fn committed(
     project: &OpenProject,
-    base: &Base,
+    base: &PublishBase,
     warehouse: Option<&ConnectionId>,
 ) -> Outcome<BTreeMap<ProjectPath, Vec<u8>>> {
     let mut files = BTreeMap::new();
