@@ -2,7 +2,7 @@
 
 mod say;
 
-use ktx_config::yaml::Places;
+use ktx_config::yaml::YamlPositions;
 use ktx_diagnostics::{Code, Diagnostic, Location, nearest};
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ pub(crate) struct Findings {
 pub(crate) fn check(
     value: &Value,
     shape: &ValueShape,
-    places: &Places,
+    places: &YamlPositions,
     above: &[String],
 ) -> Findings {
     let mut check = FileCheck {
@@ -51,7 +51,7 @@ pub(crate) fn check(
 }
 
 struct FileCheck<'a> {
-    places: &'a Places,
+    places: &'a YamlPositions,
     path: Vec<String>,
     found: Findings,
 }

@@ -6,7 +6,7 @@ mod cases;
 use std::fs;
 use std::path::Path;
 
-use ktx_config::yaml::{self, Loaded};
+use ktx_config::yaml::{self, LoadedYaml};
 use ktx_diagnostics::{Code, Diagnostic, Diagnostics, Location, Severity};
 use serde_json::Value;
 
@@ -117,7 +117,7 @@ impl<T> CheckedFile<T> {
     }
 }
 
-fn read(path: &Path, disk: &FileRoots) -> Result<Loaded, Diagnostics> {
+fn read(path: &Path, disk: &FileRoots) -> Result<LoadedYaml, Diagnostics> {
     let label = disk.relative(path).display().to_string();
     match fs::read(path) {
         Ok(bytes) => yaml::load(&bytes, &label),

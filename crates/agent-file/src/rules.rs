@@ -8,7 +8,7 @@ mod references;
 
 use std::path::Path;
 
-use ktx_config::yaml::Places;
+use ktx_config::yaml::YamlPositions;
 use ktx_diagnostics::{Code, Diagnostic};
 use ktx_vocabulary::{AgentProvider, Backend};
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub enum Capabilities {
 
 pub(crate) struct Rules<'a> {
     pub(crate) root: &'a Value,
-    pub(crate) places: &'a Places,
+    pub(crate) places: &'a YamlPositions,
     pub(crate) paths: &'a [NamedPath],
     pub(crate) file: &'a Path,
     pub(crate) disk: &'a FileRoots,

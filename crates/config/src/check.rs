@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::defaults::whole;
 use crate::spec::{AbsentKey, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape};
-use crate::yaml::Places;
+use crate::yaml::YamlPositions;
 
 pub(crate) use say::expected;
 use say::{found, listed};
@@ -40,7 +40,7 @@ impl Findings {
     }
 }
 
-pub(crate) fn check(value: &Value, places: &Places) -> Findings {
+pub(crate) fn check(value: &Value, places: &YamlPositions) -> Findings {
     let mut check = Checker {
         places,
         path: Vec::new(),
@@ -50,7 +50,7 @@ pub(crate) fn check(value: &Value, places: &Places) -> Findings {
         Value::Null => {}
         Value::Object(object) => {
             check.object(object, ROOT, UnknownKeys::Warn);
-            check.across(object);
+            check.check_across_blocks(object);
         }
         _ => check.error(Code::BadValue, "the file must hold an object".to_owned()),
     }
@@ -74,7 +74,7 @@ enum UnknownKeys {
 }
 
 struct Checker<'a> {
-    places: &'a Places,
+    places: &'a YamlPositions,
     path: Vec<String>,
     found: Findings,
 }
@@ -125,25 +125,25 @@ impl Checker<'_> {
         match shape {
             Shape::Object(fields) => match value.as_object() {
                 Some(object) => self.object(object, fields, UnknownKeys::Warn),
-                None => self.bad(value, shape),
+                None => self.report_mismatch(value, shape),
             },
             Shape::OpenObject(fields) => match value.as_object() {
                 Some(object) => self.object(object, fields, UnknownKeys::Keep),
-                None => self.bad(value, shape),
+                None => self.report_mismatch(value, shape),
             },
             Shape::ClosedObject(fields) => self.closed(value, fields, shape),
             Shape::Price if value.is_object() => self.closed(value, PRICE_BY_SIZE, shape),
             Shape::List(fields) => match value.as_array() {
                 Some(items) => self.list(items, fields),
-                None => self.bad(value, shape),
+                None => self.report_mismatch(value, shape),
             },
             Shape::Map(rule, inner) => match value.as_object() {
                 Some(object) => self.map(object, *rule, inner),
-                None => self.bad(value, shape),
+                None => self.report_mismatch(value, shape),
             },
             Shape::Connections => match value.as_object() {
                 Some(object) => self.connections(object),
-                None => self.bad(value, shape),
+                None => self.report_mismatch(value, shape),
             },
             Shape::Backend => self.backend(value),
             Shape::Nullable(inner) if !value.is_null() => self.value(value, inner),
@@ -151,21 +151,21 @@ impl Checker<'_> {
                 if let Some(text) = value.as_str() {
                     self.secret(text);
                 } else {
-                    self.bad(value, shape);
+                    self.report_mismatch(value, shape);
                 }
             }
             _ if fits(value, shape) => {}
             Shape::Texts | Shape::TextOrTexts | Shape::FunctionNames | Shape::Counts => {
                 self.items(value, shape);
             }
-            _ => self.bad(value, shape),
+            _ => self.report_mismatch(value, shape),
         }
     }
 
     fn closed(&mut self, value: &Value, fields: &[Field], shape: &Shape) {
         match value.as_object() {
             Some(object) => self.object(object, fields, UnknownKeys::Refuse),
-            None => self.bad(value, shape),
+            None => self.report_mismatch(value, shape),
         }
     }
 
@@ -183,11 +183,13 @@ impl Checker<'_> {
             _ => Shape::Text,
         };
         let Some(items) = value.as_array() else {
-            return self.bad(value, shape);
+            return self.report_mismatch(value, shape);
         };
         for (index, item) in items.iter().enumerate() {
             if !fits(item, &item_shape) {
-                self.within(&index.to_string(), |check| check.bad(item, &item_shape));
+                self.within(&index.to_string(), |check| {
+                    check.report_mismatch(item, &item_shape)
+                });
             }
         }
     }
@@ -213,7 +215,7 @@ impl Checker<'_> {
 
     fn backend(&mut self, value: &Value) {
         let Some(text) = value.as_str() else {
-            return self.bad(value, &Shape::Text);
+            return self.report_mismatch(value, &Shape::Text);
         };
         if Backend::parse(text).is_some() {
             return;
@@ -259,7 +261,7 @@ impl Checker<'_> {
         self.report(diagnostic.at(self.value_place()));
     }
 
-    fn across(&mut self, root: &Map<String, Value>) {
+    fn check_across_blocks(&mut self, root: &Map<String, Value>) {
         let provider = root.get("llm").and_then(|llm| llm.get("provider"));
         self.stored(provider);
         self.clients(root);
@@ -335,7 +337,7 @@ impl Checker<'_> {
         self.report(diagnostic.at(self.key_place()));
     }
 
-    fn bad(&mut self, value: &Value, shape: &Shape) {
+    fn report_mismatch(&mut self, value: &Value, shape: &Shape) {
         let path = self.path.join(".");
         let message = format!(
             "`{path}` must be {}, not {}",

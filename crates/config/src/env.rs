@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-pub use variables::{VARIABLES, Variable, reference_markdown};
+pub use variables::{EnvironmentVariable, VARIABLES, reference_markdown};
 
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -22,13 +22,13 @@ impl std::fmt::Debug for Environment {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum OutputMode {
     Pretty,
     Plain,
     Json,
 }
 
-impl Output {
+impl OutputMode {
     pub const ALL: [Self; 3] = [Self::Pretty, Self::Plain, Self::Json];
 
     pub const fn as_str(self) -> &'static str {
@@ -99,16 +99,16 @@ impl Environment {
         self.get("KTX_PROJECT_DIR")
     }
 
-    pub fn output(&self) -> Result<Option<Output>, EnvironmentError> {
+    pub fn output(&self) -> Result<Option<OutputMode>, EnvironmentError> {
         let Some(value) = self.text("KTX_OUTPUT") else {
             return Ok(None);
         };
-        let found = Output::ALL
+        let found = OutputMode::ALL
             .into_iter()
             .find(|output| output.as_str() == value);
         found.map(Some).ok_or_else(|| EnvironmentError::NotOneOf {
             name: "KTX_OUTPUT",
-            allowed: Output::ALL
+            allowed: OutputMode::ALL
                 .map(|output| format!("`{}`", output.as_str()))
                 .join(", "),
             value: value.to_owned(),

@@ -17,15 +17,15 @@ mod spec;
 pub mod yaml;
 
 pub use connection::{Connection, Driver, DriverKind};
-pub use env::{Environment, EnvironmentError, Output};
+pub use env::{Environment, EnvironmentError, OutputMode};
 pub use fields::{FieldKind, field_kind, field_names};
-pub use parse::{Parsed, parse, parse_bytes};
+pub use parse::{ParsedConfig, parse, parse_bytes};
 pub use project::{
     Client, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest,
     Isolation, Llm, ModelBudget, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching,
-    RateLimit, Relationships, Research, Scan, ValidationBudget, Vertex, WarehouseRules,
+    RateLimit, Relationships, Research, Scan, ValidationBudget, VertexConfig, WarehouseRules,
 };
 pub use reference::reference_markdown;
-pub use resolve::{FILE_NAME, Origin, ResolveError, Resolved, project_dir};
+pub use resolve::{FILE_NAME, ProjectDirOrigin, ResolveError, ResolvedProject, project_dir};
 pub use schema::schema;
 pub use spec::DEFAULT_CLIENT;

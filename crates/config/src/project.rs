@@ -69,7 +69,7 @@ pub struct Llm {
     /// Variables passed to `claude` besides those that it needs.
     pub added_variables: Vec<String>,
     pub isolation: Isolation,
-    pub vertex: Option<Vertex>,
+    pub vertex: Option<VertexConfig>,
     /// Use [`Project::model`] instead.
     pub models: BTreeMap<ModelRole, String>,
     pub prompt_caching: PromptCaching,
@@ -134,7 +134,7 @@ pub struct Endpoint {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Vertex {
+pub struct VertexConfig {
     pub project: Option<SecretRef>,
     pub location: SecretRef,
     pub reasoning: Option<Map<String, Value>>,

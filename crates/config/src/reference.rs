@@ -21,7 +21,7 @@ const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n"
 pub fn reference_markdown() -> String {
     let mut page = ReferencePage {
         lines: vec![HEAD.to_owned()],
-        told: BTreeMap::new(),
+        documented: BTreeMap::new(),
     };
     for section in ROOT {
         page.lines
@@ -46,7 +46,7 @@ pub fn reference_markdown() -> String {
 
 struct ReferencePage {
     lines: Vec<String>,
-    told: BTreeMap<String, String>,
+    documented: BTreeMap<String, String>,
 }
 
 impl ReferencePage {
@@ -66,7 +66,7 @@ impl ReferencePage {
                 _ => (&[][..], path.clone()),
             };
             let content = format!("{inner:?}");
-            let like = self.told.get(&content).filter(|_| !inner.is_empty());
+            let like = self.documented.get(&content).filter(|_| !inner.is_empty());
             self.lines.push(format!(
                 "| {} | {}{} | {} | {} |\n",
                 spellings(&path, field),
@@ -80,7 +80,7 @@ impl ReferencePage {
                 field.meaning
             ));
             if like.is_none() {
-                self.told.insert(content, path.clone());
+                self.documented.insert(content, path.clone());
                 self.rows(&below, inner.iter());
             }
         }

@@ -7,7 +7,7 @@ use ktx_diagnostics::{Hint, Hints};
 pub const FILE_NAME: &str = "ktx.yaml";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ProjectDirOrigin {
     Flag,
     Environment,
     Ancestor,
@@ -15,10 +15,10 @@ pub enum Origin {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedProject {
     /// Absolute if the current folder is.
     pub dir: PathBuf,
-    pub origin: Origin,
+    pub origin: ProjectDirOrigin,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -46,36 +46,36 @@ pub fn project_dir(
     variable: Option<&str>,
     current: &Path,
     exists: impl Fn(&Path) -> bool,
-) -> Result<Resolved, ResolveError> {
+) -> Result<ResolvedProject, ResolveError> {
     if let Some(flag) = flag {
         if flag.trim().is_empty() {
             return Err(ResolveError::BlankFlag);
         }
-        return Ok(Resolved {
+        return Ok(ResolvedProject {
             dir: current.join(flag),
-            origin: Origin::Flag,
+            origin: ProjectDirOrigin::Flag,
         });
     }
     if let Some(variable) = variable {
         if variable.trim().is_empty() {
             return Err(ResolveError::BlankVariable);
         }
-        return Ok(Resolved {
+        return Ok(ResolvedProject {
             dir: current.join(variable),
-            origin: Origin::Environment,
+            origin: ProjectDirOrigin::Environment,
         });
     }
     let found = current
         .ancestors()
         .find(|folder| exists(&folder.join(FILE_NAME)));
     Ok(found.map_or_else(
-        || Resolved {
+        || ResolvedProject {
             dir: current.to_owned(),
-            origin: Origin::CurrentFolder,
+            origin: ProjectDirOrigin::CurrentFolder,
         },
-        |folder| Resolved {
+        |folder| ResolvedProject {
             dir: folder.to_owned(),
-            origin: Origin::Ancestor,
+            origin: ProjectDirOrigin::Ancestor,
         },
     ))
 }

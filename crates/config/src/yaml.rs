@@ -6,29 +6,29 @@ mod value;
 use ktx_diagnostics::{Code, Diagnostic, Diagnostics, Location, Position};
 use serde_json::Value;
 
-pub use places::Places;
+pub use places::YamlPositions;
 
 pub const MAX_BYTES: usize = 10 * 1024 * 1024;
 
 const MAX_NESTING: usize = 1000;
 
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedYaml {
     /// Keys are converted to text; tags are ignored.
     pub value: Value,
-    pub places: Places,
+    pub places: YamlPositions,
 }
 
 /// Reads the single document of a file; `file` is its name in messages.
 ///
 /// Refuses text that is not UTF-8 or exceeds [`MAX_BYTES`], bad syntax, a second document,
 /// duplicate keys and aliases that expand without bounds.
-pub fn load(bytes: &[u8], file: &str) -> Result<Loaded, Diagnostics> {
+pub fn load(bytes: &[u8], file: &str) -> Result<LoadedYaml, Diagnostics> {
     let text = decode(bytes, file)?;
     load_text(text, file)
 }
 
-pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
+pub fn load_text(text: &str, file: &str) -> Result<LoadedYaml, Diagnostics> {
     let text = without_mark(text);
     if text.len() > MAX_BYTES {
         return Err(too_large(text.len(), file));
@@ -40,7 +40,7 @@ pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
         ));
     }
     let read = value::read(text).map_err(|error| refuse(syntax(&error, text, file)))?;
-    let places = Places::of(text, file);
+    let places = YamlPositions::of(text, file);
     if let Some(path) = read.duplicate {
         let mut duplicates = places.duplicates();
         if duplicates.is_empty() {
@@ -54,7 +54,7 @@ pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
         });
         return Err(Diagnostics(found.collect()));
     }
-    Ok(Loaded {
+    Ok(LoadedYaml {
         value: read.value,
         places,
     })
@@ -108,11 +108,11 @@ fn too_large(bytes: usize, file: &str) -> Diagnostics {
 }
 
 fn syntax(error: &serde_yaml::Error, text: &str, file: &str) -> Diagnostic {
-    let said = error.to_string();
-    let what = said.split(" at line ").next().unwrap_or(&said);
+    let message = error.to_string();
+    let what = message.split(" at line ").next().unwrap_or(&message);
     let location = match error.location() {
         Some(place) => at(file, place.line(), place.column()),
-        None => Places::of(text, file).second_document(),
+        None => YamlPositions::of(text, file).second_document(),
     };
     Diagnostic::error(Code::YamlSyntax, format!("cannot be read as YAML: {what}")).at(location)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ktx_config::yaml::Loaded;
+use ktx_config::yaml::LoadedYaml;
 use ktx_diagnostics::{Code, Diagnostic, Location};
 use serde_json::{Map, Value, json};
 
@@ -72,7 +72,7 @@ pub(super) fn check_file(
     })
 }
 
-fn at_file(loaded: &Loaded, what: String) -> Diagnostic {
+fn at_file(loaded: &LoadedYaml, what: String) -> Diagnostic {
     let Location { file, .. } = loaded.places.value(&[]);
     Diagnostic::error(Code::FileUnreadable, what).at(Location {
         file,

@@ -1,6 +1,6 @@
 //! Rules about cases.
 
-use ktx_config::yaml::Places;
+use ktx_config::yaml::YamlPositions;
 use ktx_diagnostics::{Code, Diagnostic, Hint, nearest};
 use serde_json::Value;
 
@@ -11,13 +11,13 @@ use crate::folder::{FileRoots, PathFault};
 pub(crate) struct CaseRules<'a> {
     pub(crate) cases: &'a Value,
     pub(crate) above: &'a [&'a str],
-    pub(crate) places: &'a Places,
+    pub(crate) places: &'a YamlPositions,
     pub(crate) around: &'a ProjectFacts,
 }
 
 pub(crate) fn check_paths(
     paths: &[NamedPath],
-    places: &Places,
+    places: &YamlPositions,
     disk: &FileRoots,
 ) -> Vec<Diagnostic> {
     let faults = paths.iter().filter_map(|named| {

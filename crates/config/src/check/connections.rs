@@ -17,7 +17,7 @@ impl Checker<'_> {
                 }
                 match fields.as_object() {
                     Some(fields) => check.connection(fields),
-                    None => check.bad(fields, &Shape::AnyObject),
+                    None => check.report_mismatch(fields, &Shape::AnyObject),
                 }
             });
         }

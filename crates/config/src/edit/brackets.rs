@@ -59,11 +59,11 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Option<String> {
     let written = in_brackets(&nested);
     if let Some(at) = place.position() {
         let value = place.entries.get(at)?.value.as_ref()?;
-        return Some(spliced(text, &value.range, &written));
+        return Some(splice(text, &value.range, &written));
     }
     let end = end_of(place.entries.last()?);
     let added = format!(", {}: {written}", key_in_brackets(place.key));
-    Some(spliced(text, &(end..end), &added))
+    Some(splice(text, &(end..end), &added))
 }
 
 pub(super) fn remove(text: &str, path: &[&str]) -> Option<String> {
@@ -78,9 +78,9 @@ pub(super) fn remove(text: &str, path: &[&str]) -> Option<String> {
     let range = match (next, at.checked_sub(1).and_then(|at| place.entries.get(at))) {
         (Some(next), _) => entry.key.start..next,
         (None, Some(before)) => end_of(before)..end_of(entry),
-        (None, None) => return Some(spliced(text, &place.mapping.range, "{}")),
+        (None, None) => return Some(splice(text, &place.mapping.range, "{}")),
     };
-    Some(spliced(text, &range, ""))
+    Some(splice(text, &range, ""))
 }
 
 pub(super) fn rename(text: &str, path: &[&str], new: &str) -> Option<String> {
@@ -94,7 +94,7 @@ pub(super) fn rename(text: &str, path: &[&str], new: &str) -> Option<String> {
     place
         .below
         .is_empty()
-        .then(|| spliced(text, &entry.key, &key))
+        .then(|| splice(text, &entry.key, &key))
 }
 
 fn end_of(entry: &Entry) -> usize {
@@ -102,7 +102,7 @@ fn end_of(entry: &Entry) -> usize {
     value.map_or(entry.key.end, |value| value.range.end)
 }
 
-fn spliced(text: &str, range: &Range<usize>, with: &str) -> String {
+fn splice(text: &str, range: &Range<usize>, with: &str) -> String {
     let before = text.get(..range.start).unwrap_or_default();
     let after = text.get(range.end..).unwrap_or_default();
     format!("{before}{with}{after}")

@@ -13,7 +13,7 @@ fn typed_values_are_those_of_the_table() {
         ("KTX_PROJECT_DIR", " "),
     ]);
     assert_eq!(environment.home(), Some(Path::new("/home/ada")));
-    assert_eq!(environment.output(), Ok(Some(Output::Json)));
+    assert_eq!(environment.output(), Ok(Some(OutputMode::Json)));
     assert!(!environment.ci());
     assert_eq!(environment.project_dir(), Some(" "));
     assert_eq!(environment.log_filter(), None);

@@ -1,7 +1,7 @@
 //! The table of environment variables and its reference page.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Variable {
+pub struct EnvironmentVariable {
     pub name: &'static str,
     pub group: &'static str,
     pub meaning: &'static str,
@@ -13,8 +13,8 @@ const fn row(
     name: &'static str,
     meaning: &'static str,
     default: &'static str,
-) -> Variable {
-    Variable {
+) -> EnvironmentVariable {
+    EnvironmentVariable {
         name,
         group,
         meaning,
@@ -62,7 +62,7 @@ const DIAGNOSTICS: &str = "Diagnostics";
 const TRACES: &str = "Traces";
 const QUIET: &str = "Accepted, without effect";
 
-pub const VARIABLES: &[Variable] = &[
+pub const VARIABLES: &[EnvironmentVariable] = &[
     row(
         PROJECT,
         "KTX_PROJECT_DIR",

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Isolation, Llm,
     ModelBudget, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
-    Relationships, Research, Scan, ValidationBudget, Vertex,
+    Relationships, Research, Scan, ValidationBudget, VertexConfig,
 };
 use crate::defaults::EffectiveObject;
 use crate::spec::ROOT;
@@ -58,7 +58,7 @@ fn llm(llm: &EffectiveObject) -> Llm {
             .map(|block| (name, endpoint(&block)))
     });
     let vertex = provider.optional("vertex").and_then(|block| {
-        Some(Vertex {
+        Some(VertexConfig {
             project: block.reference("project"),
             location: block.reference("location")?,
             reasoning: written(&block, "reasoning"),

@@ -129,7 +129,7 @@ fn providers_are_read_with_their_references() {
     let location = SecretRef::parse("global");
     assert_eq!(
         llm.vertex,
-        Some(Vertex {
+        Some(VertexConfig {
             project: None,
             location,
             reasoning: None,

@@ -9,7 +9,7 @@ use ktx_yaml::{Content, Node, second_document, tree};
 /// Places by path. List positions count from 0. Computed on the first query, so valid files cost
 /// nothing.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct YamlPositions {
     file: String,
     text: String,
     found: OnceLock<PlaceIndex>,
@@ -28,7 +28,7 @@ struct KeyOffsets {
     value: usize,
 }
 
-impl Places {
+impl YamlPositions {
     /// Returns the place of a value. A value that is not written, such as the content of an alias,
     /// has the place of its nearest written ancestor.
     pub fn value(&self, path: &[&str]) -> Location {

@@ -171,7 +171,7 @@ const LINE: &str = "(  |    |      )?(- |- - )?([a-e]:|[a-e]: f|[a-e]: \\{f: g, 
                     |[a-e]: \\[f, \\{g: h\\}, i: j\\]|  k\\]|[a-e]: 'f: g'|[a-e]: \"f\\\\\" # g\"|[a-e]: 'f|  g'|[a-e]: f # g\
                     |# [a-e]: f|[a-e]: [|>]-?|[a-e]: &f|[a-e]: !f g|&f|'[a-e] f': g|[a-e]: f:g|f g|--- )?\r?\n";
 
-fn without_place(value: &Value, places: &Places, path: &mut Vec<String>) -> Option<String> {
+fn without_place(value: &Value, places: &YamlPositions, path: &mut Vec<String>) -> Option<String> {
     let inner: Vec<(String, &Value)> = match value {
         Value::Object(entries) => entries
             .iter()

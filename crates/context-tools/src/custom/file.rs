@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ktx_config::yaml::{Loaded, Places, load};
+use ktx_config::yaml::{LoadedYaml, YamlPositions, load};
 use ktx_diagnostics::{Code, Diagnostic, Diagnostics, Severity, nearest};
 use ktx_read_only_sql::parameter_names;
 use ktx_sql::Dialect;
@@ -26,7 +26,7 @@ const PARAMETER_KEYS: [&str; 5] = ["name", "type", "description", "default", "va
 const LONGEST_NAME: usize = 64;
 
 pub fn parse_tool(file: &str, bytes: &[u8]) -> Result<CustomTool, Diagnostics> {
-    let Loaded { value, places } = load(bytes, file)?;
+    let LoadedYaml { value, places } = load(bytes, file)?;
     let mut read = FileReader {
         places: &places,
         found: Vec::new(),
@@ -40,7 +40,7 @@ pub fn parse_tool(file: &str, bytes: &[u8]) -> Result<CustomTool, Diagnostics> {
 }
 
 struct FileReader<'a> {
-    places: &'a Places,
+    places: &'a YamlPositions,
     found: Vec<Diagnostic>,
 }
 
