@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ktx_config::Environment;
 use ktx_observability::{
-    Capture, Delivery, Exporter, LogFormat, LogSettings, SharedRedactor, TraceSettings,
+    ContentCapture, Delivery, Exporter, LogFormat, LogSettings, SharedRedactor, TraceSettings,
 };
 
 /// Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Telemetry {
     exporter: Option<Arc<Exporter>>,
-    capture: Capture,
+    capture: ContentCapture,
     redactor: SharedRedactor,
 }
 
@@ -54,7 +54,7 @@ impl Telemetry {
         }
     }
 
-    pub(crate) const fn capture(&self) -> Capture {
+    pub(crate) const fn capture(&self) -> ContentCapture {
         self.capture
     }
 

@@ -13,7 +13,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 use crate::export::Exporter;
-use crate::span::{self, FinishedSpan, SpanKind, Value};
+use crate::span::{self, AttributeValue, FinishedSpan, SpanKind};
 
 pub(crate) fn concerns(metadata: &Metadata<'_>) -> bool {
     metadata.target() == SPANS || metadata.target() == USAGE
@@ -42,72 +42,72 @@ struct SpanSums {
 }
 
 #[derive(Default)]
-struct SpanFields(BTreeMap<&'static str, Value>);
+struct SpanFields(BTreeMap<&'static str, AttributeValue>);
 
 impl SpanFields {
-    fn put(&mut self, field: &Field, value: Value) {
+    fn put(&mut self, field: &Field, value: AttributeValue) {
         self.0.insert(field.name(), value);
     }
 
     fn take_text(&mut self, name: &'static str) -> Option<String> {
         match self.0.remove(name) {
-            Some(Value::Text(text)) => Some(text),
+            Some(AttributeValue::Text(text)) => Some(text),
             _ => None,
         }
     }
 
     fn whole(&self, name: &'static str) -> i64 {
         match self.0.get(name) {
-            Some(Value::Whole(number)) => *number,
+            Some(AttributeValue::Whole(number)) => *number,
             _ => 0,
         }
     }
 
     fn is(&self, name: &'static str, text: &str) -> bool {
-        matches!(self.0.get(name), Some(Value::Text(found)) if found == text)
+        matches!(self.0.get(name), Some(AttributeValue::Text(found)) if found == text)
     }
 }
 
 impl Visit for SpanFields {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.put(field, Value::Text(format!("{value:?}")));
+        self.put(field, AttributeValue::Text(format!("{value:?}")));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, Value::Text(value.to_owned()));
+        self.put(field, AttributeValue::Text(value.to_owned()));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, Value::Whole(value));
+        self.put(field, AttributeValue::Whole(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.put(
             field,
-            Value::Whole(i64::try_from(value).unwrap_or(i64::MAX)),
+            AttributeValue::Whole(i64::try_from(value).unwrap_or(i64::MAX)),
         );
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, Value::Number(value));
+        self.put(field, AttributeValue::Number(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, Value::Flag(value));
+        self.put(field, AttributeValue::Flag(value));
     }
 }
 
-pub(crate) struct Collector {
+pub(crate) struct SpanCollector {
     exporter: Arc<Exporter>,
 }
 
-impl Collector {
+impl SpanCollector {
     pub(crate) const fn new(exporter: Arc<Exporter>) -> Self {
         Self { exporter }
     }
 }
 
-impl<S> Layer<S> for Collector
+impl<S> Layer<S> for SpanCollector
 where
     S: Subscriber + for<'lookup> LookupSpan<'lookup>,
 {
@@ -124,20 +124,20 @@ where
                 .map(|open| (open.trace, open.id))
         });
         let count = if fields.is(span::OPERATION, "execute_tool") {
-            Some(Count::Tool)
+            Some(CountedSpan::Tool)
         } else {
             // A turn within a call is not a call of its own.
             let outermost = span
                 .parent()
                 .is_some_and(|parent| is_operation(&parent, "invoke_workflow"));
-            outermost.then_some(Count::Call)
+            outermost.then_some(CountedSpan::Call)
         };
         if let Some(count) = count {
             for ancestor in span.scope().skip(1) {
                 if let Some(open) = ancestor.extensions_mut().get_mut::<OpenSpan>() {
                     match count {
-                        Count::Call => open.sums.calls += 1,
-                        Count::Tool => open.sums.tool_calls += 1,
+                        CountedSpan::Call => open.sums.calls += 1,
+                        CountedSpan::Tool => open.sums.tool_calls += 1,
                     }
                 }
             }
@@ -198,7 +198,7 @@ where
 }
 
 #[derive(Clone, Copy)]
-enum Count {
+enum CountedSpan {
     Call,
     Tool,
 }
@@ -216,7 +216,7 @@ impl SpanSums {
         self.output += fact.whole(span::OUTPUT_TOKENS);
         self.cache_read += fact.whole(span::CACHE_READ);
         self.cache_creation += fact.whole(span::CACHE_CREATION);
-        if let Some(Value::Number(cost)) = fact.0.get(span::COST) {
+        if let Some(AttributeValue::Number(cost)) = fact.0.get(span::COST) {
             *self.cost.get_or_insert(0.0) += cost;
         }
     }
@@ -238,7 +238,7 @@ impl OpenSpan {
                 (span::CACHE_CREATION, sums.cache_creation),
                 (span::MESSAGES, sums.messages),
             ] {
-                attributes.insert(name, Value::Whole(value));
+                attributes.insert(name, AttributeValue::Whole(value));
             }
         }
         for (name, value) in [
@@ -246,11 +246,11 @@ impl OpenSpan {
             (span::TOOL_CALLS, sums.tool_calls),
         ] {
             if value > 0 {
-                attributes.insert(name, Value::Whole(value));
+                attributes.insert(name, AttributeValue::Whole(value));
             }
         }
         if let Some(cost) = sums.cost {
-            attributes.insert(span::COST, Value::Number(cost));
+            attributes.insert(span::COST, AttributeValue::Number(cost));
         }
         let elapsed = u64::try_from(self.clock.elapsed().as_nanos()).unwrap_or(u64::MAX);
         FinishedSpan {
@@ -270,7 +270,7 @@ impl OpenSpan {
 /// Uses the run id if it is a UUID, so that one leads to the other.
 fn trace_id(fields: &SpanFields) -> [u8; 16] {
     let of_run = match fields.0.get(span::RUN_ID) {
-        Some(Value::Text(text)) => uuid::Uuid::parse_str(text).ok(), // any other id names no trace
+        Some(AttributeValue::Text(text)) => uuid::Uuid::parse_str(text).ok(), // any other id names no trace
         _ => None,
     };
     of_run.unwrap_or_else(uuid::Uuid::now_v7).into_bytes()

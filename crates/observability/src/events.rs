@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ktx_llm_runtime::{EventSink, RuntimeEvent, USAGE, UsageFact};
 
 /// US dollars.
-type Price = Box<dyn Fn(&UsageFact) -> Option<f64> + Send + Sync>;
+type PriceFunction = Box<dyn Fn(&UsageFact) -> Option<f64> + Send + Sync>;
 
 /// Forwards events to `tracing` too.
 pub struct TracedEvents {
     inner: Arc<dyn EventSink>,
-    price: Price,
+    price: PriceFunction,
 }
 
 impl std::fmt::Debug for TracedEvents {

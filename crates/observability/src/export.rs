@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub struct Shipment<'a> {
+pub struct SpanShipment<'a> {
     pub url: &'a str,
     /// Values are secrets.
     pub headers: &'a [(String, String)],
@@ -37,7 +37,7 @@ pub struct Shipment<'a> {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Receipt {
+pub struct DeliveryReceipt {
     pub status: u16,
     pub retry_after: Option<Duration>,
     pub body: Vec<u8>,
@@ -46,19 +46,19 @@ pub struct Receipt {
 #[async_trait]
 pub trait Delivery: Send + Sync {
     /// Errors are for display, without secrets.
-    async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String>;
+    async fn post(&self, shipment: SpanShipment<'_>) -> Result<DeliveryReceipt, String>;
 }
 
 /// On the exporter's thread, at the first span.
 type DeliveryFactory = Box<dyn FnOnce() -> Result<Box<dyn Delivery>, String> + Send>;
 
 #[derive(Debug, Default)]
-struct Tally {
+struct LossTally {
     lost: u64,
     reason: Option<String>,
 }
 
-impl Tally {
+impl LossTally {
     fn lose(&mut self, spans: u64, reason: String) {
         self.lost += spans;
         self.reason.get_or_insert(reason);
@@ -67,7 +67,7 @@ impl Tally {
 
 struct ExportThread {
     queue: SyncSender<FinishedSpan>,
-    done: Receiver<Tally>,
+    done: Receiver<LossTally>,
 }
 
 enum ExporterState {
@@ -140,7 +140,7 @@ impl Exporter {
                 running
                     .done
                     .recv_timeout(self.longest_end)
-                    .unwrap_or_else(|_| Tally {
+                    .unwrap_or_else(|_| LossTally {
                         lost: 0,
                         reason: Some(format!(
                             "the collector did not accept everything within {} s",
@@ -148,7 +148,7 @@ impl Exporter {
                         )),
                     })
             }
-            ExporterState::Waiting(..) | ExporterState::Over => Tally::default(),
+            ExporterState::Waiting(..) | ExporterState::Over => LossTally::default(),
         };
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
@@ -193,8 +193,8 @@ fn work(
     opening: DeliveryFactory,
     redactor: &SharedRedactor,
     spans: &Receiver<FinishedSpan>,
-) -> Tally {
-    let mut tally = Tally::default();
+) -> LossTally {
+    let mut tally = LossTally::default();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -241,11 +241,11 @@ async fn post(
     settings: &ExportSettings,
     delivery: &dyn Delivery,
     body: &[u8],
-) -> Result<Receipt, String> {
+) -> Result<DeliveryReceipt, String> {
     let mut pause = PAUSE;
     let mut tries = 1;
     loop {
-        let shipment = Shipment {
+        let shipment = SpanShipment {
             url: &settings.url,
             headers: &settings.headers,
             body: body.to_vec(),
@@ -271,7 +271,7 @@ async fn post(
     }
 }
 
-fn rejected(receipt: &Receipt) -> Option<(u64, String)> {
+fn rejected(receipt: &DeliveryReceipt) -> Option<(u64, String)> {
     let answer: serde_json::Value = serde_json::from_slice(&receipt.body).ok()?; // not JSON: nothing was rejected
     let partial = answer.get("partialSuccess")?;
     let count = partial.get("rejectedSpans")?;

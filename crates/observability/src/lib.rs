@@ -18,10 +18,10 @@ mod span;
 mod tools;
 
 pub use events::TracedEvents;
-pub use export::{Delivery, Exporter, Receipt, Shipment};
+pub use export::{Delivery, DeliveryReceipt, Exporter, SpanShipment};
 pub use logs::{LineEscape, LogFormat, LogSettings, install};
 pub use recorded::{RecordSink, RecordedRuntime};
 pub use redaction::SharedRedactor;
 pub use runtime::{RunFacts, TracedRuntime};
-pub use settings::{Capture, ExportSettings, TraceSettings};
+pub use settings::{ContentCapture, ExportSettings, TraceSettings};
 pub use tools::traced_calls;

@@ -12,10 +12,10 @@ use tracing_subscriber::layer::{Filter, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, Registry, fmt};
 
-use crate::collect::{self, Collector};
+use crate::collect::{self, SpanCollector};
 use crate::export::Exporter;
 use crate::redaction::SharedRedactor;
-use sentences::Sentences;
+use sentences::SentenceFormat;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
@@ -66,7 +66,7 @@ pub fn install(
         // Without an explicit filter, lines are plain sentences.
         LogFormat::Text if logs.filter.is_none() => fmt::layer()
             .with_writer(writer)
-            .event_format(Sentences)
+            .event_format(SentenceFormat)
             .with_filter(filter)
             .boxed(),
         LogFormat::Text => fmt::layer()
@@ -84,7 +84,7 @@ pub fn install(
     let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![lines];
     if let Some(exporter) = exporter {
         let traces = FilterFn::new(collect::concerns).with_max_level_hint(LevelFilter::INFO);
-        layers.push(Collector::new(exporter).with_filter(traces).boxed());
+        layers.push(SpanCollector::new(exporter).with_filter(traces).boxed());
     }
     if tracing_subscriber::registry()
         .with(layers)

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::redaction::SharedRedactor;
-use crate::span::{FinishedSpan, SpanKind, Value};
+use crate::span::{AttributeValue, FinishedSpan, SpanKind};
 
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.41.0";
 /// `STATUS_CODE_ERROR`.
@@ -16,7 +16,7 @@ pub(crate) fn body(
 ) -> Json {
     let resource: Vec<Json> = resource
         .iter()
-        .map(|(name, value)| attribute(name, &Value::Text(value.clone()), redactor))
+        .map(|(name, value)| attribute(name, &AttributeValue::Text(value.clone()), redactor))
         .collect();
     let spans: Vec<Json> = spans.iter().map(|span| wire(span, redactor)).collect();
     json!({
@@ -60,12 +60,12 @@ fn wire(span: &FinishedSpan, redactor: &SharedRedactor) -> Json {
     wire
 }
 
-fn attribute(name: &str, value: &Value, redactor: &SharedRedactor) -> Json {
+fn attribute(name: &str, value: &AttributeValue, redactor: &SharedRedactor) -> Json {
     let value = match value {
-        Value::Text(text) => json!({ "stringValue": redactor.redact(text) }),
-        Value::Whole(number) => json!({ "intValue": number.to_string() }),
-        Value::Number(number) => json!({ "doubleValue": number }),
-        Value::Flag(flag) => json!({ "boolValue": flag }),
+        AttributeValue::Text(text) => json!({ "stringValue": redactor.redact(text) }),
+        AttributeValue::Whole(number) => json!({ "intValue": number.to_string() }),
+        AttributeValue::Number(number) => json!({ "doubleValue": number }),
+        AttributeValue::Flag(flag) => json!({ "boolValue": flag }),
     };
     json!({ "key": name, "value": value })
 }

@@ -36,7 +36,7 @@ pub trait RecordSink: Send + Sync {
 /// Does not record single runs: their callers have logs of their own.
 pub struct RecordedRuntime {
     inner: Arc<dyn LlmRuntime>,
-    record: Arc<Record>,
+    record: Arc<RecordedRun>,
 }
 
 impl std::fmt::Debug for RecordedRuntime {
@@ -49,7 +49,7 @@ impl RecordedRuntime {
     pub fn new(inner: Arc<dyn LlmRuntime>, sink: Arc<dyn RecordSink>) -> Self {
         Self {
             inner,
-            record: Arc::new(Record {
+            record: Arc::new(RecordedRun {
                 sink,
                 calls: AtomicU32::new(0),
                 bytes: AtomicUsize::new(0),
@@ -58,13 +58,13 @@ impl RecordedRuntime {
     }
 }
 
-struct Record {
+struct RecordedRun {
     sink: Arc<dyn RecordSink>,
     calls: AtomicU32,
     bytes: AtomicUsize,
 }
 
-impl Record {
+impl RecordedRun {
     fn append(&self, line: &Value) {
         let text = line.to_string();
         let before = self.bytes.fetch_add(text.len(), Ordering::Relaxed);
@@ -86,8 +86,13 @@ impl Record {
         format!("{shown}… ({} more characters)", length - longest)
     }
 
-    fn begin(self: &Arc<Self>, role: ModelRole, label: &CallLabel, asked: Prompt<'_>) -> Call {
-        let call = Call {
+    fn begin(
+        self: &Arc<Self>,
+        role: ModelRole,
+        label: &CallLabel,
+        asked: RecordedPrompt<'_>,
+    ) -> RecordedCall {
+        let call = RecordedCall {
             record: Arc::clone(self),
             number: self.calls.fetch_add(1, Ordering::Relaxed) + 1,
         };
@@ -105,18 +110,18 @@ impl Record {
 }
 
 #[derive(Clone, Copy)]
-struct Prompt<'a> {
+struct RecordedPrompt<'a> {
     system: &'a str,
     prompt: &'a str,
 }
 
 #[derive(Clone)]
-struct Call {
-    record: Arc<Record>,
+struct RecordedCall {
+    record: Arc<RecordedRun>,
     number: u32,
 }
 
-impl Call {
+impl RecordedCall {
     fn append(&self, line: &Value) {
         let mut whole = json!({ "call": self.number, "at": self.record.sink.now().to_string() });
         if let (Some(whole), Some(line)) = (whole.as_object_mut(), line.as_object()) {
@@ -125,7 +130,7 @@ impl Call {
         self.record.append(&whole);
     }
 
-    fn said(&self, kind: &str, text: &str) {
+    fn record_text(&self, kind: &str, text: &str) {
         let text = self.record.bounded(text, LONGEST_TEXT);
         self.append(&json!({ "kind": kind, "text": text }));
     }
@@ -165,7 +170,7 @@ impl Call {
 struct RecordedTool {
     inner: Arc<dyn ToolHandler>,
     name: String,
-    call: Call,
+    call: RecordedCall,
 }
 
 #[async_trait]
@@ -185,7 +190,7 @@ impl ToolHandler for RecordedTool {
 /// Records the text between tool calls.
 struct RecordedTurns {
     inner: Arc<dyn Transcript>,
-    call: Call,
+    call: RecordedCall,
 }
 
 impl Transcript for RecordedTurns {
@@ -200,7 +205,7 @@ impl Transcript for RecordedTurns {
                 if let ContentBlock::Text { text } = block
                     && !text.trim().is_empty()
                 {
-                    self.call.said("said", text);
+                    self.call.record_text("said", text);
                 }
             }
         }
@@ -211,35 +216,35 @@ impl Transcript for RecordedTurns {
 #[async_trait]
 impl LlmRuntime for RecordedRuntime {
     async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
-        let asked = Prompt {
+        let asked = RecordedPrompt {
             system: &request.system,
             prompt: &request.prompt,
         };
         let call = self.record.begin(request.role, &request.label, asked);
         let outcome = self.inner.generate_text(request).await;
         match &outcome {
-            Ok(outcome) => call.said("answered", &outcome.text),
+            Ok(outcome) => call.record_text("answered", &outcome.text),
             Err(error) => call.failed(error),
         }
         outcome
     }
 
     async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
-        let asked = Prompt {
+        let asked = RecordedPrompt {
             system: &request.system,
             prompt: &request.prompt,
         };
         let call = self.record.begin(request.role, &request.label, asked);
         let outcome = self.inner.generate_object(request).await;
         match &outcome {
-            Ok(outcome) => call.said("answered", &outcome.value.to_string()),
+            Ok(outcome) => call.record_text("answered", &outcome.value.to_string()),
             Err(error) => call.failed(error),
         }
         outcome
     }
 
     async fn run_agent_loop(&self, mut request: LoopRequest) -> LoopOutcome {
-        let asked = Prompt {
+        let asked = RecordedPrompt {
             system: &request.system,
             prompt: &request.prompt,
         };
@@ -251,7 +256,7 @@ impl LlmRuntime for RecordedRuntime {
         });
         let outcome = self.inner.run_agent_loop(request).await;
         if let Some(text) = &outcome.text {
-            call.said("answered", text);
+            call.record_text("answered", text);
         }
         match &outcome.error {
             Some(error) => call.failed(error),
@@ -273,7 +278,7 @@ impl LlmRuntime for RecordedRuntime {
         let label = CallLabel::of_probe(&request.run_id);
         let report = self.inner.probe(request).await;
         if let Err(error) = &report {
-            let asked = Prompt {
+            let asked = RecordedPrompt {
                 system: "",
                 prompt: "",
             };

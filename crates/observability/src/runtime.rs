@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use crate::settings::Capture;
+use crate::settings::ContentCapture;
 use crate::tools::traced;
 
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct RunFacts {
     /// Such as `anthropic` or `gcp.gemini`.
     pub provider: String,
     pub models: BTreeMap<ModelRole, String>,
-    pub capture: Capture,
+    pub capture: ContentCapture,
 }
 
 /// Makes every operation a span below the run's, which ends with the last handle. Almost free
@@ -111,7 +111,7 @@ impl TracedRuntime {
     }
 
     fn record_prompt(&self, span: &Span, system: &str, prompt: &str) {
-        if self.facts.capture == Capture::On {
+        if self.facts.capture == ContentCapture::On {
             span.record("gen_ai.system_instructions", text_parts(system).to_string());
             let messages = json!([{ "role": "user", "parts": text_parts(prompt) }]);
             span.record("gen_ai.input.messages", messages.to_string());
@@ -119,7 +119,7 @@ impl TracedRuntime {
     }
 
     fn record_answer(&self, span: &Span, text: &str) {
-        if self.facts.capture == Capture::On {
+        if self.facts.capture == ContentCapture::On {
             let messages = json!([{ "role": "assistant", "parts": text_parts(text) }]);
             span.record("gen_ai.output.messages", messages.to_string());
         }
@@ -162,7 +162,7 @@ impl LlmRuntime for TracedRuntime {
         match &outcome {
             Ok(outcome) => {
                 span.record("ktx.steps", outcome.metrics.steps);
-                if self.facts.capture == Capture::On {
+                if self.facts.capture == ContentCapture::On {
                     self.record_answer(&span, &outcome.value.to_string());
                 }
             }
@@ -193,7 +193,7 @@ impl LlmRuntime for TracedRuntime {
         if let Some(trace) = &request.trace_id {
             span.record("ktx.trace_id", trace.as_str());
         }
-        if self.facts.capture == Capture::On {
+        if self.facts.capture == ContentCapture::On {
             span.record(
                 "gen_ai.system_instructions",
                 text_parts(&request.system).to_string(),
@@ -208,7 +208,7 @@ impl LlmRuntime for TracedRuntime {
         }
         let capture = self.facts.capture;
         handle.observed(move |last| match &last.result {
-            Ok(text) if capture == Capture::On => {
+            Ok(text) if capture == ContentCapture::On => {
                 let messages = json!([{ "role": "assistant", "parts": text_parts(text) }]);
                 span.record("gen_ai.output.messages", messages.to_string());
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Prompts, answers, tool arguments and results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Capture {
+pub enum ContentCapture {
     #[default]
     Off,
     /// Redacted (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`).
@@ -25,7 +25,7 @@ pub struct ExportSettings {
 pub struct TraceSettings {
     /// `None` without a collector.
     pub export: Option<ExportSettings>,
-    pub capture: Capture,
+    pub capture: ContentCapture,
     pub warnings: Vec<String>,
 }
 
@@ -37,8 +37,8 @@ impl TraceSettings {
     pub fn read<'a>(get: &dyn Fn(&str) -> Option<&'a str>) -> Self {
         let mut settings = Self {
             capture: match get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT") {
-                Some(text) if text.eq_ignore_ascii_case("true") => Capture::On,
-                _ => Capture::Off,
+                Some(text) if text.eq_ignore_ascii_case("true") => ContentCapture::On,
+                _ => ContentCapture::Off,
             },
             ..Self::default()
         };

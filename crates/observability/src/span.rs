@@ -24,7 +24,7 @@ pub(crate) const CALLS: &str = "ktx.calls";
 pub(crate) const TOOL_CALLS: &str = "ktx.tool_calls";
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum AttributeValue {
     Text(String),
     Whole(i64),
     Number(f64),
@@ -48,6 +48,6 @@ pub(crate) struct FinishedSpan {
     pub(crate) start: u64,
     /// Never before `start`.
     pub(crate) end: u64,
-    pub(crate) attributes: BTreeMap<&'static str, Value>,
+    pub(crate) attributes: BTreeMap<&'static str, AttributeValue>,
     pub(crate) failure: Option<String>,
 }

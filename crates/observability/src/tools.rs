@@ -9,10 +9,10 @@ use serde_json::Value;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
-use crate::settings::Capture;
+use crate::settings::ContentCapture;
 
 /// Each call is a span below `call`, wherever the backend runs it.
-pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: Capture) -> ToolSet {
+pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: ContentCapture) -> ToolSet {
     if call.is_disabled() || tools.is_empty() {
         return tools.clone();
     }
@@ -33,7 +33,7 @@ pub fn traced_calls(tools: &ToolSet) -> ToolSet {
             inner: Arc::clone(&tool.handler),
             name: tool.name.clone(),
             call: Span::none(),
-            capture: Capture::Off,
+            capture: ContentCapture::Off,
         })
     })
 }
@@ -42,7 +42,7 @@ struct TracedTool {
     inner: Arc<dyn ToolHandler>,
     name: String,
     call: Span,
-    capture: Capture,
+    capture: ContentCapture,
 }
 
 #[async_trait]
@@ -62,7 +62,7 @@ impl ToolHandler for TracedTool {
             error.type = Empty,
             otel.status_description = Empty,
         );
-        if self.capture == Capture::On {
+        if self.capture == ContentCapture::On {
             span.record("gen_ai.tool.call.arguments", arguments.to_string());
         }
         let answer = self
@@ -71,7 +71,7 @@ impl ToolHandler for TracedTool {
             .instrument(span.clone())
             .await;
         match &answer {
-            Ok(output) if self.capture == Capture::On => {
+            Ok(output) if self.capture == ContentCapture::On => {
                 span.record("gen_ai.tool.call.result", output.markdown.as_str());
             }
             Ok(_) => {}
@@ -79,8 +79,8 @@ impl ToolHandler for TracedTool {
                 span.record("error.type", "tool_error");
                 // A tool's error can quote data.
                 let words = match self.capture {
-                    Capture::On => error.message.as_str(),
-                    Capture::Off => "the tool failed",
+                    ContentCapture::On => error.message.as_str(),
+                    ContentCapture::Off => "the tool failed",
                 };
                 span.record("otel.status_description", words);
             }

@@ -1,7 +1,7 @@
 //! The trace collector over the shared HTTP client.
 
 use async_trait::async_trait;
-use ktx_observability::{Delivery, Receipt, Shipment};
+use ktx_observability::{Delivery, DeliveryReceipt, SpanShipment};
 use ktx_provider_adapters::{JsonPoster, Proxy};
 
 pub(crate) fn collector() -> Result<Box<dyn Delivery>, String> {
@@ -13,8 +13,8 @@ struct Collector(JsonPoster);
 
 #[async_trait]
 impl Delivery for Collector {
-    async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String> {
-        let Shipment {
+    async fn post(&self, shipment: SpanShipment<'_>) -> Result<DeliveryReceipt, String> {
+        let SpanShipment {
             url,
             headers,
             body,
@@ -22,7 +22,7 @@ impl Delivery for Collector {
         } = shipment;
         let posted = self.0.post(url, headers, body, timeout).await;
         let reply = posted.map_err(|error| format!("the collector: {error}"))?;
-        Ok(Receipt {
+        Ok(DeliveryReceipt {
             status: reply.status,
             retry_after: reply.retry_after,
             body: reply.body,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Delivery, Exporter, ExporterState, QUEUE, Receipt, Shipment, rejected};
+use super::{Delivery, DeliveryReceipt, Exporter, ExporterState, QUEUE, SpanShipment, rejected};
 use crate::redaction::SharedRedactor;
 use crate::settings::ExportSettings;
 use crate::span::{FinishedSpan, SpanKind};
@@ -37,14 +37,14 @@ fn span() -> FinishedSpan {
 
 /// Answers with these statuses, then with 200; records the number of spans in each post.
 #[derive(Clone, Default)]
-struct Collector {
+struct SpanCollector {
     statuses: Arc<Mutex<VecDeque<u16>>>,
     posts: Arc<Mutex<Vec<usize>>>,
 }
 
 #[async_trait]
-impl Delivery for Collector {
-    async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String> {
+impl Delivery for SpanCollector {
+    async fn post(&self, shipment: SpanShipment<'_>) -> Result<DeliveryReceipt, String> {
         assert_eq!(shipment.url, "http://collector/v1/traces");
         assert_eq!(shipment.headers, settings().headers);
         let body: serde_json::Value = serde_json::from_slice(&shipment.body).unwrap();
@@ -54,7 +54,7 @@ impl Delivery for Collector {
             .unwrap()
             .push(spans.as_array().unwrap().len());
         let status = self.statuses.lock().unwrap().pop_front().unwrap_or(200);
-        Ok(Receipt {
+        Ok(DeliveryReceipt {
             status,
             retry_after: Some(Duration::from_millis(1)),
             body: Vec::new(),
@@ -62,7 +62,7 @@ impl Delivery for Collector {
     }
 }
 
-fn exporter(collector: &Collector) -> Exporter {
+fn exporter(collector: &SpanCollector) -> Exporter {
     let collector = collector.clone();
     Exporter::new(settings(), SharedRedactor::default(), move || {
         Ok(Box::new(collector))
@@ -71,7 +71,7 @@ fn exporter(collector: &Collector) -> Exporter {
 
 #[test]
 fn spans_arrive_in_batches_before_the_end() {
-    let collector = Collector::default();
+    let collector = SpanCollector::default();
     let exporter = exporter(&collector);
     for _ in 0..700 {
         exporter.take(span());
@@ -90,7 +90,7 @@ fn a_busy_collector_is_retried_and_a_refusing_one_is_not() {
         (vec![400], 1),
         (vec![401], 1),
     ] {
-        let collector = Collector::default();
+        let collector = SpanCollector::default();
         collector.statuses.lock().unwrap().extend(&statuses);
         let exporter = exporter(&collector);
         exporter.take(span());
@@ -116,7 +116,7 @@ struct StuckCollector(Mutex<mpsc::Receiver<()>>);
 
 #[async_trait]
 impl Delivery for StuckCollector {
-    async fn post(&self, _shipment: Shipment<'_>) -> Result<Receipt, String> {
+    async fn post(&self, _shipment: SpanShipment<'_>) -> Result<DeliveryReceipt, String> {
         match self.0.lock().unwrap().recv() {
             Ok(()) => Err("let go".to_owned()),
             Err(error) => Err(error.to_string()),
@@ -148,7 +148,7 @@ fn a_full_queue_drops_and_counts_instead_of_waiting() {
 #[test]
 fn a_collector_may_take_a_post_and_refuse_spans_of_it() {
     let check = |body: &str, expected: Option<(u64, &str)>| {
-        let receipt = Receipt {
+        let receipt = DeliveryReceipt {
             status: 200,
             retry_after: None,
             body: body.as_bytes().to_vec(),

@@ -9,9 +9,9 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 /// `warning: what happened: why (what else)`
-pub(super) struct Sentences;
+pub(super) struct SentenceFormat;
 
-impl<S, N> FormatEvent<S, N> for Sentences
+impl<S, N> FormatEvent<S, N> for SentenceFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,

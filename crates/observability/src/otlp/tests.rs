@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::body;
 use crate::redaction::SharedRedactor;
-use crate::span::{FinishedSpan, SpanKind, Value};
+use crate::span::{AttributeValue, FinishedSpan, SpanKind};
 
 #[test]
 fn a_span_is_written_as_otlp_json_without_secrets() {
@@ -22,10 +22,10 @@ fn a_span_is_written_as_otlp_json_without_secrets() {
         start: 1_795_356_300_000_000_001,
         end: 1_795_356_300_000_000_002,
         attributes: BTreeMap::from([
-            ("a", Value::Text("key planted-value".to_owned())),
-            ("b", Value::Whole(-7)),
-            ("c", Value::Number(0.25)),
-            ("d", Value::Flag(true)),
+            ("a", AttributeValue::Text("key planted-value".to_owned())),
+            ("b", AttributeValue::Whole(-7)),
+            ("c", AttributeValue::Number(0.25)),
+            ("d", AttributeValue::Flag(true)),
         ]),
         failure: Some("sk-planted-0123456789 was refused".to_owned()),
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Capture, ExportSettings, TraceSettings};
+use super::{ContentCapture, ExportSettings, TraceSettings};
 
 fn read(variables: &[(&str, &'static str)]) -> TraceSettings {
     TraceSettings::read(&|name| {
@@ -83,7 +83,7 @@ fn every_setting_of_the_export_is_read() {
                     pair("service.version", env!("CARGO_PKG_VERSION")),
                 ],
             }),
-            capture: Capture::On,
+            capture: ContentCapture::On,
             warnings: Vec::new(),
         }
     );

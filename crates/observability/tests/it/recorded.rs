@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Default)]
-struct Lines {
+struct LineSink {
     redactor: SharedRedactor,
     lines: Mutex<Vec<String>>,
 }
 
-impl RecordSink for Lines {
+impl RecordSink for LineSink {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
@@ -61,7 +61,7 @@ fn tool(name: &str, answer: Result<&'static str, &'static str>) -> ToolDescripto
 
 #[tokio::test]
 async fn conversations_are_recorded_without_secrets() {
-    let sink = Arc::new(Lines::default());
+    let sink = Arc::new(LineSink::default());
     let scripted = ScriptedRuntime::new(
         [
             Reply::Loop {
