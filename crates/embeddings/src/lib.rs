@@ -7,5 +7,5 @@ mod server;
 mod table;
 mod tokens;
 
-pub use server::{Server, ServerError, ServerSettings};
-pub use table::{Table, TableError};
+pub use server::{EmbeddingServer, ServerError, ServerSettings};
+pub use table::{EmbeddingTable, TableError};

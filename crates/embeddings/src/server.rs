@@ -58,7 +58,7 @@ pub enum ServerError {
 }
 
 #[derive(Debug)]
-pub struct Server {
+pub struct EmbeddingServer {
     client: Client,
     base: BaseUrl,
     login: Option<HeaderValue>,
@@ -70,7 +70,7 @@ pub struct Server {
     model: String,
 }
 
-impl Server {
+impl EmbeddingServer {
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let base = BaseUrl::parse(&settings.base)
             .ok_or_else(|| ServerError::Address(ktx_secrets::redact_url(&settings.base)))?;
@@ -201,7 +201,7 @@ impl Server {
 }
 
 #[async_trait]
-impl Vectors for Server {
+impl Vectors for EmbeddingServer {
     fn model(&self) -> &str {
         &self.model
     }
@@ -233,14 +233,14 @@ struct Entry {
 fn words(bytes: &[u8]) -> String {
     let body: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
     let places = ["/error/message", "/message", "/error"];
-    let said = places
+    let message = places
         .iter()
         .find_map(|place| body.pointer(place)?.as_str());
-    let Some(said) = said else {
+    let Some(message) = message else {
         return String::new();
     };
-    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!(": {}", said.chars().take(WORDS).collect::<String>())
+    let message: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!(": {}", message.chars().take(WORDS).collect::<String>())
 }
 
 #[cfg(test)]

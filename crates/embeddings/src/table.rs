@@ -49,7 +49,7 @@ impl NumberType {
 
     fn read(self, bytes: &[u8]) -> f32 {
         match (self, bytes) {
-            (Self::Half, [low, high]) => half(u16::from_le_bytes([*low, *high])),
+            (Self::Half, [low, high]) => half_to_f32(u16::from_le_bytes([*low, *high])),
             (Self::Brain, [low, high]) => f32::from_le_bytes([0, 0, *low, *high]),
             (Self::Single, [a, b, c, d]) => f32::from_le_bytes([*a, *b, *c, *d]),
             _ => 0.0,
@@ -57,7 +57,7 @@ impl NumberType {
     }
 }
 
-fn half(bits: u16) -> f32 {
+fn half_to_f32(bits: u16) -> f32 {
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let exponent = i32::from((bits >> 10) & 0x1F);
     let fraction = f32::from(bits & 0x3FF) / 1024.0;
@@ -69,7 +69,7 @@ fn half(bits: u16) -> f32 {
 }
 
 #[derive(Debug)]
-pub struct Table {
+pub struct EmbeddingTable {
     bytes: Vec<u8>,
     start: usize,
     numbers: NumberType,
@@ -78,7 +78,7 @@ pub struct Table {
     model: String,
 }
 
-impl Table {
+impl EmbeddingTable {
     /// Parses lines of a word and its numbers, as in `GloVe`, word2vec and fastText, or
     /// a safetensors file with its `tokenizer.json`.
     pub fn parse(bytes: Vec<u8>, tokenizer: Option<&[u8]>) -> Result<Self, TableError> {
@@ -89,14 +89,14 @@ impl Table {
         let digits = digits.iter().take(8).map(|byte| format!("{byte:02x}"));
         let model = format!("table {}", digits.collect::<String>());
         match header(&bytes) {
-            Some(header) => Self::of_tensors(bytes, &header, tokenizer, model),
-            None => Self::of_lines(&bytes, model),
+            Some(header) => Self::from_tensors(bytes, &header, tokenizer, model),
+            None => Self::from_lines(&bytes, model),
         }
     }
 
-    fn of_tensors(
+    fn from_tensors(
         bytes: Vec<u8>,
-        header: &Header,
+        header: &TableHeader,
         tokenizer: Option<&[u8]>,
         model: String,
     ) -> Result<Self, TableError> {
@@ -117,7 +117,7 @@ impl Table {
             return Err(TableError::CutOff);
         }
         let tokenizer = tokenizer.ok_or(TableError::NoTokens)?;
-        let vocabulary = Vocabulary::of_tokenizer(tokenizer).ok_or(TableError::BadTokens)?;
+        let vocabulary = Vocabulary::from_tokenizer(tokenizer).ok_or(TableError::BadTokens)?;
         Ok(Self {
             bytes,
             start,
@@ -128,7 +128,7 @@ impl Table {
         })
     }
 
-    fn of_lines(bytes: &[u8], model: String) -> Result<Self, TableError> {
+    fn from_lines(bytes: &[u8], model: String) -> Result<Self, TableError> {
         let text = String::from_utf8_lossy(bytes);
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut kept: Vec<u8> = Vec::new();
@@ -161,7 +161,7 @@ impl Table {
             start: 0,
             numbers: NumberType::Single,
             dimensions,
-            vocabulary: Vocabulary::of_words(numbers),
+            vocabulary: Vocabulary::from_words(numbers),
             model,
         })
     }
@@ -197,7 +197,7 @@ impl Table {
 }
 
 #[async_trait]
-impl Vectors for Table {
+impl Vectors for EmbeddingTable {
     fn model(&self) -> &str {
         &self.model
     }
@@ -207,7 +207,7 @@ impl Vectors for Table {
     }
 }
 
-struct Header {
+struct TableHeader {
     length: usize,
     tensors: Vec<Tensor>,
 }
@@ -219,7 +219,7 @@ struct Tensor {
     start: usize,
 }
 
-impl Header {
+impl TableHeader {
     fn table(&self) -> Option<&Tensor> {
         self.tensors
             .iter()
@@ -228,7 +228,7 @@ impl Header {
 }
 
 /// Returns `None` if the file is not a safetensors file.
-fn header(bytes: &[u8]) -> Option<Header> {
+fn header(bytes: &[u8]) -> Option<TableHeader> {
     let (length, rest) = bytes.split_at_checked(8)?;
     let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
     if length > LONGEST_HEADER {
@@ -247,7 +247,7 @@ fn header(bytes: &[u8]) -> Option<Header> {
             start: usize::try_from(entry.get("data_offsets")?.get(0)?.as_u64()?).ok()?,
         })
     });
-    Some(Header {
+    Some(TableHeader {
         length: length + 8,
         tensors: tensors.collect(),
     })

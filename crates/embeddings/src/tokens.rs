@@ -9,7 +9,7 @@ const LONGEST_WORD: usize = 100;
 
 /// Marks the beginning of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum WordMark {
     Whole,
     /// A prefix of the first token of a word.
     Start(&'static str),
@@ -20,7 +20,7 @@ enum Mark {
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     numbers: HashMap<String, usize>,
-    mark: Mark,
+    mark: WordMark,
     longest: usize,
     case: LetterCase,
 }
@@ -32,11 +32,11 @@ enum LetterCase {
 }
 
 impl Vocabulary {
-    pub(crate) fn of_words(numbers: HashMap<String, usize>) -> Self {
-        Self::new(numbers, Mark::Whole, LetterCase::Lower)
+    pub(crate) fn from_words(numbers: HashMap<String, usize>) -> Self {
+        Self::new(numbers, WordMark::Whole, LetterCase::Lower)
     }
 
-    fn new(numbers: HashMap<String, usize>, mark: Mark, case: LetterCase) -> Self {
+    fn new(numbers: HashMap<String, usize>, mark: WordMark, case: LetterCase) -> Self {
         let longest = numbers.keys().map(String::len).max().unwrap_or_default();
         Self {
             numbers,
@@ -47,7 +47,7 @@ impl Vocabulary {
     }
 
     /// Returns `None` if `tokenizer.json` has no vocabulary.
-    pub(crate) fn of_tokenizer(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_tokenizer(bytes: &[u8]) -> Option<Self> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let model = file.get("model")?;
         let numbers: HashMap<String, usize> = match model.get("vocab")? {
@@ -70,11 +70,11 @@ impl Vocabulary {
         };
         let is_word_piece = model.get("type").and_then(Value::as_str) == Some("WordPiece");
         let mark = if is_word_piece || starts("##") > starts("\u{2581}") + starts("\u{120}") {
-            Mark::Continued("##")
+            WordMark::Continued("##")
         } else if starts("\u{120}") > starts("\u{2581}") {
-            Mark::Start("\u{120}")
+            WordMark::Start("\u{120}")
         } else {
-            Mark::Start("\u{2581}")
+            WordMark::Start("\u{2581}")
         };
         let lowers = |part: &Value| part.get("lowercase").and_then(Value::as_bool) == Some(true);
         let case = if file.get("normalizer").is_some_and(lowers) {
@@ -102,12 +102,12 @@ impl Vocabulary {
 
     fn add(&self, word: &str, found: &mut Vec<usize>) {
         let (mut rest, prefix) = match self.mark {
-            Mark::Whole => {
+            WordMark::Whole => {
                 found.extend(self.numbers.get(word));
                 return;
             }
-            Mark::Start(mark) => (format!("{mark}{word}"), ""),
-            Mark::Continued(mark) => (word.to_owned(), mark),
+            WordMark::Start(mark) => (format!("{mark}{word}"), ""),
+            WordMark::Continued(mark) => (word.to_owned(), mark),
         };
         let mut is_first = true;
         while !rest.is_empty() {

@@ -28,7 +28,7 @@ async fn answering(answer: ResponseTemplate) -> MockServer {
 async fn refusal(answer: ResponseTemplate) -> String {
     let server = answering(answer).await;
     let port = server.address().port().to_string();
-    let asked = Server::new(settings(&server)).expect("a client");
+    let asked = EmbeddingServer::new(settings(&server)).expect("a client");
     let texts = ["one".to_owned(), "two".to_owned()];
     let error = asked.embed(&texts).await.expect_err("a refusal");
     error.to_string().replace(&port, "PORT")
@@ -70,7 +70,7 @@ async fn asks_in_batches_and_puts_the_vectors_in_order() {
             .mount(&server)
             .await;
     }
-    let asked = Server::new(settings(&server)).expect("a client");
+    let asked = EmbeddingServer::new(settings(&server)).expect("a client");
     let texts = ["a", "b", "c"].map(str::to_owned);
     let found = asked.embed(&texts).await.expect("vectors");
     assert_eq!(found, [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]);
@@ -109,6 +109,6 @@ fn refuses_addresses_that_would_show_the_key() {
         dimensions: None,
         batch: None,
     };
-    let error = Server::new(refused).expect_err("a refusal");
+    let error = EmbeddingServer::new(refused).expect_err("a refusal");
     insta::assert_snapshot!(error.to_string(), @"`http://example.com/v1` is not the address of an embeddings server: it must begin with `https://`, or name this machine");
 }

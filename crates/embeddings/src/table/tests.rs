@@ -25,7 +25,7 @@ fn tokenizer(model: &str, vocabulary: &serde_json::Value) -> Vec<u8> {
 /// KTX-08.
 #[test]
 fn reads_lines_of_words_and_numbers() {
-    let table = Table::parse(LINES.as_bytes().to_vec(), None).expect("a table");
+    let table = EmbeddingTable::parse(LINES.as_bytes().to_vec(), None).expect("a table");
     assert_eq!(table.vector("Sales, revenue & costs"), [0.75, 0.25]);
     assert_eq!(table.vector("weather"), [0.0, -1.0]);
     assert_eq!(table.vector("nothing known"), [0.0, 0.0]);
@@ -36,7 +36,7 @@ fn reads_half_precision_numbers_with_marked_word_starts() {
     // 1.0, -2.0, 0.5, 0.25
     let bytes = [0x00, 0x3C, 0x00, 0xC0, 0x00, 0x38, 0x00, 0x34];
     let vocabulary = serde_json::json!({ "\u{2581}sale": 0, "s": 1 });
-    let table = Table::parse(
+    let table = EmbeddingTable::parse(
         tensors("F16", [2, 2], &bytes),
         Some(&tokenizer("BPE", &vocabulary)),
     );
@@ -51,7 +51,8 @@ fn reads_single_precision_numbers_with_marked_continuations() {
         .collect();
     let vocabulary = serde_json::json!({ "net": 0, "##sales": 1, "sales": 2 });
     let tokenizer = tokenizer("WordPiece", &vocabulary);
-    let table = Table::parse(tensors("F32", [3, 1], &bytes), Some(&tokenizer)).expect("a table");
+    let table =
+        EmbeddingTable::parse(tensors("F32", [3, 1], &bytes), Some(&tokenizer)).expect("a table");
     assert_eq!(table.vector("NetSales"), [1.5]);
     assert_eq!(table.vector("sales"), [3.0]);
 }
@@ -59,7 +60,7 @@ fn reads_single_precision_numbers_with_marked_continuations() {
 #[test]
 fn refuses_what_is_no_table() {
     let shown = |bytes: &[u8], tokenizer: Option<&[u8]>| {
-        let refused = Table::parse(bytes.to_vec(), tokenizer).expect_err("a refusal");
+        let refused = EmbeddingTable::parse(bytes.to_vec(), tokenizer).expect_err("a refusal");
         refused.to_string()
     };
     let cut_off = tensors("F32", [3, 1], &[0; 8]);
@@ -88,7 +89,7 @@ fn refuses_what_is_no_table() {
 #[test]
 fn other_files_are_other_models() {
     let model = |text: &str| {
-        let table = Table::parse(text.as_bytes().to_vec(), None).expect("a table");
+        let table = EmbeddingTable::parse(text.as_bytes().to_vec(), None).expect("a table");
         table.model().to_owned()
     };
     assert_eq!(model(LINES), model(LINES));

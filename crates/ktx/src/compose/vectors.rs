@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use ktx_config::{Embeddings, EmbeddingsBackend, Environment};
-use ktx_embeddings::{Server, ServerSettings, Table};
+use ktx_embeddings::{EmbeddingServer, EmbeddingTable, ServerSettings};
 use ktx_search::{Vectors, VectorsError};
 use ktx_secrets::{Secret, SecretRef};
 
@@ -145,7 +145,7 @@ fn table(embeddings: &Embeddings, dir: &Path) -> Result<Arc<dyn Vectors>, String
         None if beside.is_file() => Some(read(&beside)?),
         None => None,
     };
-    let table = Table::parse(read(&path)?, tokenizer.as_deref());
+    let table = EmbeddingTable::parse(read(&path)?, tokenizer.as_deref());
     match table {
         Ok(table) => Ok(Arc::new(table)),
         Err(error) => Err(format!(
@@ -189,7 +189,7 @@ fn openai(
         ));
     }
     let model = embeddings.model.clone();
-    let server = Server::new(ServerSettings {
+    let server = EmbeddingServer::new(ServerSettings {
         base: base.map_or_else(
             || EmbeddingsBackend::OPENAI_URL.to_owned(),
             |base| base.expose().to_owned(),
