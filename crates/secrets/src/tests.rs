@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::{Redactor, Secret, SecretRef, SecretSource, is_loopback, redact_url};
 
-struct Given {
+struct FixedSecrets {
     env: BTreeMap<&'static str, &'static str>,
     files: BTreeMap<&'static str, &'static str>,
 }
 
-impl SecretSource for Given {
+impl SecretSource for FixedSecrets {
     fn env(&self, name: &str) -> Option<String> {
         self.env.get(name).map(|value| (*value).to_owned())
     }
@@ -32,7 +32,7 @@ impl SecretSource for Given {
 
 #[track_caller]
 fn check(text: &str, expected: Result<&str, &str>) {
-    let given = Given {
+    let given = FixedSecrets {
         env: BTreeMap::from([("TOKEN", " abc\n"), ("BLANK", "  ")]),
         files: BTreeMap::from([
             ("/project/.ktx/secrets/db", "from-project\n"),
