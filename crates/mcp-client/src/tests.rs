@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use ktx_secrets::SecretSource;
-use ktx_test_support::mcp_fake::{HttpServer, Style, executable};
+use ktx_test_support::mcp_fake::{HttpServer, TransportStyle, executable};
 use ktx_tool_descriptors::{CallContext, ToolOutput, ToolSet};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn stdio(behavior: &str, mark: &str) -> ServerSettings {
     })
 }
 
-fn over_http(server: &HttpServer, style: Style) -> ServerSettings {
+fn over_http(server: &HttpServer, style: TransportStyle) -> ServerSettings {
     let url = server.url();
     let headers = [(
         "authorization".to_owned(),
@@ -83,8 +83,8 @@ fn over_http(server: &HttpServer, style: Style) -> ServerSettings {
     )]
     .into();
     settings(match style {
-        Style::Streamable => Transport::Http { url, headers },
-        Style::Legacy => Transport::Sse { url, headers },
+        TransportStyle::Streamable => Transport::Http { url, headers },
+        TransportStyle::Legacy => Transport::Sse { url, headers },
     })
 }
 
@@ -123,12 +123,12 @@ fn told(fault: &McpFault) -> String {
 /// KODE-68.
 #[tokio::test]
 async fn takes_tools_over_every_transport() {
-    let streamable = HttpServer::start(Style::Streamable).unwrap();
-    let legacy = HttpServer::start(Style::Legacy).unwrap();
+    let streamable = HttpServer::start(TransportStyle::Streamable).unwrap();
+    let legacy = HttpServer::start(TransportStyle::Legacy).unwrap();
     let all = [
         stdio("good", "every-transport"),
-        over_http(&streamable, Style::Streamable),
-        over_http(&legacy, Style::Legacy),
+        over_http(&streamable, TransportStyle::Streamable),
+        over_http(&legacy, TransportStyle::Legacy),
     ];
     let mut seen = Vec::new();
     for settings in &all {
@@ -275,7 +275,7 @@ async fn says_why_a_server_cannot_be_used() {
         url: "http://127.0.0.1:9/sse".to_owned(),
         headers: BTreeMap::new(),
     };
-    let http = HttpServer::start(Style::Legacy).unwrap();
+    let http = HttpServer::start(TransportStyle::Legacy).unwrap();
     let wrong_style = gone(&http.url());
     for transport in [
         gone("http://127.0.0.1:9/mcp"),

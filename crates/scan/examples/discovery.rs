@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ktx_scan::{ScanMode, scan};
-use ktx_test_support::databases::generator::{Style, build};
+use ktx_test_support::databases::generator::{NamingStyle, build};
 use ktx_test_support::databases::schemas::SHOP;
 use ktx_test_support::databases::styles::PLAIN;
 use serde_json::json;
@@ -47,7 +47,7 @@ fn processor_seconds() -> f64 {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let style = Style {
+    let style = NamingStyle {
         layers: LAYERS,
         ..PLAIN
     };

@@ -18,7 +18,7 @@ pub use account::{SharedAccount, Turn};
 pub use build::executable;
 pub(crate) use build::executable_of;
 pub use check::CANARIES;
-pub use scenario::{Act, ApiError, Echo, Group, Mode, Scenario, ToolUse, When};
+pub use scenario::{ApiError, Echo, Group, Mode, PromptCase, Scenario, ScenarioStep, ToolUse};
 
 /// A locale variable, because a child receives all of them.
 pub const SCENARIO_VARIABLE: &str = "LC_KTX_FAKE_CLAUDE";
@@ -26,14 +26,14 @@ pub const SCENARIO_VARIABLE: &str = "LC_KTX_FAKE_CLAUDE";
 pub const FAULT: u8 = 64;
 
 #[derive(Debug)]
-pub(crate) enum Halt {
+pub(crate) enum ScenarioHalt {
     Fault(String),
     InputClosed,
     Interrupted,
     Exit(u8),
 }
 
-impl From<std::io::Error> for Halt {
+impl From<std::io::Error> for ScenarioHalt {
     fn from(error: std::io::Error) -> Self {
         // The caller has stopped listening.
         if error.kind() == std::io::ErrorKind::BrokenPipe {
@@ -44,17 +44,17 @@ impl From<std::io::Error> for Halt {
     }
 }
 
-pub(crate) fn fault<T>(reason: impl Into<String>) -> Result<T, Halt> {
-    Err(Halt::Fault(reason.into()))
+pub(crate) fn fault<T>(reason: impl Into<String>) -> Result<T, ScenarioHalt> {
+    Err(ScenarioHalt::Fault(reason.into()))
 }
 
 pub fn main() -> u8 {
     match session::play() {
         Ok(()) => 0,
-        Err(Halt::Exit(code)) => code,
-        Err(Halt::InputClosed) => 0,
-        Err(Halt::Interrupted) => 1,
-        Err(Halt::Fault(reason)) => {
+        Err(ScenarioHalt::Exit(code)) => code,
+        Err(ScenarioHalt::InputClosed) => 0,
+        Err(ScenarioHalt::Interrupted) => 1,
+        Err(ScenarioHalt::Fault(reason)) => {
             channel::complain(&format!("fake claude: {reason}\n"));
             FAULT
         }

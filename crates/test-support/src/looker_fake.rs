@@ -83,11 +83,11 @@ pub fn dashboard(id: &str, title: &str, queries: &[(&str, &str, &[&str])]) -> Va
 #[derive(Debug)]
 pub struct LookerFake {
     api: Loopback,
-    instance: Arc<Mutex<State>>,
+    instance: Arc<Mutex<LookerState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LookerState {
     instance: Instance,
     /// Only the last token is valid.
     logins: usize,
@@ -96,9 +96,9 @@ struct State {
 
 impl LookerFake {
     pub fn start(instance: Instance) -> anyhow::Result<Self> {
-        let state = State {
+        let state = LookerState {
             instance,
-            ..State::default()
+            ..LookerState::default()
         };
         let state = Arc::new(Mutex::new(state));
         let shared = Arc::clone(&state);
@@ -125,7 +125,7 @@ impl LookerFake {
     }
 }
 
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn locked(state: &Mutex<LookerState>) -> MutexGuard<'_, LookerState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -137,7 +137,7 @@ fn refused(status: u16, message: &str) -> Answer {
     )
 }
 
-fn answer(state: &mut State, request: &Request) -> Answer {
+fn answer(state: &mut LookerState, request: &Request) -> Answer {
     let Some((method, address)) = request.target.split_once(' ') else {
         return refused(400, "Bad request");
     };
@@ -167,7 +167,7 @@ fn answer(state: &mut State, request: &Request) -> Answer {
     }
 }
 
-fn login(state: &mut State, request: &Request) -> Answer {
+fn login(state: &mut LookerState, request: &Request) -> Answer {
     let kind = request.headers.get("content-type").map(String::as_str);
     let secret = SECRET
         .replace('+', "%2B")

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rmcp::ServiceExt as _;
 
-pub use loopback::{HttpServer, Style};
+pub use loopback::{HttpServer, TransportStyle};
 use tools::Tools;
 
 pub fn executable() -> anyhow::Result<PathBuf> {

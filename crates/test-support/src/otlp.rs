@@ -29,11 +29,11 @@ pub struct SeenSpan {
 #[derive(Debug)]
 pub struct Collector {
     server: Loopback,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CollectorState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CollectorState {
     spans: Vec<SeenSpan>,
     resource: BTreeMap<String, Value>,
     problems: Vec<String>,
@@ -41,7 +41,7 @@ struct State {
 
 impl Collector {
     pub fn start() -> anyhow::Result<Self> {
-        let state = Arc::new(Mutex::new(State::default()));
+        let state = Arc::new(Mutex::new(CollectorState::default()));
         let shared = Arc::clone(&state);
         let server = Loopback::start(move |request, _| {
             let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ impl Collector {
         Ok(spans)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, CollectorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -36,7 +36,7 @@ impl ReceivedRequest {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ProviderState {
     answers: VecDeque<ModelAnswer>,
     seen: Vec<ReceivedRequest>,
     refused: Vec<String>,
@@ -48,7 +48,7 @@ struct State {
 pub struct ProviderFake {
     port: u16,
     authority: PathBuf,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProviderState>>,
     server: JoinHandle<()>,
 }
 
@@ -61,9 +61,9 @@ impl ProviderFake {
             .await
             .context("no port on loopback")?;
         let port = listener.local_addr()?.port();
-        let state = Arc::new(Mutex::new(State {
+        let state = Arc::new(Mutex::new(ProviderState {
             answers: answers.into(),
-            ..State::default()
+            ..ProviderState::default()
         }));
         let shared = Arc::clone(&state);
         let server = tokio::spawn(async move {
@@ -108,7 +108,7 @@ impl ProviderFake {
         self.state().refused.clone()
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ProviderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -122,7 +122,7 @@ impl Drop for ProviderFake {
 async fn serve(
     mut stream: TcpStream,
     acceptor: &TlsAcceptor,
-    state: &Mutex<State>,
+    state: &Mutex<ProviderState>,
 ) -> anyhow::Result<()> {
     let head = http::read(&mut stream).await?;
     let host = head.path.split(':').next().unwrap_or_default().to_owned();
@@ -153,7 +153,7 @@ async fn serve(
     http::write(&mut stream, answer.status, &answer.headers, &answer.body).await
 }
 
-fn reply(seen: ReceivedRequest, state: &Mutex<State>) -> answer::Reply {
+fn reply(seen: ReceivedRequest, state: &Mutex<ProviderState>) -> answer::Reply {
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     let reply = if seen.is_model_request() {
         state.messages += 1;

@@ -100,7 +100,7 @@ pub enum Service {
 
 pub fn service(name: ServiceName) -> Service {
     let value = std::env::var(name.variable()).ok();
-    let absent = Absences {
+    let absent = MissingServices {
         missing: std::env::var("KTX_TEST_MISSING").unwrap_or_default(),
         not_asked: std::env::var("KTX_TEST_NOT_ASKED").unwrap_or_default(),
     };
@@ -114,13 +114,17 @@ pub fn service(name: ServiceName) -> Service {
 }
 
 #[derive(Debug, Default)]
-struct Absences {
+struct MissingServices {
     missing: String,
     not_asked: String,
 }
 
 /// Fails with the reason if there is none.
-fn find(name: ServiceName, value: Option<String>, absent: &Absences) -> Result<Service, String> {
+fn find(
+    name: ServiceName,
+    value: Option<String>,
+    absent: &MissingServices,
+) -> Result<Service, String> {
     let stands_in = |list: &str| list.split(',').any(|entry| entry == name.name());
     match value.filter(|value| !value.is_empty()) {
         Some(value) => Ok(Service::Available(value)),

@@ -1,7 +1,7 @@
 //! Agents with foreign MCP servers.
 
 use ktx_test_support::loopback::{Answer, End, Loopback, Request};
-use ktx_test_support::mcp_fake::{HttpServer, Style, executable};
+use ktx_test_support::mcp_fake::{HttpServer, TransportStyle, executable};
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -93,8 +93,8 @@ pub(crate) fn marked(mark: &str) -> usize {
 /// KODE-68, HOLO-11: every transport and backend; no child survives.
 #[test]
 fn a_foreign_server_serves_every_backend() {
-    let streamable = HttpServer::start(Style::Streamable).expect("a server");
-    let legacy = HttpServer::start(Style::Legacy).expect("a server");
+    let streamable = HttpServer::start(TransportStyle::Streamable).expect("a server");
+    let legacy = HttpServer::start(TransportStyle::Legacy).expect("a server");
     let accesses = [
         stdio("good", "every-backend"),
         over(&streamable, "http"),

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
-use ktx_test_support::databases::generator::{Style, Truth, build};
+use ktx_test_support::databases::generator::{NamingStyle, Truth, build};
 use ktx_test_support::databases::schemas::{Entity, SCHOOL, SHOP, UNRELATED};
 use ktx_test_support::databases::shapes::{
-    CHANCE, NAMELESS, OUTSIDE, SHAPES, Shape, WORDS, build_shape,
+    CHANCE, DatabaseShape, NAMELESS, OUTSIDE, SHAPES, WORDS, build_shape,
 };
 use ktx_test_support::databases::styles::{
     PLAIN, dirt_and_layers, endings, styles, words_and_values,
@@ -111,12 +111,12 @@ fn sorted(truth: &BTreeSet<Truth>) -> BTreeSet<Truth> {
         .collect()
 }
 
-async fn tally(style: &Style, entities: &[Entity], seed: u64) -> Tally {
+async fn tally(style: &NamingStyle, entities: &[Entity], seed: u64) -> Tally {
     tally_with(style, entities, seed, ScanSettings::default()).await
 }
 
 async fn tally_with(
-    style: &Style,
+    style: &NamingStyle,
     entities: &[Entity],
     seed: u64,
     settings: ScanSettings,
@@ -170,7 +170,8 @@ fn why(artifact: &Value, link: &Truth) -> String {
     "no candidate".to_owned()
 }
 
-async fn measure(styles: &[Style], first_seed: u64) -> (Vec<String>, Tally, f64) {
+/// Scans databases of these styles and prints the number of found links by style.
+async fn measure(styles: &[NamingStyle], first_seed: u64) -> (Vec<String>, Tally, f64) {
     let mut all = Tally::default();
     let (mut sum_of_f1, mut count) = (0.0, 0.0);
     let mut lines = vec![format!(
@@ -255,7 +256,8 @@ async fn finds_links_in_databases_of_particular_shapes() {
     assert_good((&all, sum_of_f1 / count));
 }
 
-async fn measure_shapes(shapes: &[Shape], first_seed: u64) -> (Vec<String>, Tally, f64) {
+/// Scans databases of these shapes with several seeds each, and returns the results.
+async fn measure_shapes(shapes: &[DatabaseShape], first_seed: u64) -> (Vec<String>, Tally, f64) {
     let mut lines = Vec::new();
     let mut all = Tally::default();
     let (mut sum_of_f1, mut count) = (0.0, 0.0);
@@ -349,7 +351,7 @@ async fn hundreds_of_tables_are_scanned_in_one_go() {
         "a1_", "b2_", "c3_", "d4_", "e5_", "f6_", "g7_", "h8_", "i9_", "j10_", "k11_", "l12_",
         "m13_", "n14_", "o15_", "p16_", "q17_", "r18_", "s19_", "t20_",
     ];
-    let style = Style {
+    let style = NamingStyle {
         layers: LAYERS,
         ..PLAIN
     };

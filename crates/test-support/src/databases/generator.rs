@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::databases::schemas::{Entity, Kind, NounForm, Plain, translate};
+use crate::databases::schemas::{Entity, NounForm, PlainColumn, ReferenceKind, translate};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Style {
+pub struct NamingStyle {
     pub label: &'static str,
     pub language: usize,
     pub tables: fn(&str, &str) -> String,
@@ -62,7 +62,7 @@ impl Random {
     }
 }
 
-struct Built<'s> {
+struct BuiltEntity<'s> {
     entity: &'s Entity,
     table: String,
     singular: String,
@@ -70,7 +70,7 @@ struct Built<'s> {
     keys: Vec<Vec<String>>,
 }
 
-pub fn build(style: &Style, entities: &[Entity], seed: u64) -> Database {
+pub fn build(style: &NamingStyle, entities: &[Entity], seed: u64) -> Database {
     let mut random = Random::new(seed);
     let mut database = Database {
         script: "BEGIN;\n".to_owned(),
@@ -91,13 +91,13 @@ pub fn build(style: &Style, entities: &[Entity], seed: u64) -> Database {
 }
 
 fn build_layer(
-    style: &Style,
+    style: &NamingStyle,
     entities: &[Entity],
     layer: &str,
     random: &mut Random,
     database: &mut Database,
 ) {
-    let mut built: BTreeMap<&str, Built<'_>> = BTreeMap::new();
+    let mut built: BTreeMap<&str, BuiltEntity<'_>> = BTreeMap::new();
     for (number, entity) in entities.iter().enumerate() {
         let singular = translate(entity.name, style.language, NounForm::Singular);
         let plural = translate(entity.name, style.language, NounForm::Plural);
@@ -169,7 +169,7 @@ fn build_layer(
         write_table(&table, &columns, database);
         built.insert(
             entity.name,
-            Built {
+            BuiltEntity {
                 entity,
                 table,
                 singular,
@@ -185,8 +185,8 @@ fn build_layer(
 }
 
 fn part_columns(
-    style: &Style,
-    whole: &Built<'_>,
+    style: &NamingStyle,
+    whole: &BuiltEntity<'_>,
     (singular, table): (&str, &str),
     rows: u64,
     random: &mut Random,
@@ -220,14 +220,14 @@ fn part_columns(
     ));
 }
 
-fn own_part(style: &Style, singular: &str, column: &str) -> String {
+fn own_part(style: &NamingStyle, singular: &str, column: &str) -> String {
     let marked = (style.column)(singular, "\u{1}");
     let prefix = marked.trim_end_matches('\u{1}');
     column.strip_prefix(prefix).unwrap_or(column).to_owned()
 }
 
 fn number_rows(
-    style: &Style,
+    style: &NamingStyle,
     singular: &str,
     columns: &mut Vec<(String, &'static str, Vec<String>)>,
     key: &mut Vec<String>,
@@ -260,14 +260,14 @@ fn pick(random: &mut Random, length: usize) -> usize {
     usize::try_from(random.below(length as u64)).expect("small")
 }
 
-fn key_type(style: &Style) -> &'static str {
+fn key_type(style: &NamingStyle) -> &'static str {
     match style.values {
         Values::Numbers | Values::Offsets | Values::TextNumbers => "INTEGER",
         Values::Codes | Values::Uuids => "TEXT",
     }
 }
 
-fn key_value(style: &Style, entity: usize, row: u64, random: &mut Random) -> String {
+fn key_value(style: &NamingStyle, entity: usize, row: u64, random: &mut Random) -> String {
     match style.values {
         Values::Numbers | Values::TextNumbers => (row + 1).to_string(),
         Values::Offsets => (10_000 * (entity as u64 + 1) + row).to_string(),
@@ -291,10 +291,10 @@ fn key_value(style: &Style, entity: usize, row: u64, random: &mut Random) -> Str
 }
 
 fn references(
-    style: &Style,
+    style: &NamingStyle,
     parents: &[Vec<String>],
     rows: u64,
-    kind: Kind,
+    kind: ReferenceKind,
     random: &mut Random,
 ) -> Vec<String> {
     let mut left: Vec<usize> = (0..parents.len()).collect();
@@ -309,13 +309,13 @@ fn references(
                 };
             }
             match kind {
-                Kind::Optional if random.below(100) < 15 => "NULL".to_owned(),
-                Kind::One if left.is_empty() => "NULL".to_owned(),
-                Kind::One => {
+                ReferenceKind::Optional if random.below(100) < 15 => "NULL".to_owned(),
+                ReferenceKind::One if left.is_empty() => "NULL".to_owned(),
+                ReferenceKind::One => {
                     let at = pick(random, left.len());
                     parents[left.swap_remove(at)][0].clone()
                 }
-                Kind::Many | Kind::Optional => {
+                ReferenceKind::Many | ReferenceKind::Optional => {
                     let (one, two) = (pick(random, parents.len()), pick(random, parents.len()));
                     let at = if random.below(3) == 0 {
                         one.min(two)
@@ -330,7 +330,7 @@ fn references(
 }
 
 fn plain_values(
-    plain: &Plain,
+    plain: &PlainColumn,
     rows: u64,
     random: &mut Random,
 ) -> (&'static str, &'static str, Vec<String>) {
@@ -339,39 +339,39 @@ fn plain_values(
         (0..rows).map(|_| value(random)).collect::<Vec<String>>()
     };
     match plain {
-        Plain::Count(name, bound) => (
+        PlainColumn::Count(name, bound) => (
             name,
             "INTEGER",
             fill(&mut |random| (1 + random.below(*bound)).to_string()),
         ),
-        Plain::Order(name) => {
+        PlainColumn::Order(name) => {
             for at in (1..order.len()).rev() {
                 let other = usize::try_from(random.below(at as u64 + 1)).expect("small");
                 order.swap(at, other);
             }
             (name, "INTEGER", order.iter().map(u64::to_string).collect())
         }
-        Plain::Year(name) => (
+        PlainColumn::Year(name) => (
             name,
             "INTEGER",
             fill(&mut |random| (2015 + random.below(10)).to_string()),
         ),
-        Plain::Flag(name) => (
+        PlainColumn::Flag(name) => (
             name,
             "INTEGER",
             fill(&mut |random| random.below(2).to_string()),
         ),
-        Plain::Word(name) => (
+        PlainColumn::Word(name) => (
             name,
             "TEXT",
             fill(&mut |random| format!("'{}'", ["open", "done", "late", "new"][pick(random, 4)])),
         ),
-        Plain::Amount(name) => (
+        PlainColumn::Amount(name) => (
             name,
             "REAL",
             fill(&mut |random| format!("{}.{:02}", random.below(900), random.below(99) + 1)),
         ),
-        Plain::Name(name) => {
+        PlainColumn::Name(name) => {
             let mut number = 0;
             (
                 name,
@@ -386,7 +386,7 @@ fn plain_values(
                 }),
             )
         }
-        Plain::Day(name) => (
+        PlainColumn::Day(name) => (
             name,
             "DATE",
             fill(&mut |random| {

@@ -1,7 +1,7 @@
 //! Entities, references, and columns that only resemble references.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReferenceKind {
     Many,
     /// At most one child per parent.
     One,
@@ -9,14 +9,14 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Refers {
+pub struct EntityReference {
     pub to: &'static str,
     pub role: Option<&'static str>,
-    pub kind: Kind,
+    pub kind: ReferenceKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plain {
+pub enum PlainColumn {
     Count(&'static str, u64),
     /// A permutation of 1 to the number of rows.
     Order(&'static str),
@@ -32,24 +32,24 @@ pub enum Plain {
 pub struct Entity {
     pub name: &'static str,
     pub rows: u64,
-    pub refers: &'static [Refers],
-    pub plain: &'static [Plain],
+    pub refers: &'static [EntityReference],
+    pub plain: &'static [PlainColumn],
     /// The first reference and a number replace the key.
     pub numbered: bool,
     /// Refers to both columns of a numbered entity.
     pub part_of: Option<&'static str>,
 }
 
-const fn refers(to: &'static str) -> Refers {
-    Refers {
+const fn refers(to: &'static str) -> EntityReference {
+    EntityReference {
         to,
         role: None,
-        kind: Kind::Many,
+        kind: ReferenceKind::Many,
     }
 }
 
-const fn role(role: &'static str, to: &'static str, kind: Kind) -> Refers {
-    Refers {
+const fn role(role: &'static str, to: &'static str, kind: ReferenceKind) -> EntityReference {
+    EntityReference {
         to,
         role: Some(role),
         kind,
@@ -59,8 +59,8 @@ const fn role(role: &'static str, to: &'static str, kind: Kind) -> Refers {
 const fn entity(
     name: &'static str,
     rows: u64,
-    refers: &'static [Refers],
-    plain: &'static [Plain],
+    refers: &'static [EntityReference],
+    plain: &'static [PlainColumn],
 ) -> Entity {
     Entity {
         name,
@@ -77,71 +77,74 @@ pub const SHOP: &[Entity] = &[
         "country",
         40,
         &[],
-        &[Plain::Name("name"), Plain::Count("rank", 9)],
+        &[PlainColumn::Name("name"), PlainColumn::Count("rank", 9)],
     ),
     entity(
         "city",
         150,
         &[refers("country")],
-        &[Plain::Name("name"), Plain::Count("population", 900)],
+        &[
+            PlainColumn::Name("name"),
+            PlainColumn::Count("population", 900),
+        ],
     ),
     entity(
         "customer",
         400,
         &[refers("city")],
         &[
-            Plain::Name("name"),
-            Plain::Flag("active"),
-            Plain::Year("year"),
-            Plain::Count("points", 300),
+            PlainColumn::Name("name"),
+            PlainColumn::Flag("active"),
+            PlainColumn::Year("year"),
+            PlainColumn::Count("points", 300),
         ],
     ),
     entity(
         "address",
         500,
         &[refers("customer"), refers("city")],
-        &[Plain::Name("street"), Plain::Order("sort")],
+        &[PlainColumn::Name("street"), PlainColumn::Order("sort")],
     ),
     entity(
         "category",
         30,
-        &[role("parent", "category", Kind::Optional)],
-        &[Plain::Name("name"), Plain::Count("level", 4)],
+        &[role("parent", "category", ReferenceKind::Optional)],
+        &[PlainColumn::Name("name"), PlainColumn::Count("level", 4)],
     ),
     entity(
         "supplier",
         60,
         &[refers("city")],
-        &[Plain::Name("name"), Plain::Count("rating", 5)],
+        &[PlainColumn::Name("name"), PlainColumn::Count("rating", 5)],
     ),
     entity(
         "product",
         250,
         &[refers("category"), refers("supplier")],
         &[
-            Plain::Name("name"),
-            Plain::Amount("price"),
-            Plain::Count("weight", 80),
-            Plain::Count("stock", 200),
+            PlainColumn::Name("name"),
+            PlainColumn::Amount("price"),
+            PlainColumn::Count("weight", 80),
+            PlainColumn::Count("stock", 200),
         ],
     ),
     entity(
         "department",
         12,
         &[],
-        &[Plain::Name("name"), Plain::Amount("budget")],
+        &[PlainColumn::Name("name"), PlainColumn::Amount("budget")],
     ),
     entity(
         "employee",
         90,
         &[
             refers("department"),
-            role("manager", "employee", Kind::Optional),
+            role("manager", "employee", ReferenceKind::Optional),
         ],
         &[
-            Plain::Name("name"),
-            Plain::Amount("salary"),
-            Plain::Count("age", 60),
+            PlainColumn::Name("name"),
+            PlainColumn::Amount("salary"),
+            PlainColumn::Count("age", 60),
         ],
     ),
     entity(
@@ -150,14 +153,14 @@ pub const SHOP: &[Entity] = &[
         &[
             refers("customer"),
             refers("employee"),
-            role("billing", "address", Kind::Many),
-            role("shipping", "address", Kind::Many),
+            role("billing", "address", ReferenceKind::Many),
+            role("shipping", "address", ReferenceKind::Many),
         ],
         &[
-            Plain::Word("status"),
-            Plain::Amount("total"),
-            Plain::Day("day"),
-            Plain::Count("priority", 5),
+            PlainColumn::Word("status"),
+            PlainColumn::Amount("total"),
+            PlainColumn::Day("day"),
+            PlainColumn::Count("priority", 5),
         ],
     ),
     Entity {
@@ -166,7 +169,10 @@ pub const SHOP: &[Entity] = &[
             "line",
             2000,
             &[refers("order"), refers("product")],
-            &[Plain::Count("quantity", 12), Plain::Amount("price")],
+            &[
+                PlainColumn::Count("quantity", 12),
+                PlainColumn::Amount("price"),
+            ],
         )
     },
     Entity {
@@ -175,7 +181,10 @@ pub const SHOP: &[Entity] = &[
             "return",
             120,
             &[],
-            &[Plain::Count("quantity", 4), Plain::Word("reason")],
+            &[
+                PlainColumn::Count("quantity", 4),
+                PlainColumn::Word("reason"),
+            ],
         )
     },
     entity(
@@ -183,41 +192,47 @@ pub const SHOP: &[Entity] = &[
         700,
         &[refers("order")],
         &[
-            Plain::Amount("amount"),
-            Plain::Word("method"),
-            Plain::Count("attempts", 3),
+            PlainColumn::Amount("amount"),
+            PlainColumn::Word("method"),
+            PlainColumn::Count("attempts", 3),
         ],
     ),
     entity(
         "invoice",
         600,
-        &[Refers {
+        &[EntityReference {
             to: "order",
             role: None,
-            kind: Kind::One,
+            kind: ReferenceKind::One,
         }],
-        &[Plain::Amount("amount"), Plain::Year("year")],
+        &[PlainColumn::Amount("amount"), PlainColumn::Year("year")],
     ),
     entity(
         "warehouse",
         8,
         &[refers("city")],
-        &[Plain::Name("name"), Plain::Count("capacity", 500)],
+        &[
+            PlainColumn::Name("name"),
+            PlainColumn::Count("capacity", 500),
+        ],
     ),
     entity(
         "review",
         350,
         &[refers("product"), refers("customer")],
-        &[Plain::Count("rating", 5), Plain::Word("status")],
+        &[PlainColumn::Count("rating", 5), PlainColumn::Word("status")],
     ),
     entity(
         "project",
         45,
-        &[refers("department"), role("leader", "employee", Kind::Many)],
         &[
-            Plain::Name("name"),
-            Plain::Amount("budget"),
-            Plain::Year("year"),
+            refers("department"),
+            role("leader", "employee", ReferenceKind::Many),
+        ],
+        &[
+            PlainColumn::Name("name"),
+            PlainColumn::Amount("budget"),
+            PlainColumn::Year("year"),
         ],
     ),
     entity(
@@ -225,26 +240,26 @@ pub const SHOP: &[Entity] = &[
         480,
         &[refers("project"), refers("employee")],
         &[
-            Plain::Count("priority", 5),
-            Plain::Word("status"),
-            Plain::Count("hours", 40),
+            PlainColumn::Count("priority", 5),
+            PlainColumn::Word("status"),
+            PlainColumn::Count("hours", 40),
         ],
     ),
     entity(
         "setting",
         25,
         &[],
-        &[Plain::Name("name"), Plain::Count("value", 20)],
+        &[PlainColumn::Name("name"), PlainColumn::Count("value", 20)],
     ),
     entity(
         "log",
         800,
         &[],
         &[
-            Plain::Count("duration", 300),
-            Plain::Count("level", 5),
-            Plain::Word("status"),
-            Plain::Year("year"),
+            PlainColumn::Count("duration", 300),
+            PlainColumn::Count("level", 5),
+            PlainColumn::Word("status"),
+            PlainColumn::Year("year"),
         ],
     ),
 ];
@@ -254,34 +269,37 @@ pub const SCHOOL: &[Entity] = &[
         "building",
         6,
         &[],
-        &[Plain::Name("name"), Plain::Count("level", 5)],
+        &[PlainColumn::Name("name"), PlainColumn::Count("level", 5)],
     ),
     entity(
         "room",
         70,
         &[refers("building")],
-        &[Plain::Count("capacity", 60), Plain::Count("level", 5)],
+        &[
+            PlainColumn::Count("capacity", 60),
+            PlainColumn::Count("level", 5),
+        ],
     ),
     entity(
         "teacher",
         55,
-        &[role("manager", "teacher", Kind::Optional)],
-        &[Plain::Name("name"), Plain::Amount("salary")],
+        &[role("manager", "teacher", ReferenceKind::Optional)],
+        &[PlainColumn::Name("name"), PlainColumn::Amount("salary")],
     ),
     entity(
         "class",
         25,
         &[refers("teacher"), refers("room")],
-        &[Plain::Year("year"), Plain::Name("name")],
+        &[PlainColumn::Year("year"), PlainColumn::Name("name")],
     ),
     entity(
         "student",
         600,
         &[refers("class")],
         &[
-            Plain::Name("name"),
-            Plain::Count("age", 18),
-            Plain::Flag("active"),
+            PlainColumn::Name("name"),
+            PlainColumn::Count("age", 18),
+            PlainColumn::Flag("active"),
         ],
     ),
     entity(
@@ -289,9 +307,9 @@ pub const SCHOOL: &[Entity] = &[
         80,
         &[refers("teacher"), refers("room")],
         &[
-            Plain::Name("name"),
-            Plain::Count("points", 12),
-            Plain::Count("hours", 40),
+            PlainColumn::Name("name"),
+            PlainColumn::Count("points", 12),
+            PlainColumn::Count("hours", 40),
         ],
     ),
     Entity {
@@ -300,7 +318,7 @@ pub const SCHOOL: &[Entity] = &[
             "exam",
             300,
             &[refers("course"), refers("room")],
-            &[Plain::Day("day"), Plain::Count("duration", 180)],
+            &[PlainColumn::Day("day"), PlainColumn::Count("duration", 180)],
         )
     },
     Entity {
@@ -309,7 +327,10 @@ pub const SCHOOL: &[Entity] = &[
             "result",
             900,
             &[refers("student")],
-            &[Plain::Count("score", 100), Plain::Flag("passed")],
+            &[
+                PlainColumn::Count("score", 100),
+                PlainColumn::Flag("passed"),
+            ],
         )
     },
     entity(
@@ -317,9 +338,9 @@ pub const SCHOOL: &[Entity] = &[
         320,
         &[],
         &[
-            Plain::Name("name"),
-            Plain::Year("year"),
-            Plain::Count("stock", 9),
+            PlainColumn::Name("name"),
+            PlainColumn::Year("year"),
+            PlainColumn::Count("stock", 9),
         ],
     ),
     entity(
@@ -327,26 +348,26 @@ pub const SCHOOL: &[Entity] = &[
         500,
         &[refers("book"), refers("student")],
         &[
-            Plain::Day("day"),
-            Plain::Word("status"),
-            Plain::Count("days", 30),
+            PlainColumn::Day("day"),
+            PlainColumn::Word("status"),
+            PlainColumn::Count("days", 30),
         ],
     ),
     entity(
         "contract",
         50,
-        &[Refers {
+        &[EntityReference {
             to: "teacher",
             role: None,
-            kind: Kind::One,
+            kind: ReferenceKind::One,
         }],
-        &[Plain::Amount("salary"), Plain::Year("year")],
+        &[PlainColumn::Amount("salary"), PlainColumn::Year("year")],
     ),
     entity(
         "setting",
         15,
         &[],
-        &[Plain::Name("name"), Plain::Count("value", 20)],
+        &[PlainColumn::Name("name"), PlainColumn::Count("value", 20)],
     ),
 ];
 
@@ -356,9 +377,9 @@ pub const UNRELATED: &[Entity] = &[
         40,
         &[],
         &[
-            Plain::Count("level", 30),
-            Plain::Order("sort"),
-            Plain::Year("year"),
+            PlainColumn::Count("level", 30),
+            PlainColumn::Order("sort"),
+            PlainColumn::Year("year"),
         ],
     ),
     entity(
@@ -366,10 +387,10 @@ pub const UNRELATED: &[Entity] = &[
         200,
         &[],
         &[
-            Plain::Count("quantity", 40),
-            Plain::Order("position"),
-            Plain::Year("year"),
-            Plain::Word("status"),
+            PlainColumn::Count("quantity", 40),
+            PlainColumn::Order("position"),
+            PlainColumn::Year("year"),
+            PlainColumn::Word("status"),
         ],
     ),
     entity(
@@ -377,9 +398,9 @@ pub const UNRELATED: &[Entity] = &[
         90,
         &[],
         &[
-            Plain::Count("days", 90),
-            Plain::Count("rating", 5),
-            Plain::Amount("total"),
+            PlainColumn::Count("days", 90),
+            PlainColumn::Count("rating", 5),
+            PlainColumn::Amount("total"),
         ],
     ),
     entity(
@@ -387,9 +408,9 @@ pub const UNRELATED: &[Entity] = &[
         30,
         &[],
         &[
-            Plain::Count("hours", 30),
-            Plain::Count("points", 12),
-            Plain::Flag("active"),
+            PlainColumn::Count("hours", 30),
+            PlainColumn::Count("points", 12),
+            PlainColumn::Flag("active"),
         ],
     ),
     entity(
@@ -397,9 +418,9 @@ pub const UNRELATED: &[Entity] = &[
         300,
         &[],
         &[
-            Plain::Count("attempts", 3),
-            Plain::Order("sequence"),
-            Plain::Word("method"),
+            PlainColumn::Count("attempts", 3),
+            PlainColumn::Order("sequence"),
+            PlainColumn::Word("method"),
         ],
     ),
     entity(
@@ -407,9 +428,9 @@ pub const UNRELATED: &[Entity] = &[
         500,
         &[],
         &[
-            Plain::Count("duration", 90),
-            Plain::Count("priority", 5),
-            Plain::Count("bytes", 400),
+            PlainColumn::Count("duration", 90),
+            PlainColumn::Count("priority", 5),
+            PlainColumn::Count("bytes", 400),
         ],
     ),
     entity(
@@ -417,9 +438,9 @@ pub const UNRELATED: &[Entity] = &[
         12,
         &[],
         &[
-            Plain::Count("value", 12),
-            Plain::Name("name"),
-            Plain::Flag("active"),
+            PlainColumn::Count("value", 12),
+            PlainColumn::Name("name"),
+            PlainColumn::Flag("active"),
         ],
     ),
     entity(
@@ -427,9 +448,9 @@ pub const UNRELATED: &[Entity] = &[
         60,
         &[],
         &[
-            Plain::Count("capacity", 200),
-            Plain::Count("stock", 60),
-            Plain::Order("rank"),
+            PlainColumn::Count("capacity", 200),
+            PlainColumn::Count("stock", 60),
+            PlainColumn::Order("rank"),
         ],
     ),
     entity(
@@ -437,9 +458,9 @@ pub const UNRELATED: &[Entity] = &[
         120,
         &[],
         &[
-            Plain::Count("rating", 5),
-            Plain::Count("votes", 120),
-            Plain::Year("year"),
+            PlainColumn::Count("rating", 5),
+            PlainColumn::Count("votes", 120),
+            PlainColumn::Year("year"),
         ],
     ),
 ];

@@ -13,11 +13,11 @@ mod tuples;
 mod values;
 mod words;
 
-pub use build::{Layer, build_layers, build_shape};
+pub use build::{NoiseLayer, build_layers, build_shape};
 pub use chance::CHANCE;
 pub use copies::COPIES;
 pub use days::DAYS;
-pub use fill::{Fill, Form, Look, Period, Spelling};
+pub use fill::{CalendarPart, ColumnFill, DateForm, Spelling, TextLook};
 pub use offsets::OFFSETS;
 pub use outside::{NAMELESS, OUTSIDE};
 pub use spelling::SPELLING;
@@ -25,21 +25,21 @@ pub use texts::TEXTS;
 pub use tuples::TUPLES;
 pub use words::WORDS;
 
-pub type Plan = (&'static str, u64, &'static [(&'static str, Fill)]);
+pub type TablePlan = (&'static str, u64, &'static [(&'static str, ColumnFill)]);
 
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub struct DatabaseShape {
     pub label: &'static str,
-    pub tables: &'static [Plan],
+    pub tables: &'static [TablePlan],
 }
 
-use Fill::{Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
+use ColumnFill::{Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-pub const SHAPES: &[Shape] = &[
-    Shape {
+pub const SHAPES: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "histories with numbers of their own",
         tables: &[
             (
@@ -89,7 +89,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "employees among persons",
         tables: &[
             ("person", 600, &[("person_id", Count(1)), ("born", Day)]),
@@ -127,7 +127,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "numbered roles and second keys",
         tables: &[
             (
@@ -156,7 +156,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "lists of kinds",
         tables: &[
             ("kind_type", 7, &[("id", Count(1)), ("kind", Code("k"))]),
@@ -200,7 +200,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "rows of many parents",
         tables: &[
             ("users", 500, &[("id", Count(1)), ("role", UpTo(3))]),
@@ -227,7 +227,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "layers of an application",
         tables: &[
             ("raw_shop_customers", 600, &[("id", Count(101))]),
@@ -266,7 +266,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "hubs and satellites",
         tables: &[
             (
@@ -311,7 +311,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "numbers of nineteen digits",
         tables: &[
             (
@@ -337,7 +337,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "two letters before each column",
         tables: &[
             (
@@ -377,7 +377,7 @@ pub const SHAPES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "codes and counts of one look",
         tables: &[
             (

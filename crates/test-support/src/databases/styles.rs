@@ -1,6 +1,6 @@
 //! Naming styles of generated databases.
 
-use crate::databases::generator::{Style, Values};
+use crate::databases::generator::{NamingStyle, Values};
 
 fn camel(text: &str) -> String {
     let mut words = text.split('_');
@@ -40,7 +40,7 @@ fn meaningless(text: &str) -> u64 {
         .fold(7, |number, byte| (number * 31 + u64::from(byte)) % 9973)
 }
 
-pub const PLAIN: Style = Style {
+pub const PLAIN: NamingStyle = NamingStyle {
     label: "customer_id -> customers.id",
     language: 0,
     tables: |_, many| many.to_owned(),
@@ -73,33 +73,33 @@ fn cut(name: &str) -> String {
     words.join("_")
 }
 
-pub fn styles() -> Vec<Style> {
+pub fn styles() -> Vec<NamingStyle> {
     [endings(), words_and_values(), dirt_and_layers()].concat()
 }
 
-pub fn endings() -> Vec<Style> {
+pub fn endings() -> Vec<NamingStyle> {
     vec![
         PLAIN,
-        Style {
+        NamingStyle {
             label: "customer_id -> customer.customer_id",
             tables: |one, _| one.to_owned(),
             key: |one| format!("{one}_id"),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "customerId -> Customer.id",
             tables: |one, _| pascal(one),
             reference: |role, one| camel(&with_role(role, &format!("{one}_id"))),
             column: |_, name| camel(name),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "fk_cust -> customers.id",
             language: 0,
             reference: |role, one| with_role(Some("fk"), &with_role(role, &cut(one))),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "custNo -> cust.custNo",
             language: 5,
             tables: |one, _| one.to_owned(),
@@ -108,7 +108,7 @@ pub fn endings() -> Vec<Style> {
             column: |_, name| camel(name),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "cu_citykey -> city.ci_citykey",
             tables: |one, _| one.to_owned(),
             key: |one| format!("{}key", one.replace('_', "")),
@@ -116,21 +116,21 @@ pub fn endings() -> Vec<Style> {
             column: |one, name| format!("{}_{name}", prefix(one)),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "idCliente (es)",
             language: 1,
             key: |one| camel(&format!("id_{one}")),
             reference: |role, one| camel(&format!("id_{}", role_after(role, one))),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "kunde_nr (de)",
             language: 2,
             key: |_| "nr".to_owned(),
             reference: |role, one| with_role(role, &format!("{one}_nr")),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "KundeID (de)",
             language: 2,
             tables: |one, _| pascal(one),
@@ -142,21 +142,21 @@ pub fn endings() -> Vec<Style> {
     ]
 }
 
-pub fn words_and_values() -> Vec<Style> {
+pub fn words_and_values() -> Vec<NamingStyle> {
     vec![
-        Style {
+        NamingStyle {
             label: "client_id (fr)",
             language: 3,
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "cod_cliente (pt)",
             language: 4,
             key: |one| format!("cod_{one}"),
             reference: |role, one| format!("cod_{}", role_after(role, one)),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "customerid, glued",
             tables: |one, _| one.replace('_', ""),
             key: |one| format!("{}id", one.replace('_', "")),
@@ -165,44 +165,44 @@ pub fn words_and_values() -> Vec<Style> {
             },
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "customer -> customers.id, no ending",
             reference: |role, one| with_role(role, one),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "crm_customers, tbl prefix",
             tables: |one, _| format!("tbl_{one}"),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "codes as keys",
             values: Values::Codes,
             reference: |role, one| with_role(role, &format!("{one}_code")),
             key: |_| "code".to_owned(),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "uuids, no ending",
             values: Values::Uuids,
             reference: |role, one| with_role(role, one),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "c17 -> t3.c4, offsets",
             values: Values::Offsets,
             tables: |one, _| format!("t{}", meaningless(one)),
             column: |one, name| format!("c{}", meaningless(&format!("{one}.{name}"))),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "c17 -> t3.c4, uuids",
             values: Values::Uuids,
             tables: |one, _| format!("t{}", meaningless(one)),
             column: |one, name| format!("c{}", meaningless(&format!("{one}.{name}"))),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "5 % orphans",
             orphans: 5,
             ..PLAIN
@@ -210,9 +210,9 @@ pub fn words_and_values() -> Vec<Style> {
     ]
 }
 
-pub fn dirt_and_layers() -> Vec<Style> {
+pub fn dirt_and_layers() -> Vec<NamingStyle> {
     vec![
-        Style {
+        NamingStyle {
             label: "10 % orphans, custNo",
             orphans: 10,
             language: 5,
@@ -222,13 +222,13 @@ pub fn dirt_and_layers() -> Vec<Style> {
             column: |_, name| camel(name),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "10 % orphans, codes",
             orphans: 9,
             values: Values::Codes,
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "CUST_ID, upper case, cut short",
             language: 5,
             tables: |one, _| format!("T_{}", one.to_uppercase()),
@@ -237,22 +237,22 @@ pub fn dirt_and_layers() -> Vec<Style> {
             column: |_, name| name.to_uppercase(),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "numbers kept as text",
             values: Values::TextNumbers,
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "few rows",
             size: 12,
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "many rows",
             size: 250,
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "few rows, cod_cliente",
             size: 15,
             language: 4,
@@ -260,17 +260,17 @@ pub fn dirt_and_layers() -> Vec<Style> {
             reference: |role, one| format!("cod_{}", role_after(role, one)),
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "three applications",
             layers: &["crm_", "erp_", "hr2_"],
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "layers raw_ stg_",
             layers: &["raw_", "stg_"],
             ..PLAIN
         },
-        Style {
+        NamingStyle {
             label: "layers raw_ dim_, uuids",
             layers: &["raw_", "dim_"],
             values: Values::Uuids,

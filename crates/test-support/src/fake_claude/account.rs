@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Halt;
+use super::ScenarioHalt;
 use super::channel::say;
 use super::scenario::ApiError;
 use super::session::Session;
@@ -57,7 +57,7 @@ struct State {
 }
 
 impl Session {
-    pub(crate) fn account(&self) -> Result<Option<Value>, Halt> {
+    pub(crate) fn account(&self) -> Result<Option<Value>, ScenarioHalt> {
         if let Some(shared) = &self.scenario.shared_account
             && update(shared, |state| {
                 state.starts += 1;
@@ -69,19 +69,19 @@ impl Session {
         Ok(self.scenario.account.clone())
     }
 
-    pub(crate) fn serves(&mut self) -> Result<bool, Halt> {
+    pub(crate) fn serves(&mut self) -> Result<bool, ScenarioHalt> {
         let Some(shared) = self.scenario.shared_account.clone() else {
             return Ok(true);
         };
         let now = now();
         let refusal = update(&shared, |state| state.judge(&shared, now))?;
         let refusal = match refusal {
-            Verdict::Served => return Ok(true),
-            Verdict::Warned(window) => {
+            AccountVerdict::Served => return Ok(true),
+            AccountVerdict::Warned(window) => {
                 say(&window)?;
                 return Ok(true);
             }
-            Verdict::Refused(refusal) => refusal,
+            AccountVerdict::Refused(refusal) => refusal,
         };
         if let Some(window) = refusal.window {
             say(&window)?;
@@ -91,19 +91,19 @@ impl Session {
     }
 }
 
-enum Verdict {
+enum AccountVerdict {
     Served,
     Warned(Value),
-    Refused(Refusal),
+    Refused(AccountRefusal),
 }
 
-struct Refusal {
+struct AccountRefusal {
     window: Option<Value>,
     error: ApiError,
 }
 
 impl State {
-    fn judge(&mut self, shared: &SharedAccount, now: u64) -> Verdict {
+    fn judge(&mut self, shared: &SharedAccount, now: u64) -> AccountVerdict {
         let was_limited = self.limited_until.is_some();
         let open = !was_limited && !self.logged_out && self.served < shared.serves;
         let reset = self.limited_until.is_some_and(|until| now >= until);
@@ -112,16 +112,16 @@ impl State {
             let near = shared.warns_after.is_some_and(|few| self.served > few);
             return match &shared.then {
                 Turn::Limit { window, .. } if near && !reset => {
-                    Verdict::Warned(json!({ "type": "rate_limit_event", "rate_limit_info": {
+                    AccountVerdict::Warned(json!({ "type": "rate_limit_event", "rate_limit_info": {
                         "status": "allowed_warning", "rateLimitType": window, "utilization": 0.9,
                         "isUsingOverage": false,
                     } }))
                 }
-                _ => Verdict::Served,
+                _ => AccountVerdict::Served,
             };
         }
         self.refused += 1;
-        Verdict::Refused(match &shared.then {
+        AccountVerdict::Refused(match &shared.then {
             Turn::Limit {
                 window,
                 resets_at,
@@ -130,7 +130,7 @@ impl State {
                 let until = *self.limited_until.get_or_insert_with(|| {
                     resets_at.unwrap_or_else(|| now + resets_in.unwrap_or_default())
                 });
-                Refusal {
+                AccountRefusal {
                     window: Some(json!({ "type": "rate_limit_event", "rate_limit_info": {
                         "status": "rejected", "rateLimitType": window, "resetsAt": until,
                         "isUsingOverage": false,
@@ -144,7 +144,7 @@ impl State {
             }
             Turn::Logout => {
                 self.logged_out = true;
-                Refusal {
+                AccountRefusal {
                     window: None,
                     error: ApiError {
                         class: "authentication_failed".to_owned(),
@@ -162,17 +162,23 @@ impl State {
     clippy::disallowed_methods,
     reason = "the fake is a program of its own"
 )]
-fn update<T>(shared: &SharedAccount, change: impl FnOnce(&mut State) -> T) -> Result<T, Halt> {
+fn update<T>(
+    shared: &SharedAccount,
+    change: impl FnOnce(&mut State) -> T,
+) -> Result<T, ScenarioHalt> {
     let lock = std::fs::File::create(shared.file.with_extension("lock"))?;
     lock.lock()?;
     let mut state: State = match std::fs::read_to_string(&shared.file) {
         Ok(text) if text.trim().is_empty() => State::default(),
-        Ok(text) => serde_json::from_str(&text).map_err(|error| Halt::Fault(error.to_string()))?,
+        Ok(text) => {
+            serde_json::from_str(&text).map_err(|error| ScenarioHalt::Fault(error.to_string()))?
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::default(),
         Err(error) => return Err(error.into()),
     };
     let outcome = change(&mut state);
-    let text = serde_json::to_string(&state).map_err(|error| Halt::Fault(error.to_string()))?;
+    let text =
+        serde_json::to_string(&state).map_err(|error| ScenarioHalt::Fault(error.to_string()))?;
     let beside = shared.file.with_extension("new");
     std::fs::write(&beside, text)?;
     std::fs::rename(beside, &shared.file)?;

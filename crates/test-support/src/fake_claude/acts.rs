@@ -8,61 +8,61 @@ use ktx_tool_descriptors::ObjectSchema;
 use serde_json::{Map, Value, json};
 
 use super::channel::{say, write};
-use super::scenario::{Act, ApiError, Group, ToolUse};
+use super::scenario::{ApiError, Group, ScenarioStep, ToolUse};
 use super::session::Session;
-use super::{Halt, account, fault, frames, mcp};
+use super::{ScenarioHalt, account, fault, frames, mcp};
 
 impl Session {
-    pub(crate) fn act(&mut self, act: Act) -> Result<(), Halt> {
+    pub(crate) fn act(&mut self, act: ScenarioStep) -> Result<(), ScenarioHalt> {
         match act {
-            Act::Text(text) => self.text_message(&text),
-            Act::Tools(uses) => self.tool_message(&uses),
-            Act::Object(object) => self.object_message(&object),
-            Act::ApiError(error) => self.api_error(&error),
-            Act::End(changes) => {
+            ScenarioStep::Text(text) => self.text_message(&text),
+            ScenarioStep::Tools(uses) => self.tool_message(&uses),
+            ScenarioStep::Object(object) => self.object_message(&object),
+            ScenarioStep::ApiError(error) => self.api_error(&error),
+            ScenarioStep::End(changes) => {
                 self.ending = changes;
                 self.ending
                     .entry("subtype")
                     .or_insert_with(|| json!("success"));
                 Ok(())
             }
-            Act::Raw(line) => say(&line),
-            Act::Junk(text) => write(text.as_bytes()),
-            Act::Split(text) => self.split_message(&text),
-            Act::BigLine(bytes) => big_line(bytes),
-            Act::BrokenStream(text) => self.broken_stream(&text),
-            Act::AskPermission(tool) => self.ask_permission(&tool),
-            Act::Retry(retry) => system("api_retry", &retry),
-            Act::RateLimit(info) => {
+            ScenarioStep::Raw(line) => say(&line),
+            ScenarioStep::Junk(text) => write(text.as_bytes()),
+            ScenarioStep::Split(text) => self.split_message(&text),
+            ScenarioStep::BigLine(bytes) => big_line(bytes),
+            ScenarioStep::BrokenStream(text) => self.broken_stream(&text),
+            ScenarioStep::AskPermission(tool) => self.ask_permission(&tool),
+            ScenarioStep::Retry(retry) => system("api_retry", &retry),
+            ScenarioStep::RateLimit(info) => {
                 say(&json!({ "type": "rate_limit_event", "rate_limit_info": info }))
             }
-            Act::FloodStderr(bytes) => flood(bytes),
-            Act::Complain(text) => {
+            ScenarioStep::FloodStderr(bytes) => flood(bytes),
+            ScenarioStep::Complain(text) => {
                 super::channel::complain(&text);
                 Ok(())
             }
-            Act::Mark(name) => Ok(mark(&name)?),
-            Act::Sleep(milliseconds) => {
+            ScenarioStep::Mark(name) => Ok(mark(&name)?),
+            ScenarioStep::Sleep(milliseconds) => {
                 sleep(milliseconds);
                 Ok(())
             }
-            Act::Hang => loop {
+            ScenarioStep::Hang => loop {
                 match self.channel.receive() {
                     Ok(_) => {}
-                    Err(Halt::InputClosed) => sleep(600_000),
+                    Err(ScenarioHalt::InputClosed) => sleep(600_000),
                     Err(other) => return Err(other),
                 }
             },
-            Act::IgnoreTermination => ignore_termination(),
-            Act::CloseStdout => close_stdout(),
-            Act::Daemon(group) => self.daemon(group),
-            Act::Exit(code) => Err(Halt::Exit(code)),
-            Act::Die => die(),
+            ScenarioStep::IgnoreTermination => ignore_termination(),
+            ScenarioStep::CloseStdout => close_stdout(),
+            ScenarioStep::Daemon(group) => self.daemon(group),
+            ScenarioStep::Exit(code) => Err(ScenarioHalt::Exit(code)),
+            ScenarioStep::Die => die(),
         }
     }
 
     /// Returns the message's id, unless the turns are used up.
-    fn begin(&mut self) -> Result<Option<String>, Halt> {
+    fn begin(&mut self) -> Result<Option<String>, ScenarioHalt> {
         if self.messages >= u64::from(self.options.max_turns) {
             let turns = self.options.max_turns;
             let ending = json!({
@@ -79,7 +79,7 @@ impl Session {
         Ok(Some(id))
     }
 
-    fn text_message(&mut self, text: &str) -> Result<(), Halt> {
+    fn text_message(&mut self, text: &str) -> Result<(), ScenarioHalt> {
         let Some(id) = self.begin()? else {
             return Ok(());
         };
@@ -92,7 +92,7 @@ impl Session {
         self.end_message(&id, "end_turn")
     }
 
-    fn split_message(&mut self, text: &str) -> Result<(), Halt> {
+    fn split_message(&mut self, text: &str) -> Result<(), ScenarioHalt> {
         let Some(id) = self.begin()? else {
             return Ok(());
         };
@@ -110,7 +110,7 @@ impl Session {
         self.end_message(&id, "end_turn")
     }
 
-    fn broken_stream(&mut self, text: &str) -> Result<(), Halt> {
+    fn broken_stream(&mut self, text: &str) -> Result<(), ScenarioHalt> {
         let Some(id) = self.begin()? else {
             return Ok(());
         };
@@ -121,7 +121,7 @@ impl Session {
         say(&frames::block(&id, &self.model_name(), &block))
     }
 
-    fn end_message(&self, id: &str, stop_reason: &str) -> Result<(), Halt> {
+    fn end_message(&self, id: &str, stop_reason: &str) -> Result<(), ScenarioHalt> {
         account::bill(self, id, &frames::usage(frames::OUTPUT));
         for line in frames::message_end(stop_reason) {
             say(&line)?;
@@ -129,7 +129,7 @@ impl Session {
         Ok(())
     }
 
-    fn tool_message(&mut self, uses: &[ToolUse]) -> Result<(), Halt> {
+    fn tool_message(&mut self, uses: &[ToolUse]) -> Result<(), ScenarioHalt> {
         let Some(id) = self.begin()? else {
             return Ok(());
         };
@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    fn refused_call(&mut self, call: &str, name: &str) -> Result<(), Halt> {
+    fn refused_call(&mut self, call: &str, name: &str) -> Result<(), ScenarioHalt> {
         let answer = self.channel.asked(&json!({
             "subtype": "hook_callback", "callback_id": "gate", "tool_use_id": call,
             "input": { "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": {}, "tool_use_id": call },
@@ -194,12 +194,12 @@ impl Session {
         self.tell(call, reason, true)
     }
 
-    fn tell(&mut self, call: &str, text: &str, failed: bool) -> Result<(), Halt> {
+    fn tell(&mut self, call: &str, text: &str, failed: bool) -> Result<(), ScenarioHalt> {
         self.results.push(json!({ "call": call, "text": text }));
         say(&frames::tool_result(call, text, failed.then_some(true)))
     }
 
-    fn ask_permission(&mut self, tool: &ToolUse) -> Result<(), Halt> {
+    fn ask_permission(&mut self, tool: &ToolUse) -> Result<(), ScenarioHalt> {
         let name = self.full_name(&tool.name);
         let answer = self.channel.asked(&json!({
             "subtype": "can_use_tool", "tool_name": name, "input": tool.input, "tool_use_id": "toolu_asked",
@@ -225,7 +225,7 @@ impl Session {
         Ok(())
     }
 
-    fn object_message(&mut self, object: &Value) -> Result<(), Halt> {
+    fn object_message(&mut self, object: &Value) -> Result<(), ScenarioHalt> {
         let Some(schema) = self.schema.clone() else {
             return fault("there is no schema to answer with an object");
         };
@@ -254,7 +254,7 @@ impl Session {
         say(&frames::tool_result(&call, &text, Some(true)))
     }
 
-    pub(crate) fn api_error(&mut self, error: &ApiError) -> Result<(), Halt> {
+    pub(crate) fn api_error(&mut self, error: &ApiError) -> Result<(), ScenarioHalt> {
         say(&frames::synthetic(&error.class, &error.text))?;
         let ending = json!({
             "subtype": "success", "is_error": true, "terminal_reason": "api_error",
@@ -272,7 +272,7 @@ impl Session {
         clippy::disallowed_methods,
         reason = "the fake leaves a process behind on purpose"
     )]
-    fn daemon(&mut self, group: Group) -> Result<(), Halt> {
+    fn daemon(&mut self, group: Group) -> Result<(), ScenarioHalt> {
         use std::os::unix::process::CommandExt as _;
         let mut command = std::process::Command::new("sleep");
         command.arg("600");
@@ -309,7 +309,7 @@ fn sleep(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
-fn flood(bytes: usize) -> Result<(), Halt> {
+fn flood(bytes: usize) -> Result<(), ScenarioHalt> {
     let line = format!("{}\n", "noise ".repeat(100));
     let mut err = std::io::stderr().lock();
     for _ in 0..bytes.div_ceil(line.len()) {
@@ -318,7 +318,7 @@ fn flood(bytes: usize) -> Result<(), Halt> {
     Ok(())
 }
 
-fn ignore_termination() -> Result<(), Halt> {
+fn ignore_termination() -> Result<(), ScenarioHalt> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -331,26 +331,26 @@ fn ignore_termination() -> Result<(), Halt> {
     Ok(())
 }
 
-fn close_stdout() -> Result<(), Halt> {
+fn close_stdout() -> Result<(), ScenarioHalt> {
     let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nothing).map_err(std::io::Error::from)?;
     Ok(())
 }
 
-fn die() -> Result<(), Halt> {
+fn die() -> Result<(), ScenarioHalt> {
     use rustix::process::{Signal, getpid, kill_process};
     kill_process(getpid(), Signal::KILL).map_err(std::io::Error::from)?;
     sleep(60_000);
     Ok(())
 }
 
-fn system(subtype: &str, more: &Value) -> Result<(), Halt> {
+fn system(subtype: &str, more: &Value) -> Result<(), ScenarioHalt> {
     let frame = json!({ "type": "system", "subtype": subtype });
     let more = more.as_object().cloned().unwrap_or_default();
     say(&frames::changed(frame, &more))
 }
 
-fn big_line(bytes: usize) -> Result<(), Halt> {
+fn big_line(bytes: usize) -> Result<(), ScenarioHalt> {
     let piece = vec![b'x'; 1024 * 1024];
     let mut left = bytes;
     while left > 0 {

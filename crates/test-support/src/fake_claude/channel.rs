@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use serde_json::{Value, json};
 
-use super::{Halt, fault};
+use super::{ScenarioHalt, fault};
 
-pub(crate) struct Channel {
+pub(crate) struct StdioChannel {
     lines: Receiver<Result<Value, String>>,
     stash: VecDeque<Value>,
     asked: u32,
@@ -19,18 +19,18 @@ pub(crate) fn complain(text: &str) {
     std::io::stderr().write_all(text.as_bytes()).ok();
 }
 
-pub(crate) fn write(bytes: &[u8]) -> Result<(), Halt> {
+pub(crate) fn write(bytes: &[u8]) -> Result<(), ScenarioHalt> {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()?;
     Ok(())
 }
 
-pub(crate) fn say(line: &Value) -> Result<(), Halt> {
+pub(crate) fn say(line: &Value) -> Result<(), ScenarioHalt> {
     write(format!("{line}\n").as_bytes())
 }
 
-impl Channel {
+impl StdioChannel {
     /// Refuses non-ASCII bytes: real versions lose a character that crosses a chunk boundary.
     pub(crate) fn open() -> Self {
         let (sender, lines) = channel();
@@ -59,12 +59,12 @@ impl Channel {
         }
     }
 
-    pub(crate) fn receive(&mut self) -> Result<Value, Halt> {
-        let line = self.lines.recv().map_err(|_| Halt::InputClosed)?;
+    pub(crate) fn receive(&mut self) -> Result<Value, ScenarioHalt> {
+        let line = self.lines.recv().map_err(|_| ScenarioHalt::InputClosed)?;
         self.understood(line)
     }
 
-    pub(crate) fn has_input(&mut self) -> Result<bool, Halt> {
+    pub(crate) fn has_input(&mut self) -> Result<bool, ScenarioHalt> {
         match self.lines.try_recv() {
             Ok(line) => {
                 let line = self.understood(line)?;
@@ -75,7 +75,7 @@ impl Channel {
         }
     }
 
-    fn understood(&self, line: Result<Value, String>) -> Result<Value, Halt> {
+    fn understood(&self, line: Result<Value, String>) -> Result<Value, ScenarioHalt> {
         let line = match line {
             Ok(line) => line,
             Err(line) => return fault(format!("not JSON in ASCII on standard input: {line}")),
@@ -84,12 +84,15 @@ impl Channel {
             let id = &line["request_id"];
             let answer = json!({ "subtype": "success", "request_id": id, "response": { "still_queued": [] } });
             say(&json!({ "type": "control_response", "response": answer }))?;
-            return Err(Halt::Interrupted);
+            return Err(ScenarioHalt::Interrupted);
         }
         Ok(line)
     }
 
-    pub(crate) fn receive_where(&mut self, fits: impl Fn(&Value) -> bool) -> Result<Value, Halt> {
+    pub(crate) fn receive_where(
+        &mut self,
+        fits: impl Fn(&Value) -> bool,
+    ) -> Result<Value, ScenarioHalt> {
         if let Some(at) = self.stash.iter().position(&fits)
             && let Some(line) = self.stash.remove(at)
         {
@@ -104,14 +107,14 @@ impl Channel {
         }
     }
 
-    pub(crate) fn ask(&mut self, request: &Value) -> Result<String, Halt> {
+    pub(crate) fn ask(&mut self, request: &Value) -> Result<String, ScenarioHalt> {
         self.asked += 1;
         let id = format!("fake-{}", self.asked);
         say(&json!({ "type": "control_request", "request_id": id, "request": request }))?;
         Ok(id)
     }
 
-    pub(crate) fn answer_to(&mut self, ids: &[String]) -> Result<(String, Value), Halt> {
+    pub(crate) fn answer_to(&mut self, ids: &[String]) -> Result<(String, Value), ScenarioHalt> {
         let line = self.receive_where(|line| {
             line["type"] == "control_response"
                 && ids.iter().any(|id| line["response"]["request_id"] == **id)
@@ -127,13 +130,13 @@ impl Channel {
         Ok((id, response["response"].clone()))
     }
 
-    pub(crate) fn asked(&mut self, request: &Value) -> Result<Value, Halt> {
+    pub(crate) fn asked(&mut self, request: &Value) -> Result<Value, ScenarioHalt> {
         let id = self.ask(request)?;
         Ok(self.answer_to(&[id])?.1)
     }
 
     /// Refuses a second prompt, which would be billed and never answered.
-    pub(crate) fn until_closed(&mut self) -> Result<(), Halt> {
+    pub(crate) fn until_closed(&mut self) -> Result<(), ScenarioHalt> {
         let second = |line: &Value| line["type"] == "user";
         if self.stash.iter().any(second) {
             return fault("there is a second prompt");
@@ -142,7 +145,7 @@ impl Channel {
             match self.receive() {
                 Ok(line) if second(&line) => return fault("there is a second prompt"),
                 Ok(_) => {}
-                Err(Halt::InputClosed) => return Ok(()),
+                Err(ScenarioHalt::InputClosed) => return Ok(()),
                 Err(other) => return Err(other),
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Halt, fault};
+use super::{ScenarioHalt, fault};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
@@ -159,7 +159,7 @@ pub const CANARIES: &[&str] = &[
     "VERTEX_REGION_CLAUDE_4_6_SONNET",
 ];
 
-pub(crate) fn options(arguments: &[String]) -> Result<Options, Halt> {
+pub(crate) fn options(arguments: &[String]) -> Result<Options, ScenarioHalt> {
     let mut given: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for argument in arguments {
         let (name, value) = match argument.split_once('=') {
@@ -204,7 +204,7 @@ pub(crate) fn options(arguments: &[String]) -> Result<Options, Halt> {
     })
 }
 
-fn allowed(list: Option<&str>) -> Result<BTreeSet<String>, Halt> {
+fn allowed(list: Option<&str>) -> Result<BTreeSet<String>, ScenarioHalt> {
     let Some(list) = list else {
         return Ok(BTreeSet::new());
     };
@@ -219,7 +219,7 @@ fn allowed(list: Option<&str>) -> Result<BTreeSet<String>, Halt> {
     Ok(ids)
 }
 
-fn plugins_off(settings: &str) -> Result<(), Halt> {
+fn plugins_off(settings: &str) -> Result<(), ScenarioHalt> {
     let settings: Value = serde_json::from_str(settings).unwrap_or_default();
     let only = settings.as_object().is_some_and(|map| map.len() == 1);
     let plugins = settings["enabledPlugins"].as_object();
@@ -239,7 +239,7 @@ fn plugins_off(settings: &str) -> Result<(), Halt> {
 pub(crate) fn environment(
     variables: &BTreeMap<String, String>,
     options: &Options,
-) -> Result<(), Halt> {
+) -> Result<(), ScenarioHalt> {
     if let Some(name) = CANARIES.iter().find(|name| variables.contains_key(**name)) {
         return fault(format!("the variable `{name}` came through"));
     }
@@ -268,7 +268,7 @@ pub(crate) fn environment(
     Ok(())
 }
 
-pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), Halt> {
+pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), ScenarioHalt> {
     let known = [
         "subtype",
         "systemPrompt",
@@ -311,7 +311,7 @@ pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), Halt>
 }
 
 /// The gate hook must cover unexpected tools.
-fn gate(request: &Value, options: &Options) -> Result<(), Halt> {
+fn gate(request: &Value, options: &Options) -> Result<(), ScenarioHalt> {
     let mut expected: BTreeSet<&str> = options.allowed.iter().map(String::as_str).collect();
     if request.get("jsonSchema").is_some() {
         expected.insert("StructuredOutput");
@@ -334,7 +334,7 @@ fn gate(request: &Value, options: &Options) -> Result<(), Halt> {
     Ok(())
 }
 
-pub(crate) fn prompt(line: &Value) -> Result<String, Halt> {
+pub(crate) fn prompt(line: &Value) -> Result<String, ScenarioHalt> {
     let content = line["message"]["content"]
         .as_array()
         .cloned()

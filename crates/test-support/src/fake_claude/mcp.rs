@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::channel::Channel;
+use super::channel::StdioChannel;
 use super::check::Options;
-use super::{Halt, fault};
+use super::{ScenarioHalt, fault};
 
 pub(crate) struct Client {
     next: u64,
@@ -18,7 +18,10 @@ pub(crate) struct PendingCall {
 }
 
 impl Client {
-    pub(crate) fn connect(channel: &mut Channel, options: &Options) -> Result<Self, Halt> {
+    pub(crate) fn connect(
+        channel: &mut StdioChannel,
+        options: &Options,
+    ) -> Result<Self, ScenarioHalt> {
         let hello = channel.asked(&message(&json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize",
             "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "claude-code", "version": "fake" } },
@@ -55,11 +58,11 @@ impl Client {
 
     pub(crate) fn start(
         &mut self,
-        channel: &mut Channel,
+        channel: &mut StdioChannel,
         name: &str,
         input: &Value,
         call: &str,
-    ) -> Result<(String, PendingCall), Halt> {
+    ) -> Result<(String, PendingCall), ScenarioHalt> {
         let rpc = self.next;
         self.next += 1;
         let question = channel.ask(&message(&json!({
@@ -76,9 +79,9 @@ impl Client {
 
 /// Waits for a call; returns its id, text and failure flag.
 pub(crate) fn answer(
-    channel: &mut Channel,
+    channel: &mut StdioChannel,
     pending: &mut BTreeMap<String, PendingCall>,
-) -> Result<(String, String, bool), Halt> {
+) -> Result<(String, String, bool), ScenarioHalt> {
     let ids: Vec<String> = pending.keys().cloned().collect();
     let (id, response) = channel.answer_to(&ids)?;
     let Some(call) = pending.remove(&id) else {
@@ -106,7 +109,7 @@ fn message(message: &Value) -> Value {
     json!({ "subtype": "mcp_message", "server_name": "ktx", "message": message })
 }
 
-fn checked_tool(tool: &Value) -> Result<String, Halt> {
+fn checked_tool(tool: &Value) -> Result<String, ScenarioHalt> {
     let known = ["name", "description", "inputSchema", "annotations", "_meta"];
     let keys = tool.as_object().into_iter().flat_map(|map| map.keys());
     let shaped = tool["inputSchema"]["type"] == "object"

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::channel::{Channel, say};
-use super::{Halt, fault};
+use super::channel::{StdioChannel, say};
+use super::{ScenarioHalt, fault};
 
-pub(crate) fn play(channel: &mut Channel, file: &Path) -> Result<(), Halt> {
+pub(crate) fn play(channel: &mut StdioChannel, file: &Path) -> Result<(), ScenarioHalt> {
     let text = std::fs::read_to_string(file)?;
     let mut events = VecDeque::new();
     for line in text.lines() {
@@ -44,7 +44,7 @@ pub(crate) fn play(channel: &mut Channel, file: &Path) -> Result<(), Halt> {
                 let code = event["rc"]
                     .as_u64()
                     .and_then(|code| u8::try_from(code).ok());
-                return Err(Halt::Exit(code.unwrap_or(1)));
+                return Err(ScenarioHalt::Exit(code.unwrap_or(1)));
             }
             _ => {}
         }

@@ -26,12 +26,12 @@ pub struct Scenario {
     /// Accepts any input, for other drivers.
     pub lenient: bool,
     /// Acts before the answer to `initialize`.
-    pub before: Vec<Act>,
-    pub steps: Vec<Act>,
+    pub before: Vec<ScenarioStep>,
+    pub steps: Vec<ScenarioStep>,
     /// Steps for prompts that contain a text; first match wins.
-    pub when: Vec<When>,
+    pub when: Vec<PromptCase>,
     pub result: Map<String, Value>,
-    pub after: Vec<Act>,
+    pub after: Vec<ScenarioStep>,
     pub ignore_interrupt: bool,
     /// Gets a JSON line per process.
     pub record: Option<PathBuf>,
@@ -57,9 +57,9 @@ pub enum Mode {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct When {
+pub struct PromptCase {
     pub prompt_contains: String,
-    pub steps: Vec<Act>,
+    pub steps: Vec<ScenarioStep>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -92,7 +92,7 @@ pub struct ApiError {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Act {
+pub enum ScenarioStep {
     Text(String),
     Tools(Vec<ToolUse>),
     Object(Value),

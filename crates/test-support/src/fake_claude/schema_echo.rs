@@ -70,11 +70,11 @@ fn object(root: &Value, schema: &Value, template: &str, depth: u32) -> Value {
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     let required = schema["required"].as_array();
     let needed = |name: &str| required.is_none_or(|names| names.iter().any(|other| other == name));
-    let made = properties
+    let fields = properties
         .iter()
         .filter(|(name, _)| needed(name))
         .map(|(name, schema)| (name.clone(), build(root, schema, name, template, depth + 1)));
-    Value::Object(made.collect())
+    Value::Object(fields.collect())
 }
 
 fn text(schema: &Value, name: &str, template: &str) -> Value {

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
-use super::channel::{Channel, say};
+use super::channel::{StdioChannel, say};
 use super::check::{self, Options};
 use super::mcp::Client;
-use super::scenario::{Act, Mode, Scenario};
-use super::{Halt, SCENARIO_VARIABLE, account, fault, frames, replay, schema_echo};
+use super::scenario::{Mode, Scenario, ScenarioStep};
+use super::{SCENARIO_VARIABLE, ScenarioHalt, account, fault, frames, replay, schema_echo};
 
 pub(crate) struct Session {
-    pub(crate) channel: Channel,
+    pub(crate) channel: StdioChannel,
     pub(crate) scenario: Scenario,
     pub(crate) options: Options,
     pub(crate) schema: Option<Value>,
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     arguments: Vec<String>,
 }
 
-pub(crate) fn play() -> Result<(), Halt> {
+pub(crate) fn play() -> Result<(), ScenarioHalt> {
     let (arguments, environment) = given();
     let Some(file) = environment.get(SCENARIO_VARIABLE) else {
         return fault(format!("the variable `{SCENARIO_VARIABLE}` is missing"));
@@ -63,7 +63,7 @@ pub(crate) fn play() -> Result<(), Halt> {
     });
     if let Some(option) = unknown {
         super::channel::complain(&format!("error: unknown option '{option}'\n"));
-        return Err(Halt::Exit(1));
+        return Err(ScenarioHalt::Exit(1));
     }
     let options = if scenario.lenient {
         Options::default()
@@ -73,7 +73,7 @@ pub(crate) fn play() -> Result<(), Halt> {
         options
     };
     let mut session = Session {
-        channel: Channel::open(),
+        channel: StdioChannel::open(),
         options,
         schema: None,
         client: None,
@@ -148,7 +148,7 @@ fn version_of(scenario: &Scenario) -> String {
 }
 
 impl Session {
-    fn whole(&mut self) -> Result<(), Halt> {
+    fn whole(&mut self) -> Result<(), ScenarioHalt> {
         if let Some(file) = self.scenario.replay.clone() {
             return replay::play(&mut self.channel, &file);
         }
@@ -192,12 +192,12 @@ impl Session {
         let init = frames::init(&tools, &self.model_name(), &version, &self.scenario.init);
         say(&init)?;
         match self.turn(&prompt) {
-            Err(Halt::Interrupted) => self.interrupted(),
+            Err(ScenarioHalt::Interrupted) => self.interrupted(),
             other => other,
         }
     }
 
-    fn connect(&mut self) -> Result<(), Halt> {
+    fn connect(&mut self) -> Result<(), ScenarioHalt> {
         if !self.options.allowed.is_empty() && self.client.is_none() {
             self.client = Some(Client::connect(&mut self.channel, &self.options)?);
         }
@@ -221,7 +221,7 @@ impl Session {
         tools
     }
 
-    fn turn(&mut self, prompt: &str) -> Result<(), Halt> {
+    fn turn(&mut self, prompt: &str) -> Result<(), ScenarioHalt> {
         if !self.serves()? {
             return self.finish();
         }
@@ -234,7 +234,7 @@ impl Session {
         self.finish()
     }
 
-    fn acts_for(&mut self, prompt: &str) -> Vec<Act> {
+    fn acts_for(&mut self, prompt: &str) -> Vec<ScenarioStep> {
         let scenario = &mut self.scenario;
         let when = scenario
             .when
@@ -249,17 +249,17 @@ impl Session {
         match &self.schema {
             Some(schema) => {
                 let template = echo.template.as_deref().unwrap_or("described {name}");
-                let made = schema_echo::expected_in(prompt)
+                let object = schema_echo::expected_in(prompt)
                     .unwrap_or_else(|| schema_echo::instance(schema, template));
-                vec![Act::Object(made)]
+                vec![ScenarioStep::Object(object)]
             }
-            None => vec![Act::Text(
+            None => vec![ScenarioStep::Text(
                 echo.text.clone().unwrap_or_else(|| "ok".to_owned()),
             )],
         }
     }
 
-    fn finish(&mut self) -> Result<(), Halt> {
+    fn finish(&mut self) -> Result<(), ScenarioHalt> {
         let mut changes = std::mem::take(&mut self.ending);
         if let Some(object) = self.object.take() {
             changes.insert("structured_output".to_owned(), object);
@@ -274,12 +274,12 @@ impl Session {
         }
         self.channel.until_closed()?;
         if result["is_error"] == true {
-            return Err(Halt::Exit(1));
+            return Err(ScenarioHalt::Exit(1));
         }
         Ok(())
     }
 
-    fn interrupted(&mut self) -> Result<(), Halt> {
+    fn interrupted(&mut self) -> Result<(), ScenarioHalt> {
         self.seen.push(json!("interrupted"));
         let changes = [
             ("subtype", json!("error_during_execution")),
@@ -294,16 +294,16 @@ impl Session {
         self.finish()
     }
 
-    fn write_record(&self, outcome: &Result<(), Halt>) {
+    fn write_record(&self, outcome: &Result<(), ScenarioHalt>) {
         let Some(record) = &self.scenario.record else {
             return;
         };
         let ending = match outcome {
             Ok(()) => json!("done"),
-            Err(Halt::Fault(reason)) => json!({ "fault": reason }),
-            Err(Halt::InputClosed) => json!("input closed"),
-            Err(Halt::Interrupted) => json!("interrupted"),
-            Err(Halt::Exit(code)) => json!({ "exit": code }),
+            Err(ScenarioHalt::Fault(reason)) => json!({ "fault": reason }),
+            Err(ScenarioHalt::InputClosed) => json!("input closed"),
+            Err(ScenarioHalt::Interrupted) => json!("interrupted"),
+            Err(ScenarioHalt::Exit(code)) => json!({ "exit": code }),
         };
         let line = json!({
             "arguments": self.arguments,

@@ -18,9 +18,9 @@ pub(super) struct Sessions(Arc<Mutex<BTreeMap<String, Writer>>>);
 
 type Writer = Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>;
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
-pub(super) async fn answer(request: Request<Incoming>, sessions: &Sessions) -> Answer {
+pub(super) async fn answer(request: Request<Incoming>, sessions: &Sessions) -> HttpResponse {
     let path = request.uri().path().to_owned();
     match (request.method(), path.as_str()) {
         (&Method::GET, "/sse") => opened(sessions),
@@ -46,7 +46,7 @@ pub(super) async fn answer(request: Request<Incoming>, sessions: &Sessions) -> A
     }
 }
 
-fn opened(sessions: &Sessions) -> Answer {
+fn opened(sessions: &Sessions) -> HttpResponse {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(ours);
     let path = {
@@ -81,7 +81,7 @@ fn opened(sessions: &Sessions) -> Answer {
     response
 }
 
-fn plain(status: StatusCode) -> Answer {
+fn plain(status: StatusCode) -> HttpResponse {
     let mut response = Response::new(Full::new(Bytes::new()).boxed());
     *response.status_mut() = status;
     response

@@ -19,7 +19,7 @@ use super::legacy::{self, Sessions};
 use super::tools::Tools;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum TransportStyle {
     Streamable,
     Legacy,
 }
@@ -28,17 +28,17 @@ pub enum Style {
 #[derive(Debug)]
 pub struct HttpServer {
     port: u16,
-    style: Style,
-    authorizations: Seen,
+    style: TransportStyle,
+    authorizations: SeenAuthorizations,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-type Seen = Arc<Mutex<Vec<Option<String>>>>;
+type SeenAuthorizations = Arc<Mutex<Vec<Option<String>>>>;
 
 impl HttpServer {
-    pub fn start(style: Style) -> anyhow::Result<Self> {
-        let authorizations = Seen::default();
+    pub fn start(style: TransportStyle) -> anyhow::Result<Self> {
+        let authorizations = SeenAuthorizations::default();
         let seen = Arc::clone(&authorizations);
         let (stop, stopped) = oneshot::channel();
         let (ready, port) = mpsc::channel();
@@ -66,8 +66,8 @@ impl HttpServer {
 
     pub fn url(&self) -> String {
         let path = match self.style {
-            Style::Streamable => "mcp",
-            Style::Legacy => "sse",
+            TransportStyle::Streamable => "mcp",
+            TransportStyle::Legacy => "sse",
         };
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
@@ -90,7 +90,7 @@ impl Drop for HttpServer {
     }
 }
 
-async fn listen(style: Style, seen: &Seen, ready: &mpsc::Sender<u16>) {
+async fn listen(style: TransportStyle, seen: &SeenAuthorizations, ready: &mpsc::Sender<u16>) {
     let Ok(listener) = TcpListener::bind(("127.0.0.1", 0)).await else {
         return;
     };
@@ -117,8 +117,8 @@ async fn listen(style: Style, seen: &Seen, ready: &mpsc::Sender<u16>) {
             let (streamable, sessions) = (streamable.clone(), sessions.clone());
             async move {
                 Ok::<_, Infallible>(match style {
-                    Style::Streamable => streamable.handle(request).await,
-                    Style::Legacy => legacy::answer(request, &sessions).await,
+                    TransportStyle::Streamable => streamable.handle(request).await,
+                    TransportStyle::Legacy => legacy::answer(request, &sessions).await,
                 })
             }
         });

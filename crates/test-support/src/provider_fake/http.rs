@@ -8,14 +8,14 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 /// Maximum request bytes, more than any prompt.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-pub(super) struct Request {
+pub(super) struct RawRequest {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: Vec<u8>,
 }
 
-pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> anyhow::Result<Request> {
+pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> anyhow::Result<RawRequest> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -45,7 +45,7 @@ pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> anyhow::Resul
     while body.len() < length {
         more(stream, &mut body).await?;
     }
-    Ok(Request {
+    Ok(RawRequest {
         method,
         path,
         headers,

@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(value: Option<&str>, missing: Option<&str>, expected: Result<Service, &str>) {
-    let absent = Absences {
+    let absent = MissingServices {
         missing: missing.unwrap_or_default().to_owned(),
         not_asked: String::new(),
     };
@@ -32,7 +32,7 @@ fn a_service_that_did_not_start_is_reported() {
 
 #[test]
 fn an_unrequested_heavy_service_is_reported() {
-    let absent = Absences {
+    let absent = MissingServices {
         missing: "postgres".to_owned(),
         not_asked: "clickhouse".to_owned(),
     };

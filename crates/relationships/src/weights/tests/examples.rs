@@ -3,8 +3,8 @@
 use ktx_test_support::databases::generator::build;
 use ktx_test_support::databases::schemas::{SCHOOL, SHOP, UNRELATED};
 use ktx_test_support::databases::shapes::{
-    CHANCE, COPIES, DAYS, NAMELESS, OFFSETS, OUTSIDE, SHAPES, SPELLING, Shape, TEXTS, TUPLES,
-    WORDS, build_layers, build_shape,
+    CHANCE, COPIES, DAYS, DatabaseShape, NAMELESS, OFFSETS, OUTSIDE, SHAPES, SPELLING, TEXTS,
+    TUPLES, WORDS, build_layers, build_shape,
 };
 use ktx_test_support::databases::styles::styles;
 use ktx_test_support::databases::{QUESTIONED, WRITTEN};
@@ -109,7 +109,7 @@ fn script(name: &str) -> Option<String> {
     Some(build(style, entities, 200).script)
 }
 
-fn shapes() -> impl Iterator<Item = (&'static Shape, u64)> {
+fn shapes() -> impl Iterator<Item = (&'static DatabaseShape, u64)> {
     let lists = [
         SHAPES, WORDS, CHANCE, OUTSIDE, NAMELESS, TEXTS, DAYS, TUPLES, OFFSETS, SPELLING,
     ];

@@ -10,7 +10,8 @@ use super::{Tally, assert_good, measure_shapes, tally_script};
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
 use ktx_test_support::databases::shapes::{
-    COPIES, DAYS, Layer, OFFSETS, SHAPES, SPELLING, Shape, TEXTS, TUPLES, build_layers, build_shape,
+    COPIES, DAYS, DatabaseShape, NoiseLayer, OFFSETS, SHAPES, SPELLING, TEXTS, TUPLES,
+    build_layers, build_shape,
 };
 
 #[tokio::test]
@@ -103,21 +104,21 @@ async fn references_in_another_spelling_are_left_to_a_person() {
     assert_eq!(found, expected.into());
 }
 
-/// Keys of the next layer fit as well.
-const THINNING: &[Layer] = &[
-    Layer {
+/// Each layer has fewer rows than the previous one, so that keys of the next layer fit as well.
+const THINNING: &[NoiseLayer] = &[
+    NoiseLayer {
         before: "bronze_",
         rows: 100,
         texts: true,
         twice: 0,
     },
-    Layer {
+    NoiseLayer {
         before: "silver_",
         rows: 96,
         texts: false,
         twice: 0,
     },
-    Layer {
+    NoiseLayer {
         before: "gold_",
         rows: 80,
         texts: false,
@@ -130,7 +131,7 @@ async fn a_layer_with_fewer_rows_takes_no_links_from_the_others() {
     let mut all = Tally::default();
     let mut sum = 0.0;
     let mut count = 0.0;
-    let plain = |shape: &&Shape| !shape.label.starts_with("layers");
+    let plain = |shape: &&DatabaseShape| !shape.label.starts_with("layers");
     for (shape, seed) in SHAPES.iter().filter(plain).chain(TEXTS).zip(12_000..) {
         let (script, truth) = build_layers(shape, THINNING, seed);
         let one = tally_script(shape.label, &script, &truth, ScanSettings::default()).await;

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::databases::generator::{Random, Truth};
-use crate::databases::shapes::Fill::{
+use crate::databases::shapes::ColumnFill::{
     self, Apart, Beside, Block, BlockOf, Code, Count, Day, DayIn, Days, Each, Free, Gaps, Hash,
     Like, Line, Listed, Of, PartOf, Respelled, Scattered, Text, Tuple, UpTo, Word,
 };
 use crate::databases::shapes::values::{
     day_in, letters, part_of, respelled, sentence, text, written,
 };
-use crate::databases::shapes::{Form, Shape};
+use crate::databases::shapes::{DatabaseShape, DateForm};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Layer {
+pub struct NoiseLayer {
     pub before: &'static str,
     pub rows: u64,
     /// Makes every column text.
@@ -23,7 +23,7 @@ pub struct Layer {
     pub twice: u64,
 }
 
-const ONLY: Layer = Layer {
+const ONLY: NoiseLayer = NoiseLayer {
     before: "",
     rows: 100,
     texts: false,
@@ -32,11 +32,15 @@ const ONLY: Layer = Layer {
 
 const GROUPS: [u64; 7] = [1, 4, 2, 3, 5, 1, 2];
 
-pub fn build_shape(shape: &Shape, seed: u64) -> (String, BTreeSet<Truth>) {
+pub fn build_shape(shape: &DatabaseShape, seed: u64) -> (String, BTreeSet<Truth>) {
     build_layers(shape, &[ONLY], seed)
 }
 
-pub fn build_layers(shape: &Shape, layers: &[Layer], seed: u64) -> (String, BTreeSet<Truth>) {
+pub fn build_layers(
+    shape: &DatabaseShape,
+    layers: &[NoiseLayer],
+    seed: u64,
+) -> (String, BTreeSet<Truth>) {
     let mut script = "BEGIN;\n".to_owned();
     let mut truth = BTreeSet::new();
     for layer in layers {
@@ -56,18 +60,24 @@ pub fn build_layers(shape: &Shape, layers: &[Layer], seed: u64) -> (String, BTre
 }
 
 struct CellMaker<'s> {
-    shape: &'s Shape,
-    layer: Layer,
+    shape: &'s DatabaseShape,
+    layer: NoiseLayer,
     seed: u64,
     random: Random,
 }
 
-type Place<'p> = (&'p str, u64);
+type TableRows<'p> = (&'p str, u64);
 
 impl CellMaker<'_> {
-    fn write(&mut self, name: &str, rows: u64, columns: &[(&str, Fill)], script: &mut String) {
+    fn write(
+        &mut self,
+        name: &str,
+        rows: u64,
+        columns: &[(&str, ColumnFill)],
+        script: &mut String,
+    ) {
         let table = format!("{}{name}", self.layer.before);
-        let kind = |fill: Fill| {
+        let kind = |fill: ColumnFill| {
             if self.layer.texts {
                 "TEXT"
             } else {
@@ -96,7 +106,7 @@ impl CellMaker<'_> {
         (rows * self.layer.rows / 100).max(1)
     }
 
-    fn note_links(&self, name: &str, columns: &[(&str, Fill)], truth: &mut BTreeSet<Truth>) {
+    fn note_links(&self, name: &str, columns: &[(&str, ColumnFill)], truth: &mut BTreeSet<Truth>) {
         let full = |name: &str| format!("{}{name}", self.layer.before);
         let mut groups: BTreeMap<&str, (Vec<String>, Vec<String>)> = BTreeMap::new();
         for (column, fill) in columns {
@@ -121,12 +131,12 @@ impl CellMaker<'_> {
         }
     }
 
-    fn source(&self, table: &str, key: &str) -> (u64, Fill) {
+    fn source(&self, table: &str, key: &str) -> (u64, ColumnFill) {
         let (rows, fill) = source(self.shape, table, key);
         (self.rows(rows), fill)
     }
 
-    fn cell(&mut self, fill: Fill, place: Place<'_>) -> String {
+    fn cell(&mut self, fill: ColumnFill, place: TableRows<'_>) -> String {
         match fill {
             Of(table, key, (from, to)) | Like(table, key, (from, to)) => {
                 let (rows, fill) = self.source(table, key);
@@ -184,7 +194,7 @@ fn number(text: &str) -> u64 {
     })
 }
 
-fn source(shape: &Shape, table: &str, key: &str) -> (u64, Fill) {
+fn source(shape: &DatabaseShape, table: &str, key: &str) -> (u64, ColumnFill) {
     let (_, rows, columns) = shape
         .tables
         .iter()
@@ -197,15 +207,15 @@ fn source(shape: &Shape, table: &str, key: &str) -> (u64, Fill) {
     (*rows, *fill)
 }
 
-fn type_of(shape: &Shape, fill: Fill) -> &'static str {
+fn type_of(shape: &DatabaseShape, fill: ColumnFill) -> &'static str {
     match fill {
         Count(_) | Gaps(_) | Scattered(_) | UpTo(_) | Apart(_) | Block(_) | Line | PartOf(..) => {
             "INTEGER"
         }
         Days(form, _) | DayIn(form, ..) => match form {
-            Form::Date => "DATE",
-            Form::Text => "TEXT",
-            Form::Number => "INTEGER",
+            DateForm::Date => "DATE",
+            DateForm::Text => "TEXT",
+            DateForm::Number => "INTEGER",
         },
         Code(_) | Hash(_) | Word(_) | Day | Listed(_) | Text(..) | Free => "TEXT",
         Of(table, key, _)
@@ -218,7 +228,7 @@ fn type_of(shape: &Shape, fill: Fill) -> &'static str {
     }
 }
 
-fn own_value(fill: Fill, row: u64, random: &mut Random) -> String {
+fn own_value(fill: ColumnFill, row: u64, random: &mut Random) -> String {
     match fill {
         Count(from) => (from + row).to_string(),
         Apart(seed) => {

@@ -1,14 +1,14 @@
 //! Numbers that match keys by chance or certainly not by chance, and equal table names in several
 //! modules.
 
-use crate::databases::shapes::Fill::{Count, Day, Each, Gaps, Of, Scattered, UpTo, Word};
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::ColumnFill::{Count, Day, Each, Gaps, Of, Scattered, UpTo, Word};
+use crate::databases::shapes::DatabaseShape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-pub const CHANCE: &[Shape] = &[
-    Shape {
+pub const CHANCE: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "kinds and exports with gaps in their own numbers",
         tables: &[
             (
@@ -47,7 +47,7 @@ pub const CHANCE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "numbers that begin at one base",
         tables: &[
             ("employee", 250, &[("id", Count(1000)), ("hired", Day)]),
@@ -67,7 +67,7 @@ pub const CHANCE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "modules of long names",
         tables: &[
             ("finance_customer", 200, &[("id", Count(1)), ("since", Day)]),
@@ -82,7 +82,7 @@ pub const CHANCE: &[Shape] = &[
             ("logistics_item", 900, ITEM_OF_LOGISTICS),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "parts behind the names of tables",
         tables: &[
             ("customer_us", 200, &[("id", Count(1)), ("since", Day)]),
@@ -129,7 +129,7 @@ pub const CHANCE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "audits that hold nothing but the key",
         tables: &[
             ("contract", 500, &[("id", Gaps(6)), ("signed", Day)]),
@@ -140,7 +140,7 @@ pub const CHANCE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "other words for scattered numbers",
         tables: &[
             (
@@ -161,7 +161,7 @@ pub const CHANCE: &[Shape] = &[
     },
 ];
 
-type Columns = &'static [(&'static str, crate::databases::shapes::Fill)];
+type Columns = &'static [(&'static str, crate::databases::shapes::ColumnFill)];
 
 const ORDER_OF_FINANCE: Columns = &[
     ("id", Count(1)),

@@ -1,13 +1,13 @@
 //! A bank, once per warehouse layer.
 
-use crate::databases::shapes::Fill::{Code, Count, Day, Each, Of, UpTo, Word};
-use crate::databases::shapes::{Layer, Shape};
+use crate::databases::shapes::ColumnFill::{Code, Count, Day, Each, Of, UpTo, Word};
+use crate::databases::shapes::{DatabaseShape, NoiseLayer};
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["owner", "user", "guest"];
 
-const fn layer(before: &'static str, rows: u64) -> Layer {
-    Layer {
+const fn layer(before: &'static str, rows: u64) -> NoiseLayer {
+    NoiseLayer {
         before,
         rows,
         texts: false,
@@ -15,8 +15,8 @@ const fn layer(before: &'static str, rows: u64) -> Layer {
     }
 }
 
-const fn raw(before: &'static str, twice: u64) -> Layer {
-    Layer {
+const fn raw(before: &'static str, twice: u64) -> NoiseLayer {
+    NoiseLayer {
         before,
         rows: 100,
         texts: true,
@@ -24,7 +24,7 @@ const fn raw(before: &'static str, twice: u64) -> Layer {
     }
 }
 
-pub const COPIES: &[(Shape, &[Layer])] = &[
+pub const COPIES: &[(DatabaseShape, &[NoiseLayer])] = &[
     (
         NAMED,
         &[
@@ -63,7 +63,7 @@ pub const COPIES: &[(Shape, &[Layer])] = &[
     ),
 ];
 
-const NAMED: Shape = Shape {
+const NAMED: DatabaseShape = DatabaseShape {
     label: "a bank in layers",
     tables: &[
         (
@@ -128,7 +128,7 @@ const NAMED: Shape = Shape {
     ],
 };
 
-const CODED: Shape = Shape {
+const CODED: DatabaseShape = DatabaseShape {
     label: "a bank in layers, codes and other bases",
     tables: &[
         (
@@ -175,7 +175,7 @@ const CODED: Shape = Shape {
     ],
 };
 
-const CRYPTIC: Shape = Shape {
+const CRYPTIC: DatabaseShape = DatabaseShape {
     label: "a bank in layers, short names",
     tables: &[
         ("dst", 77, &[("id", Count(1)), ("rk", UpTo(9))]),

@@ -1,17 +1,17 @@
 //! Calendars with references, and dates that are not references.
 
-use crate::databases::shapes::Fill::{Count, DayIn, Days, Each, Of, PartOf, UpTo, Word};
-use crate::databases::shapes::Form::{Date, Number, Text};
-use crate::databases::shapes::Period::{Month, Weekday, Year};
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::CalendarPart::{Month, Weekday, Year};
+use crate::databases::shapes::ColumnFill::{Count, DayIn, Days, Each, Of, PartOf, UpTo, Word};
+use crate::databases::shapes::DatabaseShape;
+use crate::databases::shapes::DateForm::{Date, Number, Text};
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done", "late"];
 /// January 1, 2023.
 const START: i64 = 19_358;
 
-pub const DAYS: &[Shape] = &[
-    Shape {
+pub const DAYS: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "a calendar of dates",
         tables: &[
             (
@@ -41,7 +41,7 @@ pub const DAYS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "un calendario de textos (es)",
         tables: &[
             (
@@ -64,7 +64,7 @@ pub const DAYS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "a calendar of numbers",
         tables: &[
             (
@@ -94,7 +94,7 @@ pub const DAYS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "a calendar under names that say nothing",
         tables: &[
             (
@@ -118,7 +118,7 @@ pub const DAYS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "days without a calendar",
         tables: &[
             (
@@ -151,7 +151,7 @@ pub const DAYS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "numbered days without a calendar",
         tables: &[
             (

@@ -1,7 +1,7 @@
 //! Values of columns.
 
 #[derive(Debug, Clone, Copy)]
-pub enum Fill {
+pub enum ColumnFill {
     Count(u64),
     /// Numbers from 1 without two in seven, by seed.
     Gaps(u64),
@@ -20,14 +20,14 @@ pub enum Fill {
     Day,
     Listed(&'static [&'static str]),
     /// Unique texts with punctuation or spaces.
-    Text(Look, u64),
+    Text(TextLook, u64),
     Free,
     /// Consecutive days from this one, since 1970.
-    Days(Form, i64),
+    Days(DateForm, i64),
     /// Days within a number of days from this one.
-    DayIn(Form, i64, u64),
+    DayIn(DateForm, i64, u64),
     /// Part of consecutive days from this one.
-    PartOf(Period, i64),
+    PartOf(CalendarPart, i64),
     /// Numbers of groups of one to five rows, from this one.
     Block(u64),
     Line,
@@ -42,7 +42,7 @@ pub enum Fill {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum TextLook {
     Mail,
     Url,
     Path,
@@ -51,7 +51,7 @@ pub enum Look {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum DateForm {
     Date,
     /// `2024-01-31` in a text column.
     Text,
@@ -60,7 +60,7 @@ pub enum Form {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Period {
+pub enum CalendarPart {
     Year,
     Month,
     Weekday,

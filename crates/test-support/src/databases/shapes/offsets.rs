@@ -1,13 +1,13 @@
 //! Meaningless names with dense keys from any start.
 
-use crate::databases::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::ColumnFill::{Count, Day, Like, Of, UpTo, Word};
+use crate::databases::shapes::DatabaseShape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-pub const OFFSETS: &[Shape] = &[
-    Shape {
+pub const OFFSETS: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "keys that begin above one and overlap",
         tables: &[
             (
@@ -85,7 +85,7 @@ pub const OFFSETS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "keys of many bases",
         tables: &[
             ("f01", 50, &[("a1", Count(11)), ("a2", Word(KINDS))]),
@@ -148,7 +148,7 @@ pub const OFFSETS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "measures among keys that begin above one",
         tables: &[
             ("q1", 300, &[("b1", Count(101)), ("b2", UpTo(350))]),

@@ -1,13 +1,13 @@
 //! External numbers that happen to match unrelated keys.
 
-use crate::databases::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::ColumnFill::{Count, Day, Like, Of, UpTo, Word};
+use crate::databases::shapes::DatabaseShape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-pub const OUTSIDE: &[Shape] = &[
-    Shape {
+pub const OUTSIDE: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "ids of another system",
         tables: &[
             ("customer", 380, &[("id", Count(1)), ("kind", Word(KINDS))]),
@@ -38,7 +38,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "batches, sessions, campaigns without a table",
         tables: &[
             (
@@ -72,7 +72,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "lines and places",
         tables: &[
             ("hall", 9, &[("id", Count(1)), ("kind", Word(KINDS))]),
@@ -103,7 +103,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "parts of the calendar",
         tables: &[
             ("zone", 12, &[("id", Count(1)), ("kind", Word(KINDS))]),
@@ -140,7 +140,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "ports, codes, versions",
         tables: &[
             ("plan", 15, &[("plan_id", Count(1)), ("kind", Word(KINDS))]),
@@ -177,7 +177,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "ages, amounts, scores",
         tables: &[
             ("shop", 20, &[("id", Count(1)), ("kind", Word(KINDS))]),
@@ -213,7 +213,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "numbers of rows of one count",
         tables: &[
             (
@@ -251,7 +251,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "one outside number in many tables",
         tables: &[
             ("driver", 220, &[("id", Count(1)), ("kind", Word(KINDS))]),
@@ -285,7 +285,7 @@ pub const OUTSIDE: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "outside numbers under German names",
         tables: &[
             (
@@ -318,7 +318,7 @@ pub const OUTSIDE: &[Shape] = &[
     },
 ];
 
-pub const NAMELESS: &[Shape] = &[Shape {
+pub const NAMELESS: &[DatabaseShape] = &[DatabaseShape {
     label: "names that say nothing, dense keys",
     tables: &[
         ("t81", 380, &[("c1", Count(1)), ("c2", Word(KINDS))]),

@@ -1,15 +1,15 @@
 //! References that are spelled differently from keys in some rows.
 
-use crate::databases::shapes::Fill::{Code, Count, Of, Respelled, Text, UpTo, Word};
-use crate::databases::shapes::Look::{Mail, Phrase};
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::ColumnFill::{Code, Count, Of, Respelled, Text, UpTo, Word};
+use crate::databases::shapes::DatabaseShape;
 use crate::databases::shapes::Spelling::{Padded, Shifted, Small, Zeros};
+use crate::databases::shapes::TextLook::{Mail, Phrase};
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
 /// All links except those of `sale` need review.
-pub const SPELLING: &[Shape] = &[Shape {
+pub const SPELLING: &[DatabaseShape] = &[DatabaseShape {
     label: "case and blanks differ",
     tables: &[
         (

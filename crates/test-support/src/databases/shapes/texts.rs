@@ -1,10 +1,10 @@
 //! Text keys with punctuation or spaces, and texts that resemble references.
 
-use crate::databases::shapes::Fill::{
+use crate::databases::shapes::ColumnFill::{
     Beside, Count, Day, Each, Free, Listed, Of, Text, Tuple, UpTo, Word,
 };
-use crate::databases::shapes::Look::{Iban, Mail, Path, Phrase, Url};
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::DatabaseShape;
+use crate::databases::shapes::TextLook::{Iban, Mail, Path, Phrase, Url};
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done", "late"];
@@ -26,8 +26,8 @@ const REMARKS: &[&str] = &[
     "will pay next month",
 ];
 
-pub const TEXTS: &[Shape] = &[
-    Shape {
+pub const TEXTS: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "e-mail addresses as keys",
         tables: &[
             (
@@ -65,7 +65,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "addresses as second keys",
         tables: &[
             (
@@ -93,7 +93,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "names of places as keys",
         tables: &[
             (
@@ -122,7 +122,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "nombres as keys (es)",
         tables: &[
             (
@@ -150,7 +150,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "pages and files as keys",
         tables: &[
             ("page", 250, &[("url", Text(Url, 1)), ("title", Free)]),
@@ -180,7 +180,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "account numbers with blanks",
         tables: &[
             (
@@ -200,7 +200,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "names carried along beside the key",
         tables: &[
             (
@@ -225,7 +225,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "words inside lists of names",
         tables: &[
             (
@@ -254,7 +254,7 @@ pub const TEXTS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "free text beside free text",
         tables: &[
             (

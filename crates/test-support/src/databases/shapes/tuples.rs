@@ -1,15 +1,15 @@
 //! Two-column keys whose references have other names.
 
-use crate::databases::shapes::Fill::{
+use crate::databases::shapes::ColumnFill::{
     Block, BlockOf, Code, Count, Day, Line, Of, Tuple, UpTo, Word,
 };
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::DatabaseShape;
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-pub const TUPLES: &[Shape] = &[
-    Shape {
+pub const TUPLES: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "cust_no, line -> customer_number, row_no",
         tables: &[
             (
@@ -38,7 +38,7 @@ pub const TUPLES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "auftrag, pos -> beleg, zeile",
         tables: &[
             (
@@ -57,7 +57,7 @@ pub const TUPLES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "order, entry -> doc, item, dense",
         tables: &[
             ("doc", 350, &[("doc_id", Count(1)), ("state", Word(STATES))]),
@@ -82,7 +82,7 @@ pub const TUPLES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "two columns under names that say nothing",
         tables: &[
             ("t21", 280, &[("c1", Count(1001)), ("c2", UpTo(90))]),
@@ -106,7 +106,7 @@ pub const TUPLES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "numbers in groups that are not references",
         tables: &[
             (
@@ -148,7 +148,7 @@ pub const TUPLES: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "codes and numbers in groups that are not references",
         tables: &[
             ("site", 60, &[("site_code", Code("S")), ("rank", UpTo(9))]),

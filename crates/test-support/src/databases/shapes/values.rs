@@ -1,7 +1,7 @@
 //! Formats texts with punctuation, days, spellings.
 
 use crate::databases::generator::Random;
-use crate::databases::shapes::{Form, Look, Period, Spelling};
+use crate::databases::shapes::{CalendarPart, DateForm, Spelling, TextLook};
 
 const FIRST: [&str; 20] = [
     "North", "South", "East", "West", "Upper", "Lower", "Old", "New", "Great", "Little", "Inner",
@@ -41,10 +41,10 @@ pub(crate) fn letters(mut number: u64) -> String {
     }
 }
 
-pub(crate) fn text(look: Look, seed: u64, row: u64) -> String {
+pub(crate) fn text(look: TextLook, seed: u64, row: u64) -> String {
     let at = |list: &[&'static str; 20], at: u64| list[usize::try_from(at % 20).expect("a place")];
     match look {
-        Look::Mail => {
+        TextLook::Mail => {
             let host = ["example.com", "example.org", "mail.example.net"]
                 [usize::try_from(row % 3).expect("a place")];
             format!(
@@ -53,17 +53,17 @@ pub(crate) fn text(look: Look, seed: u64, row: u64) -> String {
                 letters(row * 7 + seed)
             )
         }
-        Look::Url => format!(
+        TextLook::Url => format!(
             "https://example.com/{}/{}",
             letters(seed + 900),
             letters(row * 11 + seed)
         ),
-        Look::Path => format!(
+        TextLook::Path => format!(
             "/srv/{}/{}.csv",
             letters(seed + 700),
             letters(row * 13 + seed)
         ),
-        Look::Iban => {
+        TextLook::Iban => {
             let mut random = Random::new(seed * 1_000_003 + row);
             let mut four = || format!("{:04}", random.below(10_000));
             format!(
@@ -76,7 +76,7 @@ pub(crate) fn text(look: Look, seed: u64, row: u64) -> String {
                 row % 100
             )
         }
-        Look::Phrase => format!(
+        TextLook::Phrase => format!(
             "{} {}",
             at(&FIRST, seed + row),
             at(&SECOND, seed * 3 + row / 20 + row)
@@ -107,11 +107,11 @@ fn civil(day: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
-pub(crate) fn written(form: Form, day: i64) -> String {
+pub(crate) fn written(form: DateForm, day: i64) -> String {
     let (year, month, day) = civil(day);
     match form {
-        Form::Date | Form::Text => format!("'{year:04}-{month:02}-{day:02}'"),
-        Form::Number => format!("{year:04}{month:02}{day:02}"),
+        DateForm::Date | DateForm::Text => format!("'{year:04}-{month:02}-{day:02}'"),
+        DateForm::Number => format!("{year:04}{month:02}{day:02}"),
     }
 }
 
@@ -119,12 +119,12 @@ pub(crate) fn day_in(random: &mut Random, from: i64, days: u64) -> i64 {
     from + i64::try_from(random.below(days)).expect("a day")
 }
 
-pub(crate) fn part_of(period: Period, day: i64) -> String {
+pub(crate) fn part_of(period: CalendarPart, day: i64) -> String {
     let (year, month, _) = civil(day);
     match period {
-        Period::Year => year,
-        Period::Month => month,
-        Period::Weekday => (day + 3).rem_euclid(7) + 1,
+        CalendarPart::Year => year,
+        CalendarPart::Month => month,
+        CalendarPart::Weekday => (day + 3).rem_euclid(7) + 1,
     }
     .to_string()
 }

@@ -1,13 +1,13 @@
 //! Unknown or uninformative names.
 
-use crate::databases::shapes::Fill::{Count, Day, Of, UpTo, Word};
-use crate::databases::shapes::Shape;
+use crate::databases::shapes::ColumnFill::{Count, Day, Of, UpTo, Word};
+use crate::databases::shapes::DatabaseShape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["aka", "kuro", "shiro"];
 
-pub const WORDS: &[Shape] = &[
-    Shape {
+pub const WORDS: &[DatabaseShape] = &[
+    DatabaseShape {
         label: "an unknown key word behind, roles before",
         tables: &[
             ("mise", 45, &[("mise_fugo", Count(1)), ("iro", Word(KINDS))]),
@@ -45,7 +45,7 @@ pub const WORDS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "an unknown key word alone and before",
         tables: &[
             ("gorod", 80, &[("poradok", Count(1)), ("vid", Word(KINDS))]),
@@ -78,7 +78,7 @@ pub const WORDS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "an unknown key word glued on",
         tables: &[
             (
@@ -114,7 +114,7 @@ pub const WORDS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "like tables of several applications",
         tables: &[
             ("crm_contact", 400, &[("id", Count(1)), ("rank", UpTo(9))]),
@@ -142,7 +142,7 @@ pub const WORDS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "roles that only the size of a table explains",
         tables: &[
             ("club", 24, &[("id", Count(1)), ("seats", UpTo(900))]),
@@ -183,7 +183,7 @@ pub const WORDS: &[Shape] = &[
             ),
         ],
     },
-    Shape {
+    DatabaseShape {
         label: "numbers beside keys and trades",
         tables: &[
             (

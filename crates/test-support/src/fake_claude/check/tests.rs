@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::super::Halt;
+use super::super::ScenarioHalt;
 use super::{CANARIES, Options, environment, initialize, options, prompt};
 
 const GOOD: &[&str] = &[
@@ -25,10 +25,10 @@ const GOOD: &[&str] = &[
     "--model=sonnet",
 ];
 
-fn reason<T>(outcome: Result<T, Halt>) -> Option<String> {
+fn reason<T>(outcome: Result<T, ScenarioHalt>) -> Option<String> {
     match outcome {
         Ok(_) => None,
-        Err(Halt::Fault(reason)) => Some(reason),
+        Err(ScenarioHalt::Fault(reason)) => Some(reason),
         Err(other) => Some(format!("{other:?}")),
     }
 }
