@@ -24,7 +24,7 @@ use anyhow::{Context as _, Result};
 use crate::repository::{Repository, TextFile};
 use crate::{Verdict, terminal};
 
-use finding::{Finding, Level};
+use finding::{Finding, FindingLevel};
 use manifests::Package;
 use source::Source;
 pub(crate) use words::registry_host;
@@ -40,7 +40,7 @@ pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
     }
     let failures = findings
         .iter()
-        .filter(|finding| finding.level == Level::Failure)
+        .filter(|finding| finding.level == FindingLevel::Failure)
         .count();
     let warnings = findings.len().saturating_sub(failures);
     terminal::line(&format!(

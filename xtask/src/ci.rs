@@ -9,36 +9,36 @@ use crate::repository::Repository;
 use crate::services::Load;
 use crate::{Mode, Verdict, audit, docs, process, suite, terminal};
 
-struct Step {
+struct CiStep {
     name: &'static str,
     run: fn(&Repository) -> Result<Verdict>,
 }
 
-const STEPS: [Step; 6] = [
-    Step {
+const STEPS: [CiStep; 6] = [
+    CiStep {
         name: "fmt",
         run: |repository| cargo(repository, &["fmt", "--all", "--check"]),
     },
-    Step {
+    CiStep {
         name: "audit",
         run: audit::run,
     },
-    Step {
+    CiStep {
         name: "clippy",
         run: |repository| {
             let lint = ["clippy", "--workspace", "--all-targets", "--locked"];
             cargo(repository, &[&lint[..], &["--", "-D", "warnings"]].concat())
         },
     },
-    Step {
+    CiStep {
         name: "test",
         run: |repository| suite::run(repository, Load::Usual, &[]),
     },
-    Step {
+    CiStep {
         name: "acceptance",
         run: |repository| acceptance::run(repository, Programs::Built, None),
     },
-    Step {
+    CiStep {
         name: "docs",
         run: |repository| docs::run(repository, Mode::Check),
     },

@@ -25,7 +25,7 @@ use anyhow::{Result, bail};
 use crate::acceptance::Programs;
 use crate::repository::Repository;
 use crate::services::Load;
-use crate::style::Details;
+use crate::style::StyleDetails;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
@@ -85,8 +85,8 @@ fn run(arguments: &[String]) -> Result<Verdict> {
     match words.as_slice() {
         ["audit"] => audit::run(&repository),
         ["audit", "--call-sites"] => audit::print_call_sites(&repository),
-        ["style"] => style::run(&repository, Details::Hidden),
-        ["style", "--details"] => style::run(&repository, Details::Shown),
+        ["style"] => style::run(&repository, StyleDetails::Hidden),
+        ["style", "--details"] => style::run(&repository, StyleDetails::Shown),
         ["test", "--live", provider] => live::run(&repository, provider),
         ["test"] => suite::run(&repository, Load::Usual, &[]),
         ["test", "--heavy"] => suite::run(&repository, Load::Heavy, &[]),
@@ -102,9 +102,11 @@ fn run(arguments: &[String]) -> Result<Verdict> {
         ["bench", name] => bench::run(&repository, Some(name)),
         ["bench", name, "--try"] => bench::try_out(&repository, name),
         ["mutants", "--since", commit, crates @ ..] => {
-            mutants::run(&repository, mutants::Extent::Since(commit), crates)
+            mutants::run(&repository, mutants::MutationExtent::Since(commit), crates)
         }
-        ["mutants", crates @ ..] => mutants::run(&repository, mutants::Extent::Whole, crates),
+        ["mutants", crates @ ..] => {
+            mutants::run(&repository, mutants::MutationExtent::Whole, crates)
+        }
         ["dist"] => dist::run(&repository),
         ["ci"] => Ok(ci::run(&repository)),
         _ => bail!("unknown task `{}`\n\n{USAGE}", words.join(" ")),

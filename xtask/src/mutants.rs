@@ -30,14 +30,18 @@ const CRATES: [&str; 6] = [
 const TIMEOUT: &str = "120";
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Extent<'a> {
+pub(crate) enum MutationExtent<'a> {
     Whole,
     /// Only lines changed since this commit.
     Since(&'a str),
 }
 
 /// Defaults to all of [`CRATES`].
-pub(crate) fn run(repository: &Repository, extent: Extent<'_>, crates: &[&str]) -> Result<Verdict> {
+pub(crate) fn run(
+    repository: &Repository,
+    extent: MutationExtent<'_>,
+    crates: &[&str],
+) -> Result<Verdict> {
     let crates = chosen(crates)?;
     let program = program(repository)?;
     let folder = tempfile::tempdir().context("there is no temporary folder")?;
@@ -50,7 +54,7 @@ pub(crate) fn run(repository: &Repository, extent: Extent<'_>, crates: &[&str]) 
     if environment::find_program("cargo-nextest", &[]).is_some() {
         command.args(["--test-tool", "nextest"]);
     }
-    if let Extent::Since(commit) = extent {
+    if let MutationExtent::Since(commit) = extent {
         let diff = folder.path().join("changed.diff");
         let arguments = ["diff", "--no-ext-diff", commit, "--", "crates"];
         let text = process::output(process::command(repository, "git").args(arguments))?;

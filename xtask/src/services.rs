@@ -100,15 +100,15 @@ impl Service {
     }
 }
 
-type State = std::result::Result<String, Absence>;
+type ServiceState = std::result::Result<String, ServiceAbsence>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Absence {
+enum ServiceAbsence {
     Failed(String),
     NotAsked,
 }
 
-impl From<anyhow::Error> for Absence {
+impl From<anyhow::Error> for ServiceAbsence {
     fn from(error: anyhow::Error) -> Self {
         Self::Failed(format!("{error:#}"))
     }
@@ -117,11 +117,11 @@ impl From<anyhow::Error> for Absence {
 /// Servers are not running yet.
 #[derive(Debug)]
 pub(crate) struct Installation {
-    states: BTreeMap<Service, State>,
-    engines: [(Service, Start, State); 3],
+    states: BTreeMap<Service, ServiceState>,
+    engines: [(Service, StartFunction, ServiceState); 3],
 }
 
-type Start = fn(&Repository, &Path, &str) -> Result<Server>;
+type StartFunction = fn(&Repository, &Path, &str) -> Result<Server>;
 
 /// Installs missing programs into reused caches.
 pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installation> {
@@ -141,15 +141,15 @@ pub(crate) fn prepare(repository: &Repository, load: Load) -> Result<Installatio
     packages::install_missing(repository, &cache.join("apt.log"));
     let mut states = BTreeMap::new();
     for (service, state) in tools::all(repository, &cache) {
-        states.insert(service, state.map_err(Absence::from));
+        states.insert(service, state.map_err(ServiceAbsence::from));
     }
     let engine = |fetch: fn(&Repository, &Path) -> Result<String>| match load {
-        Load::Usual => Err(Absence::NotAsked),
-        Load::Heavy => fetch(repository, &cache).map_err(Absence::from),
+        Load::Usual => Err(ServiceAbsence::NotAsked),
+        Load::Heavy => fetch(repository, &cache).map_err(ServiceAbsence::from),
     };
     states.insert(Service::ClaudeLatest, engine(tools::claude_latest));
     states.insert(Service::Browser, engine(tools::browser));
-    let engines: [(Service, Start, State); 3] = [
+    let engines: [(Service, StartFunction, ServiceState); 3] = [
         (
             Service::ClickHouse,
             clickhouse::start,
@@ -177,7 +177,7 @@ impl Installation {
 
 #[derive(Debug)]
 pub(crate) struct Services {
-    states: BTreeMap<Service, State>,
+    states: BTreeMap<Service, ServiceState>,
     servers: Vec<Server>,
     folder: TempDir,
 }
@@ -230,9 +230,9 @@ impl Services {
     }
 
     pub(crate) fn missing(&self) -> Vec<(&'static str, String)> {
-        let reason = |state: &State| match state {
-            Err(Absence::Failed(reason)) => Some(reason.clone()),
-            Ok(_) | Err(Absence::NotAsked) => None,
+        let reason = |state: &ServiceState| match state {
+            Err(ServiceAbsence::Failed(reason)) => Some(reason.clone()),
+            Ok(_) | Err(ServiceAbsence::NotAsked) => None,
         };
         self.states
             .iter()
@@ -241,7 +241,9 @@ impl Services {
     }
 
     pub(crate) fn not_asked(&self) -> Vec<&'static str> {
-        names(&self.states, &|absence| *absence == Absence::NotAsked)
+        names(&self.states, &|absence| {
+            *absence == ServiceAbsence::NotAsked
+        })
     }
 
     pub(crate) fn stop(self) -> Result<()> {
@@ -294,21 +296,21 @@ impl Postgres {
     }
 }
 
-fn variables(states: &BTreeMap<Service, State>) -> BTreeMap<&'static str, String> {
+fn variables(states: &BTreeMap<Service, ServiceState>) -> BTreeMap<&'static str, String> {
     let mut variables: BTreeMap<&'static str, String> = states
         .iter()
         .filter_map(|(service, state)| Some((service.variable(), state.as_ref().ok()?.clone())))
         .collect();
-    let missing = names(states, &|absence| *absence != Absence::NotAsked);
-    let not_asked = names(states, &|absence| *absence == Absence::NotAsked);
+    let missing = names(states, &|absence| *absence != ServiceAbsence::NotAsked);
+    let not_asked = names(states, &|absence| *absence == ServiceAbsence::NotAsked);
     variables.insert("KTX_TEST_MISSING", missing.join(","));
     variables.insert("KTX_TEST_NOT_ASKED", not_asked.join(","));
     variables
 }
 
 fn names(
-    states: &BTreeMap<Service, State>,
-    is_such: &dyn Fn(&Absence) -> bool,
+    states: &BTreeMap<Service, ServiceState>,
+    is_such: &dyn Fn(&ServiceAbsence) -> bool,
 ) -> Vec<&'static str> {
     states
         .iter()

@@ -25,10 +25,10 @@ struct Figure {
     ours: String,
 }
 
-pub(crate) fn run(repository: &Repository, details: Details) -> Result<Verdict> {
+pub(crate) fn run(repository: &Repository, details: StyleDetails) -> Result<Verdict> {
     let files = repository.text_files()?;
     let code = Code::read(&files);
-    let graph = graph::Graph::read(repository)?;
+    let graph = graph::CrateGraph::read(repository)?;
     let hits = words::hits(&files, PHRASES)?;
     let mut figures = graph.figures();
     figures.extend(code.figures());
@@ -46,7 +46,7 @@ pub(crate) fn run(repository: &Repository, details: Details) -> Result<Verdict> 
     for path in code.unreadable() {
         terminal::problem(&format!("{path}: not read: it is not valid Rust"));
     }
-    if details == Details::Shown {
+    if details == StyleDetails::Shown {
         for line in code.details(EXAMPLES) {
             terminal::line(&line);
         }
@@ -58,7 +58,7 @@ pub(crate) fn run(repository: &Repository, details: Details) -> Result<Verdict> 
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Details {
+pub(crate) enum StyleDetails {
     Hidden,
     Shown,
 }

@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::source::{Purpose, Source};
 use crate::repository::TextFile;
 
-struct Name {
+struct BackendRule {
     rule: &'static str,
     pattern: &'static str,
     homes: &'static [&'static str],
@@ -32,8 +32,8 @@ const BACKEND_CURE: &str = "ask `LlmRuntime::describe`; only `compose.rs` knows 
 
 const BACKENDS: &str = "crates/vocabulary/src/provider.rs";
 
-const NAMES: [Name; 5] = [
-    Name {
+const NAMES: [BackendRule; 5] = [
+    BackendRule {
         rule: "provider host",
         pattern: r"api\.anthropic\.com|api\.openai\.com|generativelanguage\.googleapis\.com|aiplatform\.googleapis\.com|ai-gateway\.vercel\.sh|openrouter\.ai|api\.deepseek\.com|api\.minimax|api\.moonshot|open\.bigmodel\.cn|dashscope|api\.mistral\.ai|api\.groq\.com",
         homes: &[
@@ -44,13 +44,13 @@ const NAMES: [Name; 5] = [
         ],
         cure: "call a model only through `LlmRuntime`",
     },
-    Name {
+    BackendRule {
         rule: "spawns claude",
         pattern: r#"Command::new\(\s*"claude""#,
         homes: &["claude-code-adapter"],
         cure: "the `claude` program belongs to `claude-code-adapter`",
     },
-    Name {
+    BackendRule {
         rule: "model name",
         pattern: r#"claude-(?:sonnet|opus|haiku|fable|[0-9])[\w.-]*|"(?:sonnet|opus|opusplan|haiku|fable)"|"(?:gpt-[0-9]|gemini-[0-9]|deepseek-[a-z])[\w.-]*"#,
         homes: &[
@@ -63,13 +63,13 @@ const NAMES: [Name; 5] = [
         ],
         cure: "ask for a role; the catalogue knows the models",
     },
-    Name {
+    BackendRule {
         rule: BACKEND_RULE,
         pattern: r"\bClaudeCode\w*",
         homes: &BACKEND_HOMES,
         cure: BACKEND_CURE,
     },
-    Name {
+    BackendRule {
         rule: "adapter outside compose.rs",
         pattern: r"\bktx_(?:claude_code_adapter|provider_adapters|connectors)\b",
         homes: &[
@@ -84,7 +84,7 @@ const NAMES: [Name; 5] = [
 ];
 
 // Drops invalid patterns; a test counts them.
-static PATTERNS: LazyLock<Vec<(&'static Name, Regex)>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Vec<(&'static BackendRule, Regex)>> = LazyLock::new(|| {
     NAMES
         .iter()
         .filter_map(|entry| Some((entry, Regex::new(entry.pattern).ok()?)))

@@ -3,7 +3,7 @@
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum FindingLevel {
     Failure,
     Warning,
 }
@@ -11,7 +11,7 @@ pub(crate) enum Level {
 /// Printed as `path[:line]: rule: what; cure`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    pub(crate) level: Level,
+    pub(crate) level: FindingLevel,
     pub(crate) path: String,
     pub(crate) line: Option<usize>,
     pub(crate) rule: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Finding {
 impl Finding {
     pub(crate) fn file(path: &str, rule: &'static str, what: String, cure: &str) -> Self {
         Self {
-            level: Level::Failure,
+            level: FindingLevel::Failure,
             path: path.to_owned(),
             line: None,
             rule,
@@ -40,7 +40,7 @@ impl Finding {
 
     pub(crate) fn warning(self) -> Self {
         Self {
-            level: Level::Warning,
+            level: FindingLevel::Warning,
             ..self
         }
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Finding {
         if let Some(line) = self.line {
             write!(out, ":{line}")?;
         }
-        let mark = if self.level == Level::Warning {
+        let mark = if self.level == FindingLevel::Warning {
             "warning: "
         } else {
             ""

@@ -48,9 +48,9 @@ pub(crate) fn permits(expression: &str, allowed: &BTreeSet<String>) -> bool {
     verdict && words.next().is_none()
 }
 
-type Words<'text> = std::iter::Peekable<std::str::SplitWhitespace<'text>>;
+type LicenceWords<'text> = std::iter::Peekable<std::str::SplitWhitespace<'text>>;
 
-fn either(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> bool {
+fn either(words: &mut LicenceWords<'_>, allowed: &BTreeSet<String>) -> bool {
     let mut verdict = both(words, allowed);
     while words.next_if_eq(&"OR").is_some() {
         let right = both(words, allowed);
@@ -59,7 +59,7 @@ fn either(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> bool {
     verdict
 }
 
-fn both(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> bool {
+fn both(words: &mut LicenceWords<'_>, allowed: &BTreeSet<String>) -> bool {
     let mut verdict = single(words, allowed);
     while words.next_if_eq(&"AND").is_some() {
         let right = single(words, allowed);
@@ -68,7 +68,7 @@ fn both(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> bool {
     verdict
 }
 
-fn single(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> bool {
+fn single(words: &mut LicenceWords<'_>, allowed: &BTreeSet<String>) -> bool {
     match words.next() {
         Some("(") => {
             let verdict = either(words, allowed);

@@ -21,7 +21,7 @@ const INHERITED: [&str; 6] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum DependencyReach {
     Product,
     TestOnly,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Package {
     /// Relative to the root, with `/`.
     pub(crate) manifest: String,
     pub(crate) floor: Option<u64>,
-    pub(crate) reach: Reach,
+    pub(crate) reach: DependencyReach,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -78,9 +78,9 @@ impl Package {
                 .and_then(|ours| ours.get("floor"))
                 .and_then(Value::as_u64),
             reach: if test_only == Some(true) {
-                Reach::TestOnly
+                DependencyReach::TestOnly
             } else {
-                Reach::Product
+                DependencyReach::Product
             },
             dependencies: dependencies
                 .into_iter()
@@ -164,7 +164,7 @@ fn check_edge(from: &Package, edge: &Dependency, to: &Package) -> Option<Finding
     if edge.kind == Kind::Test {
         return None;
     }
-    if to.reach == Reach::TestOnly && from.reach == Reach::Product {
+    if to.reach == DependencyReach::TestOnly && from.reach == DependencyReach::Product {
         let what = format!("`{}` is only for tests", to.name);
         return finding(what, "move it to `[dev-dependencies]`");
     }

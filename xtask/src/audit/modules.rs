@@ -103,20 +103,20 @@ fn module(inside: &str) -> Option<&str> {
 
 /// A used module by its first two names, such as `commands::sl`.
 #[derive(Debug, PartialEq, Eq)]
-struct Used {
+struct UsedModule {
     line: usize,
     top: String,
     below: Option<String>,
 }
 
-fn used(source: &Source, inside: &str) -> Vec<Used> {
+fn used(source: &Source, inside: &str) -> Vec<UsedModule> {
     static PATH: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"\b(crate::|(?:super::)+)(\w+)(?:::(\w+))?").ok());
     let Some(pattern) = PATH.as_ref() else {
         return Vec::new();
     };
     let own: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
-    let resolve = |line: usize, path: &str| -> Option<Used> {
+    let resolve = |line: usize, path: &str| -> Option<UsedModule> {
         let captures = pattern.captures(path)?;
         let prefix = captures.get(1)?.as_str();
         let kept = match prefix {
@@ -125,13 +125,13 @@ fn used(source: &Source, inside: &str) -> Vec<Used> {
         };
         let named = (2..=3).filter_map(|group| Some(captures.get(group)?.as_str()));
         let mut names = own.iter().take(kept).copied().chain(named);
-        Some(Used {
+        Some(UsedModule {
             line,
             top: names.next()?.to_owned(),
             below: names.next().map(str::to_owned),
         })
     };
-    let mut found: Vec<Used> = imports::of(source)
+    let mut found: Vec<UsedModule> = imports::of(source)
         .iter()
         .filter_map(|import| resolve(import.line, &import.path))
         .collect();

@@ -16,7 +16,7 @@ const RULE: &str = "requirements";
 const RULES: &str = "xtask/src/audit/";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum RequirementStage {
     Begun,
     Open,
 }
@@ -27,20 +27,20 @@ pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
     let Some(list) = files.iter().find(|file| file.path == LIST) else {
         return Vec::new();
     };
-    let listed: BTreeMap<&str, Stage> = list.text.lines().filter_map(entry).collect();
+    let listed: BTreeMap<&str, RequirementStage> = list.text.lines().filter_map(entry).collect();
     let families: BTreeSet<&str> = listed.keys().map(|id| family(id)).collect();
     let mut findings = Vec::new();
     let mut untested: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (id, stage) in &listed {
         let is_tested = sources.iter().any(|source| source.tests_mention(id));
         match (stage, is_tested) {
-            (Stage::Begun, false) => untested.entry(family(id)).or_default().push(id),
-            (Stage::Open, true) => {
+            (RequirementStage::Begun, false) => untested.entry(family(id)).or_default().push(id),
+            (RequirementStage::Open, true) => {
                 let what = format!("a test names `{id}`, which is listed as open");
                 let cure = "take the word `open` off its line";
                 findings.push(Finding::file(LIST, RULE, what, cure));
             }
-            (Stage::Begun, true) | (Stage::Open, false) => {}
+            (RequirementStage::Begun, true) | (RequirementStage::Open, false) => {}
         }
     }
     findings.extend(untested.values().map(|ids| {
@@ -54,7 +54,7 @@ pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
 
 fn unlisted(
     sources: &[Source],
-    listed: &BTreeMap<&str, Stage>,
+    listed: &BTreeMap<&str, RequirementStage>,
     families: &BTreeSet<&str>,
 ) -> Vec<Finding> {
     static ID: LazyLock<Option<Regex>> =
@@ -83,13 +83,13 @@ fn family(id: &str) -> &str {
     id.split('-').next().unwrap_or_default()
 }
 
-fn entry(line: &str) -> Option<(&str, Stage)> {
+fn entry(line: &str) -> Option<(&str, RequirementStage)> {
     let mut words = line.split('#').next()?.split_whitespace();
     let id = words.next()?;
     let stage = if words.next() == Some("open") {
-        Stage::Open
+        RequirementStage::Open
     } else {
-        Stage::Begun
+        RequirementStage::Begun
     };
     Some((id, stage))
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::program::Platform;
-use super::wheel::{Member, pack};
+use super::wheel::{WheelMember, pack};
 use super::{Release, create_folder, write_file};
 use crate::process;
 
@@ -34,12 +34,12 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
         .with_context(|| format!("`{}` cannot be read", release.binary.display()))?;
     let manifest = manifest(&release.version, &release.platform);
     let members = [
-        Member {
+        WheelMember {
             path: "manifest.json".to_owned(),
             bytes: serde_json::to_vec_pretty(&manifest)?,
             mode: 0o644,
         },
-        Member {
+        WheelMember {
             path: PROGRAM.to_owned(),
             bytes: program,
             mode: 0o755,

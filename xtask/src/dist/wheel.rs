@@ -17,7 +17,7 @@ use crate::repository::read_folder;
 /// `ktx` is another project on the index.
 const NAME: &str = "ktx_context";
 
-pub(super) struct Member {
+pub(super) struct WheelMember {
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
     pub(super) mode: u32,
@@ -32,7 +32,7 @@ pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
 }
 
 /// Checksums come last, as the format requires.
-fn members(release: &Release<'_>, tag: &str) -> Result<Vec<Member>> {
+fn members(release: &Release<'_>, tag: &str) -> Result<Vec<WheelMember>> {
     let version = &release.version;
     let info = format!("{NAME}-{version}.dist-info");
     let read = |path: &Path| {
@@ -49,22 +49,22 @@ fn members(release: &Release<'_>, tag: &str) -> Result<Vec<Member>> {
     let wheel =
         format!("Wheel-Version: 1.0\nGenerator: xtask\nRoot-Is-Purelib: false\nTag: {tag}\n");
     let mut members = vec![
-        Member {
+        WheelMember {
             path: format!("{NAME}-{version}.data/scripts/ktx"),
             bytes: read(&release.binary)?,
             mode: 0o755,
         },
-        Member {
+        WheelMember {
             path: format!("{info}/METADATA"),
             bytes: metadata,
             mode: 0o644,
         },
-        Member {
+        WheelMember {
             path: format!("{info}/WHEEL"),
             bytes: wheel.into_bytes(),
             mode: 0o644,
         },
-        Member {
+        WheelMember {
             path: format!("{info}/licenses/LICENSE"),
             bytes: read(&release.repository.root().join("LICENSE"))?,
             mode: 0o644,
@@ -76,7 +76,7 @@ fn members(release: &Release<'_>, tag: &str) -> Result<Vec<Member>> {
         .map(record_line)
         .chain([format!("{record},,\n")])
         .collect::<String>();
-    members.push(Member {
+    members.push(WheelMember {
         path: record,
         bytes: lines.into_bytes(),
         mode: 0o644,
@@ -85,7 +85,7 @@ fn members(release: &Release<'_>, tag: &str) -> Result<Vec<Member>> {
 }
 
 /// `path,sha256=<digest>,<length>`
-fn record_line(member: &Member) -> String {
+fn record_line(member: &WheelMember) -> String {
     let digest = URL_SAFE_NO_PAD.encode(Sha256::digest(&member.bytes));
     format!("{},sha256={digest},{}\n", member.path, member.bytes.len())
 }
@@ -94,7 +94,7 @@ fn record_line(member: &Member) -> String {
 const FIRST_MOMENT: u64 = 315_532_800;
 
 /// Python's archiver keeps permissions.
-pub(super) fn pack(release: &Release<'_>, path: &Path, members: &[Member]) -> Result<()> {
+pub(super) fn pack(release: &Release<'_>, path: &Path, members: &[WheelMember]) -> Result<()> {
     let scratch = tempfile::tempdir().context("no temporary folder")?;
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_MOMENT);
     for member in members {

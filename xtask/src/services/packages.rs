@@ -8,34 +8,34 @@ use super::{is_root, mariadb, postgres};
 use crate::repository::Repository;
 use crate::{environment, process, terminal};
 
-struct Need {
+struct PackageNeed {
     package: &'static str,
     is_met: fn(&Repository) -> bool,
 }
 
 /// Ordered: some `nodejs` builds include `npm` and conflict with that package.
-const NEEDS: [Need; 6] = [
-    Need {
+const NEEDS: [PackageNeed; 6] = [
+    PackageNeed {
         package: "postgresql",
         is_met: |_| postgres::programs().is_some(),
     },
-    Need {
+    PackageNeed {
         package: "mariadb-server",
         is_met: |_| mariadb::program().is_some() && has("mariadb-install-db"),
     },
-    Need {
+    PackageNeed {
         package: "nodejs",
         is_met: |_| has("node"),
     },
-    Need {
+    PackageNeed {
         package: "npm",
         is_met: |_| has("npm"),
     },
-    Need {
+    PackageNeed {
         package: "python3",
         is_met: |_| has("python3"),
     },
-    Need {
+    PackageNeed {
         package: "python3-venv",
         is_met: python_makes_environments,
     },

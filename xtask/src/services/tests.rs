@@ -11,12 +11,14 @@ fn a_test_sees_an_address_or_finds_the_name_among_the_missing() {
         ),
         (
             Service::MariaDb,
-            Err(Absence::Failed("`mariadbd` is not installed".to_owned())),
+            Err(ServiceAbsence::Failed(
+                "`mariadbd` is not installed".to_owned(),
+            )),
         ),
-        (Service::ClickHouse, Err(Absence::NotAsked)),
+        (Service::ClickHouse, Err(ServiceAbsence::NotAsked)),
         (
             Service::ClaudeNewestTested,
-            Err(Absence::Failed("no network".to_owned())),
+            Err(ServiceAbsence::Failed("no network".to_owned())),
         ),
     ]);
     assert_eq!(

@@ -9,13 +9,13 @@ use super::Figure;
 use crate::audit::manifests::{Kind, Package};
 use crate::repository::Repository;
 
-pub(crate) struct Graph {
+pub(crate) struct CrateGraph {
     /// Excludes test dependencies.
     crates: BTreeMap<String, BTreeSet<String>>,
     locked: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Graph {
+impl CrateGraph {
     pub(crate) fn read(repository: &Repository) -> Result<Self> {
         let packages = Package::all(&repository.own_packages()?, repository.root())?;
         let lock = repository.root().join("Cargo.lock");

@@ -6,13 +6,13 @@ use regex::Regex;
 use crate::repository::TextFile;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hit {
+pub(crate) struct PhraseHit {
     phrase: String,
     instead: String,
     pub(crate) places: Vec<String>,
 }
 
-impl Hit {
+impl PhraseHit {
     pub(crate) fn line(&self, examples: usize) -> String {
         let Self {
             phrase,
@@ -30,7 +30,7 @@ impl Hit {
 
 /// Searches Rust and Markdown except the list and the changelog; returns occurring phrases, most
 /// frequent first.
-pub(crate) fn hits(files: &[TextFile], list: &str) -> Result<Vec<Hit>> {
+pub(crate) fn hits(files: &[TextFile], list: &str) -> Result<Vec<PhraseHit>> {
     let phrases = files.iter().find(|file| file.path == list);
     let phrases = phrases.with_context(|| format!("`{list}` is missing"))?;
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn hits(files: &[TextFile], list: &str) -> Result<Vec<Hit>> {
             Regex::new(phrase).with_context(|| format!("{}: not a regular expression", at()))?;
         let places = places(files, &pattern);
         if !places.is_empty() {
-            found.push(Hit {
+            found.push(PhraseHit {
                 phrase: phrase.to_owned(),
                 instead: instead.to_owned(),
                 places,

@@ -2,7 +2,7 @@
 
 use super::{audit, audit_all};
 use crate::audit::call_sites;
-use crate::audit::exceptions::{Exception, apply};
+use crate::audit::exceptions::{AuditException, apply};
 use crate::audit::finding::Finding;
 use crate::audit::source::Source;
 
@@ -326,7 +326,7 @@ fn requirements_and_the_ids_that_tests_name_are_compared() {
 #[test]
 fn an_exception_covers_one_rule_at_one_place_and_may_not_go_stale() {
     let finding = |path| Finding::file(path, "spawns", "`Command::new`".to_owned(), "do not");
-    let exception = |place| Exception {
+    let exception = |place| AuditException {
         rule: "spawns",
         place,
         reason: "it must",
