@@ -24,7 +24,7 @@ pub(crate) struct AuditLog {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct AuditLine<'a> {
     at: String,
     tool: &'a str,
     call_id: &'a str,
@@ -75,13 +75,13 @@ impl AuditSink for AuditLog {
     }
 }
 
-fn line(entry: &AuditEntry, at: Timestamp, text: StatementText) -> Line<'_> {
+fn line(entry: &AuditEntry, at: Timestamp, text: StatementText) -> AuditLine<'_> {
     let (outcome, rows, code) = match entry.outcome {
         AuditOutcome::Executed { rows } => ("executed", rows, None),
         AuditOutcome::Refused { code } => ("refused", 0, Some(code)),
         AuditOutcome::Failed { code } => ("failed", 0, Some(code)),
     };
-    Line {
+    AuditLine {
         at: at.to_string(),
         tool: entry.tool,
         call_id: &entry.call_id,

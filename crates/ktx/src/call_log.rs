@@ -20,7 +20,7 @@ pub(crate) struct CallLog {
 }
 
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct CallLogLine<'a> {
     at: String,
     client: &'a str,
     /// `None` for an unknown tool.
@@ -40,7 +40,7 @@ impl CallLog {
     }
 
     fn append(&self, call: &EndedCall<'_>) -> Result<(), String> {
-        let line = Line {
+        let line = CallLogLine {
             at: Timestamp::now().to_string(),
             client: &self.client,
             tool: call.tool,

@@ -36,7 +36,7 @@ pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
 pub(crate) use prices::{BackendLocation, list_price, price_file, prices};
 pub(crate) use signals::{end_only, was_asked_to_end, was_served};
-pub(crate) use vectors::{WrittenIn, usable as usable_vectors, vectors};
+pub(crate) use vectors::{EmbeddingsOrigin, usable as usable_vectors, vectors};
 
 const CLAUDE_CODE_MODEL: &str = "sonnet";
 
@@ -180,7 +180,7 @@ impl Builder<'_> {
                     KnownLimits::Believed => limits::refused_for(invocation, project),
                     KnownLimits::Tried => None,
                 };
-                let start = http::Start {
+                let start = http::RuntimeStart {
                     provider,
                     refused,
                     budget: budget()?,
@@ -212,7 +212,7 @@ pub(crate) fn llm_for(
             Arc::new(ClaudeCodeRuntime::new(settings, events)?)
         }
         Backend::Http(provider) => {
-            let start = http::Start {
+            let start = http::RuntimeStart {
                 provider,
                 refused: None,
                 budget: None,

@@ -102,7 +102,7 @@ pub(crate) fn open_for_client(
 
 pub(crate) fn files(invocation: &Invocation, project: &OpenProject) -> Outcome<FileContext> {
     let parts = parts(invocation, project, LOCAL, Reader::Person)?;
-    let index = kept_index(&project.dir);
+    let index = index_place(&project.dir);
     Ok(FileContext::new(FileContextParts { index, ..parts }))
 }
 
@@ -119,10 +119,10 @@ fn parts(
         user: UserId::parse(user)
             .map_err(|error| Failure::from_error(Code::InvalidName, &error))?,
         reader,
-        index: kept_index(&project.dir),
+        index: index_place(&project.dir),
         vectors: compose::vectors(
             &project.config.ingest.embeddings,
-            compose::WrittenIn::Project,
+            compose::EmbeddingsOrigin::Project,
             &invocation.environment,
             &project.dir,
         ),
@@ -139,7 +139,7 @@ fn parts(
     })
 }
 
-fn kept_index(dir: &Path) -> IndexPlace {
+fn index_place(dir: &Path) -> IndexPlace {
     let state = ktx_project_store::Layout::new(dir).state();
     IndexPlace::File(state.join("search.sqlite"))
 }

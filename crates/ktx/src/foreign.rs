@@ -12,7 +12,7 @@ const LONGEST_LINE: usize = 8192;
 const LINE_BEGINNING: usize = 2048;
 
 /// Controls the terminal, changes text direction, breaks the line or has no width.
-pub(crate) fn is_unseen(letter: char) -> bool {
+pub(crate) fn is_invisible(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
             '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{FEFF}'
@@ -57,7 +57,7 @@ pub(crate) fn cell(text: &str) -> String {
 }
 
 fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let goes = |letter: char| is_unseen(letter) && !stays(letter);
+    let goes = |letter: char| is_invisible(letter) && !stays(letter);
     if !text.contains(goes) {
         return Cow::Borrowed(text);
     }

@@ -23,7 +23,7 @@ use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 use crate::run_records::{RunPlan, recorded};
-use crate::scanning::{Job, ScanResult, Scans, look_at_machine, require_usable, scan_locked};
+use crate::scanning::{Job, ScanResult, Scans, check_machine, require_usable, scan_locked};
 
 pub(crate) use committed::warnings;
 
@@ -117,7 +117,7 @@ pub(crate) fn with_model<T>(
         };
         // Before any cost.
         let held = lock(project, COMMAND)?;
-        look_at_machine(project, printer)?;
+        check_machine(project, printer)?;
         work(&held, &model)
     };
     let result = worked();

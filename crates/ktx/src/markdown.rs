@@ -18,7 +18,7 @@ pub(crate) struct StyledText {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineKind {
     /// The start is ambiguous.
     Undecided,
     Text,
@@ -32,7 +32,7 @@ enum Line {
 pub(crate) struct MarkdownStream {
     /// In columns.
     width: u16,
-    line: Line,
+    line: LineKind,
     held: String,
     rows: Vec<String>,
     look: TextStyle,
@@ -44,7 +44,7 @@ impl MarkdownStream {
     pub(crate) const fn new(width: u16) -> Self {
         Self {
             width,
-            line: Line::Undecided,
+            line: LineKind::Undecided,
             held: String::new(),
             rows: Vec::new(),
             look: TextStyle::Plain,
@@ -66,7 +66,7 @@ impl MarkdownStream {
     }
 
     pub(crate) fn finish(&mut self) -> Vec<StyledText> {
-        if self.line != Line::Undecided || !self.held.is_empty() {
+        if self.line != LineKind::Undecided || !self.held.is_empty() {
             self.end_line();
         }
         self.end_table();
@@ -76,10 +76,10 @@ impl MarkdownStream {
 
     fn take(&mut self, letter: char) {
         self.held.push(letter);
-        if self.line == Line::Undecided {
+        if self.line == LineKind::Undecided {
             self.decide();
         }
-        if self.line == Line::Text {
+        if self.line == LineKind::Text {
             self.show_text();
         }
     }
@@ -89,15 +89,15 @@ impl MarkdownStream {
         let is_fence = begun.starts_with("```");
         self.line = match begun.chars().next() {
             None => return,
-            Some('`') if is_fence => Line::Fence,
+            Some('`') if is_fence => LineKind::Fence,
             Some('`') if begun.len() < 3 && begun.chars().all(|letter| letter == '`') => return,
-            _ if self.is_code_block => Line::Text,
-            Some('|') => Line::Row,
+            _ if self.is_code_block => LineKind::Text,
+            Some('|') => LineKind::Row,
             Some('#') if begun.chars().all(|letter| letter == '#') => return,
-            Some('#') if begun.trim_start_matches('#').starts_with(' ') => Line::Heading,
-            _ => Line::Text,
+            Some('#') if begun.trim_start_matches('#').starts_with(' ') => LineKind::Heading,
+            _ => LineKind::Text,
         };
-        if self.line != Line::Row {
+        if self.line != LineKind::Row {
             self.end_table();
         }
     }
@@ -156,29 +156,29 @@ impl MarkdownStream {
     fn end_line(&mut self) {
         let held = std::mem::take(&mut self.held);
         match self.line {
-            Line::Row => {
+            LineKind::Row => {
                 self.rows.push(held);
-                self.line = Line::Undecided;
+                self.line = LineKind::Undecided;
                 return;
             }
-            Line::Fence => self.is_code_block = !self.is_code_block,
-            Line::Heading => {
+            LineKind::Fence => self.is_code_block = !self.is_code_block,
+            LineKind::Heading => {
                 let title = held.trim_start().trim_start_matches('#').trim();
                 self.show(title.to_owned(), TextStyle::Bold);
             }
-            Line::Undecided => {
+            LineKind::Undecided => {
                 self.end_table();
                 self.show(held, TextStyle::Plain);
             }
             // At most one star.
-            Line::Text => self.show(held, self.look),
+            LineKind::Text => self.show(held, self.look),
         }
-        if self.line != Line::Fence {
+        if self.line != LineKind::Fence {
             self.show("\n".to_owned(), TextStyle::Plain);
         }
         // A forgotten star affects one line.
         self.look = TextStyle::Plain;
-        self.line = Line::Undecided;
+        self.line = LineKind::Undecided;
     }
 
     fn end_table(&mut self) {

@@ -37,9 +37,9 @@ use crate::report::{Outcome, Report as _};
 use crate::run_records::{RunPlan, warehouse_parts, with_part};
 use progress::ScanProgress;
 
-use files::Files;
+use files::ScanFiles;
 
-use stages::Stages;
+use stages::ScanStages;
 
 pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
 pub(crate) use planned::PlannedChanges;
@@ -195,7 +195,7 @@ pub(crate) fn stopped(results: &[(ConnectionId, Outcome<ScanResult>)]) -> Option
 fn request(
     job: &Job<'_>,
     files: Arc<dyn ProjectFiles>,
-    stages: Arc<Stages>,
+    stages: Arc<ScanStages>,
     context: ScanContext<'_>,
 ) -> Outcome<ScanRequest> {
     let ScanContext {
@@ -247,10 +247,10 @@ async fn scan_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanResult
         .publisher()
         .map_err(|error| publish_failure(&error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
-    tell_removed_locks(&publisher, context.project, context.printer);
-    let files = Files::at(base.commit.as_deref(), &connection.id, project)?;
+    note_removed_locks(&publisher, context.project, context.printer);
+    let files = ScanFiles::at(base.commit.as_deref(), &connection.id, project)?;
     let files = Arc::new(files);
-    let stages = Arc::new(Stages::new(&connection.id, context));
+    let stages = Arc::new(ScanStages::new(&connection.id, context));
     let port = Arc::clone(&files) as Arc<dyn ProjectFiles>;
     let request = request(job, port, Arc::clone(&stages), context)?;
     let outcome = ktx_scan::scan(request)
@@ -292,8 +292,8 @@ fn remember(
     outcome: &ScanOutcome,
     base: &PublishBase,
     published: &PublishResult,
-    files: &Files,
-    stages: &Stages,
+    files: &ScanFiles,
+    stages: &ScanStages,
     project: &OpenProject,
 ) -> Outcome<()> {
     let Some(kept) = &outcome.kept else {
@@ -308,7 +308,7 @@ fn remember(
             if before != base.commit {
                 return Ok(());
             }
-            Files::at(Some(commit), &kept.connection, project)?.stamp()
+            ScanFiles::at(Some(commit), &kept.connection, project)?.stamp()
         }
     };
     let files = files.map_err(|error| Failure::from_error(Code::PublishFailed, &error))?;
@@ -349,27 +349,27 @@ fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> 
 }
 
 /// Runs every free check before any cost.
-pub(crate) fn look_at_machine(project: &OpenProject, printer: &Printer) -> Outcome<()> {
+pub(crate) fn check_machine(project: &OpenProject, printer: &Printer) -> Outcome<()> {
     let store = &project.store;
-    let looked = store.check_state().and_then(|()| {
+    let checked = store.check_state().and_then(|()| {
         // An existing database can be in use; the check must not wait.
         let is_new = !store.layout().database().exists();
         is_new.then(|| store.state()).transpose()
     });
-    drop(looked.map_err(|error| state_failure(&error))?);
-    local_files::look_at_ledger(project)?;
+    drop(checked.map_err(|error| state_failure(&error))?);
+    local_files::check_ledger(project)?;
     let publisher = project
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
     let begun = publisher.begin();
-    tell_removed_locks(&publisher, project, printer);
+    note_removed_locks(&publisher, project, printer);
     begun
         .and_then(|_| publisher.check_writable())
         .map_err(|error| publish_failure(&error))
 }
 
-pub(crate) fn tell_removed_locks(publisher: &Publisher, project: &OpenProject, printer: &Printer) {
+pub(crate) fn note_removed_locks(publisher: &Publisher, project: &OpenProject, printer: &Printer) {
     for file in publisher.removed_locks() {
         let place = file.strip_prefix(&project.dir).unwrap_or(&file).display();
         printer.note(&format!(

@@ -70,7 +70,7 @@ pub(crate) fn messages_of(
         next += 1;
         // Ids of asked sessions begin with the asking id, which can be cut.
         let all = sessions.store().list().map_err(session_failure)?;
-        for other in all.into_iter().filter(|other| may_be_asked(other, &asking)) {
+        for other in all.into_iter().filter(|other| can_be_child(other, &asking)) {
             let report = sessions.read(&other).map_err(session_failure)?;
             if is_asked_by(&report, &asking) {
                 found.push(report);
@@ -80,7 +80,7 @@ pub(crate) fn messages_of(
     Ok(found.iter().map(row_of).collect())
 }
 
-fn may_be_asked(other: &SessionId, asking: &SessionId) -> bool {
+fn can_be_child(other: &SessionId, asking: &SessionId) -> bool {
     let beginning = asking.as_str().get(..20).unwrap_or(asking.as_str());
     other != asking && other.as_str().starts_with(beginning)
 }

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 /// Prefixes an empty line to each statement after `sql` that begins with a `--` comment, so that
 /// the parser reads it as a value. Words in the form of an option stay options.
 pub(crate) fn as_values(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let behind = arguments
+    let sql_index = arguments
         .iter()
         .position(|word| word == "sql")
         .unwrap_or(arguments.len());
-    for argument in arguments.iter_mut().skip(behind + 1) {
+    for argument in arguments.iter_mut().skip(sql_index + 1) {
         if let Some(text) = argument.to_str().filter(|text| begins_with_comment(text)) {
             *argument = format!("\n{text}").into();
         }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ConnectionArgs, invocation: &Invocation) -> Outcome {
 }
 
 #[derive(Serialize)]
-struct Item {
+struct ConnectionRow {
     id: String,
     driver: &'static str,
     kind: &'static str,
@@ -69,11 +69,11 @@ const fn kind(connection: &Connection) -> &'static str {
 }
 
 fn list(project: &OpenProject, printer: &Printer) -> Outcome {
-    let mut items: Vec<Item> = project
+    let mut items: Vec<ConnectionRow> = project
         .config
         .connections
         .values()
-        .map(|connection| Item {
+        .map(|connection| ConnectionRow {
             id: connection.id.to_string(),
             driver: connection.driver.as_str(),
             kind: kind(connection),

@@ -42,14 +42,14 @@ pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     }
     let earlier = place.refuse_occupied(overwrite)?;
     place.refuse_committed()?;
-    let told = Arc::<compose::EventBuffer>::default();
-    let made = build_in(&place, earlier, args, &told, invocation, &printer);
-    if made.is_err() && earlier == EarlierDemo::Replace {
+    let event_buffer = Arc::<compose::EventBuffer>::default();
+    let outcome = build_in(&place, earlier, args, &event_buffer, invocation, &printer);
+    if outcome.is_err() && earlier == EarlierDemo::Replace {
         if let Ok(project) = load(place.dir(), &invocation.environment) {
-            pass_on(&told, invocation, &project, &printer);
+            pass_on(&event_buffer, invocation, &project, &printer);
         }
     }
-    made
+    outcome
 }
 
 /// A path with `.` or `..` cannot be renamed.
@@ -67,16 +67,16 @@ fn build_in(
     place: &DemoFolder<'_>,
     earlier: EarlierDemo,
     args: &DemoArgs,
-    told: &Arc<compose::EventBuffer>,
+    event_buffer: &Arc<compose::EventBuffer>,
     invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome {
     // A failed login must not change anything.
-    let proven = args
+    let probed_backend = args
         .backend
         .as_deref()
-        .map(|name| proven(name, told, invocation));
-    let proven = proven.transpose()?;
+        .map(|name| probed_backend(name, event_buffer, invocation));
+    let probed_backend = probed_backend.transpose()?;
     let teller = StoryPrinter {
         printer: printer.clone(),
     };
@@ -84,7 +84,7 @@ fn build_in(
         build(
             place,
             earlier,
-            proven.as_ref(),
+            probed_backend.as_ref(),
             invocation,
             printer,
             &teller,
@@ -97,24 +97,24 @@ fn build_in(
 }
 
 fn pass_on(
-    told: &compose::EventBuffer,
+    event_buffer: &compose::EventBuffer,
     invocation: &Invocation,
     project: &OpenProject,
     printer: &Printer,
 ) {
     let sink = compose::ProbeSink::new(invocation, project, printer);
-    told.pass_on(&sink);
+    event_buffer.pass_on(&sink);
     sink.finish();
 }
 
 struct ProbedBackend {
     backend: Backend,
-    told: Arc<compose::EventBuffer>,
+    event_buffer: Arc<compose::EventBuffer>,
 }
 
-fn proven(
+fn probed_backend(
     name: &str,
-    told: &Arc<compose::EventBuffer>,
+    event_buffer: &Arc<compose::EventBuffer>,
     invocation: &Invocation,
 ) -> Outcome<ProbedBackend> {
     let backend = compose::named_backend(name)?;
@@ -122,17 +122,20 @@ fn proven(
     let nowhere = tempfile::tempdir().map_err(|error| {
         Failure::from_error(Code::DemoFiles, &error).context("no temporary folder can be created")
     })?;
-    let told = Arc::clone(told);
-    let events = Arc::clone(&told);
+    let event_buffer = Arc::clone(event_buffer);
+    let events = Arc::clone(&event_buffer);
     let runtime = compose::llm_for(invocation, nowhere.path(), backend, events)?;
     require_usable_now(&runtime, invocation)?;
-    Ok(ProbedBackend { backend, told })
+    Ok(ProbedBackend {
+        backend,
+        event_buffer,
+    })
 }
 
 fn build(
     place: &DemoFolder<'_>,
     earlier: EarlierDemo,
-    proven: Option<&ProbedBackend>,
+    probed_backend: Option<&ProbedBackend>,
     invocation: &Invocation,
     printer: &Printer,
     teller: &StoryPrinter,
@@ -140,9 +143,13 @@ fn build(
     let dir = place.dir();
     teller.say(&format!("1  a project in {}", dir.display()));
     place.record(earlier, DemoState::Begun)?;
-    let project = make(dir, proven.map(|proven| proven.backend), invocation)?;
-    if let Some(proven) = proven {
-        pass_on(&proven.told, invocation, &project, printer);
+    let project = make(
+        dir,
+        probed_backend.map(|probed_backend| probed_backend.backend),
+        invocation,
+    )?;
+    if let Some(probed_backend) = probed_backend {
+        pass_on(&probed_backend.event_buffer, invocation, &project, printer);
     }
     project.store.failpoint("demo:made");
     teller.say("2  a warehouse: an online coffee shop with the usual traps");
@@ -151,7 +158,7 @@ fn build(
     teller.say("3  scan: structure, values and joins, without a model");
     let scan = scan(invocation, &project, printer)?;
     teller.say(&format!("   {}", scan.line()));
-    let (model, described) = match proven {
+    let (model, described) = match probed_backend {
         None => (Value::Null, Exit::Success),
         Some(_) => describe(invocation, &project, printer, teller)?,
     };
@@ -343,7 +350,7 @@ fn describe(
     ));
     let invocation = invocation.next_run()?;
     let results = ingesting::describe_all(Limits::default(), &invocation, project, printer)?;
-    let (exit, told) = match paused(&results) {
+    let (exit, event_buffer) = match paused(&results) {
         Some(paused) => (
             ingesting::pause_exit(paused),
             Some(ingesting::pause_text(paused)),
@@ -365,8 +372,8 @@ fn describe(
     for warning in &scanned.outcome.report.warnings {
         printer.note(&format!("warning: {}", warning.message));
     }
-    if let Some(told) = told {
-        printer.notes(told.trim_end());
+    if let Some(event_buffer) = event_buffer {
+        printer.notes(event_buffer.trim_end());
     }
     let model = json!({
         "backend": project.config.llm.backend.as_str(),

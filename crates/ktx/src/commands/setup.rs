@@ -18,7 +18,7 @@ use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum StepState {
     Done,
     Ready,
     Skipped,
@@ -27,7 +27,7 @@ pub(super) enum State {
     Failed,
 }
 
-impl State {
+impl StepState {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -39,16 +39,16 @@ impl State {
     }
 }
 
-pub(super) struct Step {
+pub(super) struct SetupStep {
     pub name: &'static str,
-    pub state: State,
+    pub state: StepState,
     pub detail: String,
     code: Option<Code>,
     pub hints: Vec<Hint>,
 }
 
-impl Step {
-    pub(super) fn new(name: &'static str, state: State, detail: impl Into<String>) -> Self {
+impl SetupStep {
+    pub(super) fn new(name: &'static str, state: StepState, detail: impl Into<String>) -> Self {
         Self {
             name,
             state,
@@ -69,7 +69,7 @@ impl Step {
         Self {
             code: Some(failure.code),
             hints: failure.hints.clone(),
-            ..Self::new(name, State::Failed, detail.join(": "))
+            ..Self::new(name, StepState::Failed, detail.join(": "))
         }
     }
 
@@ -88,15 +88,15 @@ impl Step {
 }
 
 /// Prints each step immediately: the next one can be slow or fail.
-struct Steps<'a> {
+struct SetupSteps<'a> {
     printer: &'a Printer,
-    all: Vec<Step>,
+    all: Vec<SetupStep>,
     failure: Option<Failure>,
 }
 
-impl Steps<'_> {
+impl SetupSteps<'_> {
     /// Only usage errors and interrupts end the command.
-    fn take(&mut self, name: &'static str, step: Outcome<Option<Step>>) -> Outcome<()> {
+    fn take(&mut self, name: &'static str, step: Outcome<Option<SetupStep>>) -> Outcome<()> {
         let step = match step {
             Ok(None) => return Ok(()),
             Ok(Some(step)) => step,
@@ -104,7 +104,7 @@ impl Steps<'_> {
                 return Err(failure);
             }
             Err(failure) => {
-                let step = Step::failed(name, &failure);
+                let step = SetupStep::failed(name, &failure);
                 self.failure.get_or_insert(failure);
                 step
             }
@@ -121,7 +121,7 @@ impl Steps<'_> {
         Ok(())
     }
 
-    fn names(&self, state: State) -> Vec<&'static str> {
+    fn names(&self, state: StepState) -> Vec<&'static str> {
         let found = self.all.iter().filter(|step| step.state == state);
         found.map(|step| step.name).collect()
     }
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &SetupArgs, invocation: &Invocation) -> Outcome {
     database::fitting(args)?;
     source::fitting(args)?;
     let (opened, project) = project(args, invocation)?;
-    let mut steps = Steps {
+    let mut steps = SetupSteps {
         printer: &printer,
         all: Vec::new(),
         failure: None,
@@ -153,13 +153,13 @@ pub(crate) fn run(args: &SetupArgs, invocation: &Invocation) -> Outcome {
     finish(steps, &project)
 }
 
-fn finish(steps: Steps<'_>, project: &OpenProject) -> Outcome {
+fn finish(steps: SetupSteps<'_>, project: &OpenProject) -> Outcome {
     let printer = steps.printer;
-    let failed = steps.names(State::Failed);
-    let is_whole = failed.is_empty() && steps.names(State::Missing).is_empty();
+    let failed = steps.names(StepState::Failed);
+    let is_whole = failed.is_empty() && steps.names(StepState::Missing).is_empty();
     let next = next(&steps.all, project);
     if printer.mode == Mode::Json {
-        let items: Vec<Value> = steps.all.iter().map(Step::to_json).collect();
+        let items: Vec<Value> = steps.all.iter().map(SetupStep::to_json).collect();
         printer.json(&json!({
             "projectDir": project.dir.display().to_string(),
             "ready": is_whole,
@@ -184,10 +184,10 @@ fn finish(steps: Steps<'_>, project: &OpenProject) -> Outcome {
     }
 }
 
-fn next(steps: &[Step], project: &OpenProject) -> Vec<&'static str> {
+fn next(steps: &[SetupStep], project: &OpenProject) -> Vec<&'static str> {
     let is_there = |name: &str| {
         let mut states = steps.iter().filter(|step| step.name == name);
-        states.any(|step| matches!(step.state, State::Done | State::Ready))
+        states.any(|step| matches!(step.state, StepState::Done | StepState::Ready))
     };
     let mut next = Vec::new();
     if is_there("database") && !project.dir.join("semantic-layer").is_dir() {
@@ -201,17 +201,17 @@ fn next(steps: &[Step], project: &OpenProject) -> Vec<&'static str> {
     next
 }
 
-fn project(args: &SetupArgs, invocation: &Invocation) -> Outcome<(Step, OpenProject)> {
+fn project(args: &SetupArgs, invocation: &Invocation) -> Outcome<(SetupStep, OpenProject)> {
     let dir = invocation.project_dir()?;
     match load(&dir, &invocation.environment) {
         Ok(project) => {
-            let step = Step::new("project", State::Ready, dir.display().to_string());
+            let step = SetupStep::new("project", StepState::Ready, dir.display().to_string());
             Ok((step, project))
         }
         Err(failure) if failure.code == Code::MissingProject && args.yes => {
             let dir = invocation.init_dir()?;
             init_project(&dir, Force::No, invocation)?;
-            let step = Step::new("project", State::Done, dir.display().to_string());
+            let step = SetupStep::new("project", StepState::Done, dir.display().to_string());
             Ok((step, load(&dir, &invocation.environment)?))
         }
         Err(failure) if failure.code == Code::MissingProject => Err(Failure {

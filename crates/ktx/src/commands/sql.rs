@@ -236,9 +236,9 @@ fn check(args: &SqlArgs, sql: &str, invocation: &Invocation, printer: &Printer) 
         let dialect = compose::connector(invocation, &project.dir, &connection)?.dialect();
         (dialect, allowed_functions(&connection))
     };
-    let verdict = ktx_read_only_sql::check_allowing(sql, dialect, &allowed).map_err(without_a_look);
+    let verdict = ktx_read_only_sql::check_allowing(sql, dialect, &allowed).map_err(without_probe);
     if printer.mode == Mode::Json {
-        printer.json(&Verdict::new(&verdict))?;
+        printer.json(&StatementVerdict::new(&verdict))?;
     } else {
         match &verdict {
             Ok(statement) => printer.line(&format!("allowed: {}", statement.as_str()))?,
@@ -258,14 +258,14 @@ fn check(args: &SqlArgs, sql: &str, invocation: &Invocation, printer: &Printer) 
 }
 
 #[derive(Debug, Serialize)]
-struct Verdict<'a> {
+struct StatementVerdict<'a> {
     allowed: bool,
     code: Option<Code>,
     reason: Option<&'a str>,
     statement: Option<&'a str>,
 }
 
-impl<'a> Verdict<'a> {
+impl<'a> StatementVerdict<'a> {
     fn new(verdict: &'a Result<ReadOnlySql, Refusal>) -> Self {
         match verdict {
             Ok(statement) => Self {
@@ -285,7 +285,7 @@ impl<'a> Verdict<'a> {
 }
 
 /// Notes that no warehouse was asked about the unknown function.
-fn without_a_look(refusal: Refusal) -> Refusal {
+fn without_probe(refusal: Refusal) -> Refusal {
     if refusal.unknown_functions.is_empty() {
         return refusal;
     }

@@ -24,7 +24,7 @@ use crate::{clients, compose};
 use checks::Checks;
 use report::Issue;
 
-pub(crate) enum Probe {
+pub(crate) enum ModelProbe {
     None,
     Skipped,
     Usable(ProbeReport),
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &StatusArgs, invocation: &Invocation) -> Outcome {
         printer.page(&text::render(&status, verbosity))?;
     }
     Ok(match probe {
-        Probe::Unusable(failure) if failure.exit == Exit::Config => Exit::Config,
-        Probe::Unusable(_) => Exit::Model,
+        ModelProbe::Unusable(failure) if failure.exit == Exit::Config => Exit::Config,
+        ModelProbe::Unusable(_) => Exit::Model,
         // Every command that changes the project would fail.
         _ if !is_state_usable => Exit::Failure,
-        Probe::None | Probe::Skipped | Probe::Usable(_) => Exit::Success,
+        ModelProbe::None | ModelProbe::Skipped | ModelProbe::Usable(_) => Exit::Success,
     })
 }
 
@@ -108,29 +108,29 @@ fn probe(
     invocation: &Invocation,
     project: &OpenProject,
     printer: &Printer,
-) -> Outcome<Probe> {
+) -> Outcome<ModelProbe> {
     if let Err(failure) = compose::usable_settings(&project.config) {
-        return Ok(Probe::Unusable(failure));
+        return Ok(ModelProbe::Unusable(failure));
     }
     if project.config.llm.backend == Backend::None {
-        return Ok(Probe::None);
+        return Ok(ModelProbe::None);
     }
     if args.fast {
-        return Ok(Probe::Skipped);
+        return Ok(ModelProbe::Skipped);
     }
     let sink = Arc::new(compose::ProbeSink::new(invocation, project, printer));
     let spending = compose::Spending::PROBE;
     let runtime = match compose::llm(invocation, project, &sink, spending) {
         Ok(Some(runtime)) => runtime,
-        Ok(None) => return Ok(Probe::None),
-        Err(failure) => return Ok(Probe::Unusable(failure)),
+        Ok(None) => return Ok(ModelProbe::None),
+        Err(failure) => return Ok(ModelProbe::Unusable(failure)),
     };
     let run = &invocation.run_id;
     let probe = compose::block_on(|cancel| async move {
         let request = ProbeRequest::of(run).cancelled_by(cancel);
         Ok(match runtime.probe(request).await {
-            Ok(report) => Probe::Usable(report),
-            Err(error) => Probe::Unusable(probe_failure(error)),
+            Ok(report) => ModelProbe::Usable(report),
+            Err(error) => ModelProbe::Unusable(probe_failure(error)),
         })
     });
     sink.finish();

@@ -78,14 +78,14 @@ pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
             (None, None) => "no usage is recorded yet".to_owned(),
         });
     }
-    tell_about(&report.total, &printer);
+    print_notes_about(&report.total, &printer);
     if let Some(budget) = budget {
         printer.note(&format!("budget of the day: {budget}"));
     }
     Ok(Exit::Success)
 }
 
-fn tell_about(total: &ReportRow, printer: &Printer) {
+fn print_notes_about(total: &ReportRow, printer: &Printer) {
     if total.unattributed_tokens > 0 {
         printer.note(&format!(
             "{} of the tokens were used outside of messages, such as for compaction",

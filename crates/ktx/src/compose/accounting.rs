@@ -77,7 +77,7 @@ impl EventSink for LedgerSink {
             RuntimeEvent::UsageBegun(fact) => self.recorder.begin(fact),
             RuntimeEvent::Usage(fact) => self.recorder.record(fact),
             RuntimeEvent::UsageDropped(fact) => self.recorder.forget(fact),
-            RuntimeEvent::CostReported(told) => self.recorder.reported(told),
+            RuntimeEvent::CostReported(cost) => self.recorder.reported(cost),
             RuntimeEvent::WaitStarted { reason, duration } => {
                 (self.notify)(&waiting(&reason, duration, now));
             }

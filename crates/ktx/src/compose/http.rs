@@ -22,7 +22,7 @@ use crate::report::{Outcome, Report as _};
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 #[derive(Debug)]
-pub(super) struct Start {
+pub(super) struct RuntimeStart {
     pub(super) provider: Provider,
     pub(super) refused: Option<(String, Duration)>,
     pub(super) budget: Option<Budget>,
@@ -33,7 +33,7 @@ pub(super) fn runtime(
     dir: &Path,
     config: &Project,
     events: Arc<dyn EventSink>,
-    start: Start,
+    start: RuntimeStart,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
     let mut settings = settings(invocation, dir, config, start.provider)?;
     let limits = governor(config);

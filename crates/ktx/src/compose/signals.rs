@@ -12,7 +12,7 @@ use ktx_diagnostics::Exit;
 const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Default)]
-pub(super) struct Ending {
+pub(super) struct EndTokens {
     /// Canceled by the first signal: work ends gracefully and no other begins.
     pub(super) asked: CancellationToken,
     /// Canceled by the second signal.
@@ -21,7 +21,7 @@ pub(super) struct Ending {
     works: Arc<AtomicBool>,
 }
 
-impl Ending {
+impl EndTokens {
     pub(super) fn work(&self) -> impl Drop + use<> {
         self.works.store(true, Ordering::Relaxed);
         WorkGuard(Arc::clone(&self.works))
@@ -37,7 +37,7 @@ impl Drop for WorkGuard {
 }
 
 /// Handlers stay for the life of the process.
-static ENDING: OnceLock<Ending> = OnceLock::new();
+static ENDING: OnceLock<EndTokens> = OnceLock::new();
 
 /// The next signal ends this work instead of the program.
 static INTERRUPTIBLE: Mutex<Option<CancellationToken>> = Mutex::new(None);
@@ -45,9 +45,9 @@ static INTERRUPTIBLE: Mutex<Option<CancellationToken>> = Mutex::new(None);
 /// True if the requested end was the command's normal end.
 static SERVED: AtomicBool = AtomicBool::new(false);
 
-pub(super) fn listen() -> &'static Ending {
+pub(super) fn listen() -> &'static EndTokens {
     ENDING.get_or_init(|| {
-        let ending = Ending::default();
+        let ending = EndTokens::default();
         // Without a handler, the first signal ends the program.
         if let Err(error) = hear(&ending) {
             tracing::warn!(%error, "Ctrl-C ends the program without order");
@@ -86,7 +86,7 @@ pub(crate) fn was_served() {
 }
 
 /// Needs a thread, because nothing is awaited between steps.
-fn hear(ending: &Ending) -> std::io::Result<()> {
+fn hear(ending: &EndTokens) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -157,12 +157,12 @@ impl EndSignals {
                 None => std::future::pending().await,
             }
         };
-        let told = tokio::select! {
-            told = self.interrupt.recv() => told,
-            told = self.terminate.recv() => told,
-            told = hangup => told,
+        let signal = tokio::select! {
+            signal = self.interrupt.recv() => signal,
+            signal = self.terminate.recv() => signal,
+            signal = hangup => signal,
         };
-        told.is_some()
+        signal.is_some()
     }
 }
 

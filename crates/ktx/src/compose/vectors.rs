@@ -16,12 +16,12 @@ const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const OPENAI_MODEL: &str = "text-embedding-3-small";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WrittenIn {
+pub(crate) enum EmbeddingsOrigin {
     Project,
     AgentFile,
 }
 
-impl WrittenIn {
+impl EmbeddingsOrigin {
     const fn block(self) -> &'static str {
         match self {
             Self::Project => "ingest.embeddings",
@@ -46,18 +46,18 @@ impl WrittenIn {
 
 /// Opens the provider at the first search, because most commands need none.
 #[derive(Debug)]
-struct Late {
+struct LazyVectors {
     embeddings: Embeddings,
-    written_in: WrittenIn,
+    written_in: EmbeddingsOrigin,
     environment: Environment,
     dir: PathBuf,
-    made: OnceLock<Result<Arc<dyn Vectors>, String>>,
+    opened: OnceLock<Result<Arc<dyn Vectors>, String>>,
 }
 
-impl Late {
-    fn made(&self) -> &Result<Arc<dyn Vectors>, String> {
-        self.made.get_or_init(|| {
-            made(
+impl LazyVectors {
+    fn opened(&self) -> &Result<Arc<dyn Vectors>, String> {
+        self.opened.get_or_init(|| {
+            opened(
                 &self.embeddings,
                 self.written_in,
                 &self.environment,
@@ -68,9 +68,9 @@ impl Late {
 }
 
 #[async_trait]
-impl Vectors for Late {
+impl Vectors for LazyVectors {
     fn model(&self) -> &str {
-        match self.made() {
+        match self.opened() {
             Ok(vectors) => vectors.model(),
             Err(_) => "unusable",
         }
@@ -78,11 +78,11 @@ impl Vectors for Late {
 
     fn batch(&self) -> usize {
         // An unusable provider refuses any number.
-        self.made().as_ref().map_or(1, |vectors| vectors.batch())
+        self.opened().as_ref().map_or(1, |vectors| vectors.batch())
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, VectorsError> {
-        match self.made() {
+        match self.opened() {
             Ok(vectors) => vectors.embed(texts).await,
             Err(reason) => Err(VectorsError::new(reason)),
         }
@@ -92,20 +92,20 @@ impl Vectors for Late {
 /// Does no IO; `None` without a provider.
 pub(crate) fn vectors(
     embeddings: &Embeddings,
-    written_in: WrittenIn,
+    written_in: EmbeddingsOrigin,
     environment: &Environment,
     dir: &Path,
 ) -> Option<Arc<dyn Vectors>> {
     let is_configured = embeddings.backend != EmbeddingsBackend::None;
     is_configured.then(|| {
-        let late = Late {
+        let lazy = LazyVectors {
             embeddings: embeddings.clone(),
             written_in,
             environment: environment.clone(),
             dir: dir.to_owned(),
-            made: OnceLock::new(),
+            opened: OnceLock::new(),
         };
-        Arc::new(late) as Arc<dyn Vectors>
+        Arc::new(lazy) as Arc<dyn Vectors>
     })
 }
 
@@ -114,12 +114,12 @@ pub(crate) fn usable(
     environment: &Environment,
     dir: &Path,
 ) -> Result<Arc<dyn Vectors>, String> {
-    made(embeddings, WrittenIn::Project, environment, dir)
+    opened(embeddings, EmbeddingsOrigin::Project, environment, dir)
 }
 
-fn made(
+fn opened(
     embeddings: &Embeddings,
-    written_in: WrittenIn,
+    written_in: EmbeddingsOrigin,
     environment: &Environment,
     dir: &Path,
 ) -> Result<Arc<dyn Vectors>, String> {
@@ -161,7 +161,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 fn openai(
     embeddings: &Embeddings,
-    written_in: WrittenIn,
+    written_in: EmbeddingsOrigin,
     environment: &Environment,
     dir: &Path,
 ) -> Result<Arc<dyn Vectors>, String> {

@@ -64,20 +64,20 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<TestedConnection<'_
             let settings = connection.clone();
             let cancel = cancel.clone();
             let task = connector.map(|connector| {
-                tokio::spawn(async move { look(&*connector, &settings, &cancel).await })
+                tokio::spawn(async move { inspect(&*connector, &settings, &cancel).await })
             });
             tasks.push((connection, task));
         }
         let mut tested = Vec::new();
         for (connection, task) in tasks {
-            let looked = match task {
+            let outcome = match task {
                 Err(failure) => Err(failure),
                 Ok(task) => task
                     .await
                     .map_err(|error| Failure::from_error(Code::Internal, &error))
                     .flatten(),
             };
-            tested.push(match looked {
+            tested.push(match outcome {
                 Err(failure) => TestedConnection {
                     connection,
                     schemas: SchemaReport::default(),
@@ -85,13 +85,13 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<TestedConnection<'_
                     history: None,
                     result: Err(failure),
                 },
-                Ok(looked) => TestedConnection {
+                Ok(outcome) => TestedConnection {
                     connection,
-                    result: named_schemas::judge(connection, &looked.schemas)
-                        .map(|()| looked.check),
-                    schemas: looked.schemas,
-                    listing: looked.listing,
-                    history: looked.history,
+                    result: named_schemas::judge(connection, &outcome.schemas)
+                        .map(|()| outcome.check),
+                    schemas: outcome.schemas,
+                    listing: outcome.listing,
+                    history: outcome.history,
                 },
             });
         }
@@ -106,7 +106,7 @@ struct ConnectionFacts {
     history: Option<PastQueries>,
 }
 
-async fn look(
+async fn inspect(
     connector: &dyn Connector,
     connection: &Connection,
     cancel: &CancellationToken,
@@ -127,6 +127,6 @@ async fn look(
         check,
         schemas,
         listing: listing.map_err(not_looked_at)?,
-        history: history::look(connector, connection, cancel).await,
+        history: history::inspect(connector, connection, cancel).await,
     })
 }

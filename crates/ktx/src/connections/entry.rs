@@ -17,7 +17,7 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::report::Outcome;
 
-use draft::Draft;
+use draft::EntryDraft;
 
 pub(crate) struct StoredSecret {
     pub name: String,
@@ -59,7 +59,7 @@ pub(crate) fn add_entry(
             "change it with `ktx connection edit {id}`, or choose another id"
         )));
     }
-    let draft = Draft::of(&args.settings, driver, password, |suffix| {
+    let draft = EntryDraft::of(&args.settings, driver, password, |suffix| {
         free_name(&current, &id, suffix)
     })?;
     let connection = Connection {
@@ -82,7 +82,7 @@ pub(crate) fn add_entry(
 /// Writes secrets first, because `ktx.yaml` refers to them.
 fn keep(
     connection: Connection,
-    draft: Draft,
+    draft: EntryDraft,
     text: &str,
     project: &OpenProject,
 ) -> Outcome<ConfiguredConnection> {
@@ -111,7 +111,7 @@ pub(crate) fn configured<'a>(
         schema: Vec::new(),
         ..args.settings.clone()
     };
-    let draft = Draft::of(&without_schemas, driver, None, str::to_owned)?;
+    let draft = EntryDraft::of(&without_schemas, driver, None, str::to_owned)?;
     let secrets = invocation.secrets(&project.dir);
     let wanted = Connection {
         id: ConnectionId::parse(&args.id)?,
@@ -164,7 +164,7 @@ pub(crate) fn edit_entry(
     let held = lock(project, "ktx connection edit")?;
     let current = current(project)?;
     let known = find(&current.project, &args.id)?.clone();
-    let draft = Draft::of(settings, known.driver, password, |suffix| {
+    let draft = EntryDraft::of(settings, known.driver, password, |suffix| {
         free_name(&current, &known.id, suffix)
     })?;
     let edited = draft.over(&known.fields)?;

@@ -29,7 +29,7 @@ pub(crate) enum PastQueries {
     Failed(String),
 }
 
-pub(crate) async fn look(
+pub(crate) async fn inspect(
     connector: &dyn Connector,
     connection: &Connection,
     cancel: &CancellationToken,

@@ -18,7 +18,7 @@ const TELLING: [&str; 7] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct WrittenReference {
     pub field: String,
     pub written: String,
 }
@@ -34,7 +34,7 @@ pub(crate) fn masked(connection: &Connection) -> Map<String, Value> {
         .collect()
 }
 
-pub(crate) fn references(connection: &Connection) -> Vec<Reference> {
+pub(crate) fn references(connection: &Connection) -> Vec<WrittenReference> {
     let mut found = Vec::new();
     for (key, value) in &connection.fields {
         collect(connection.driver, key, value, &mut found);
@@ -42,9 +42,9 @@ pub(crate) fn references(connection: &Connection) -> Vec<Reference> {
     found
 }
 
-fn collect(driver: Driver, field: &str, value: &Value, found: &mut Vec<Reference>) {
+fn collect(driver: Driver, field: &str, value: &Value, found: &mut Vec<WrittenReference>) {
     match value {
-        Value::String(text) if is_reference(driver, field, text) => found.push(Reference {
+        Value::String(text) if is_reference(driver, field, text) => found.push(WrittenReference {
             field: field.to_owned(),
             written: text.clone(),
         }),
@@ -103,11 +103,11 @@ fn mask_value(driver: Driver, path: &[&str], value: &Value) -> Value {
 
 /// The name decides for unknown fields.
 pub(crate) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
-    let told = || match path.last() {
-        Some(key) if is_telling(key) => FieldKind::Secret,
+    let by_name = || match path.last() {
+        Some(key) if is_sensitive_name(key) => FieldKind::Secret,
         _ => FieldKind::Other,
     };
-    field_kind(driver, path).unwrap_or_else(told)
+    field_kind(driver, path).unwrap_or_else(by_name)
 }
 
 pub(crate) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
@@ -128,7 +128,7 @@ pub(crate) fn holds_secret(url: &str) -> bool {
 
 fn mask_url(text: &str) -> String {
     let masked = redact_url(text);
-    if masked == text && is_cut(text) {
+    if masked == text && ends_inside_password(text) {
         let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
         return format!("{scheme}://{MASK}");
     }
@@ -138,7 +138,7 @@ fn mask_url(text: &str) -> String {
     let parameters: Vec<String> = parameters
         .split('&')
         .map(|parameter| match parameter.split_once('=') {
-            Some((name, _)) if is_telling(name) => format!("{name}={MASK}"),
+            Some((name, _)) if is_sensitive_name(name) => format!("{name}={MASK}"),
             _ => parameter.to_owned(),
         })
         .collect();
@@ -146,7 +146,7 @@ fn mask_url(text: &str) -> String {
 }
 
 /// True if a character that is invalid in URLs ends the search for the password too early.
-fn is_cut(text: &str) -> bool {
+fn ends_inside_password(text: &str) -> bool {
     let rest = text.split_once("://").map_or("", |(_, rest)| rest);
     let end = rest
         .find(|letter: char| letter.is_whitespace() || "/?#\"'`<>".contains(letter))
@@ -164,7 +164,7 @@ fn is_cut(text: &str) -> bool {
     !is_port || before_parameters.contains('@')
 }
 
-fn is_telling(name: &str) -> bool {
+fn is_sensitive_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     // A key's path is not secret.
     !name.ends_with("path") && TELLING.iter().any(|part| name.contains(part))

@@ -10,7 +10,7 @@ use crate::report::Outcome;
 
 const LISTED: usize = 8;
 
-struct Problem {
+struct SchemaProblem {
     code: Code,
     message: String,
     short: String,
@@ -18,7 +18,7 @@ struct Problem {
 }
 
 pub(crate) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<()> {
-    let mut problems: Vec<Problem> = report
+    let mut problems: Vec<SchemaProblem> = report
         .asked
         .iter()
         .filter_map(|check| problem(connection, check, report))
@@ -59,33 +59,37 @@ pub(crate) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<(
     Err(failure)
 }
 
-fn problem(connection: &Connection, check: &SchemaCheck, report: &SchemaReport) -> Option<Problem> {
+fn problem(
+    connection: &Connection,
+    check: &SchemaCheck,
+    report: &SchemaReport,
+) -> Option<SchemaProblem> {
     let (noun, name, id) = (noun(connection), &check.name, &connection.id);
     let run = |fix: &[String]| -> Vec<String> {
         fix.iter().map(|text| format!("run `{text}`")).collect()
     };
     Some(match &check.state {
         SchemaState::Found => return None,
-        SchemaState::NotFound => Problem {
+        SchemaState::NotFound => SchemaProblem {
             code: Code::ConnectionNotFound,
             message: format!("the {noun} `{name}` of connection `{id}` does not exist"),
             short: format!("`{name}` does not exist"),
-            hints: vec![meant(connection, name, report)],
+            hints: vec![suggestion(connection, name, report)],
         },
-        SchemaState::NotShown { fix } => Problem {
+        SchemaState::NotShown { fix } => SchemaProblem {
             code: Code::ConnectionNotFound,
             message: format!(
                 "the {noun} `{name}` of connection `{id}` does not exist, or the login has no right in it"
             ),
             short: format!("`{name}` does not exist, or the login has no right in it"),
-            hints: std::iter::once(meant(connection, name, report))
+            hints: std::iter::once(suggestion(connection, name, report))
                 .chain(
                     fix.iter()
                         .map(|text| format!("for the right, run `{text}`")),
                 )
                 .collect(),
         },
-        SchemaState::NotGranted { fix } => Problem {
+        SchemaState::NotGranted { fix } => SchemaProblem {
             code: Code::ConnectionPermission,
             message: format!(
                 "the {noun} `{name}` of connection `{id}` could not be checked: the login may not use it"
@@ -100,7 +104,7 @@ fn noun(connection: &Connection) -> &'static str {
     compose::schema_words(connection.driver).map_or("schema", |words| words.noun)
 }
 
-fn meant(connection: &Connection, name: &str, report: &SchemaReport) -> String {
+fn suggestion(connection: &Connection, name: &str, report: &SchemaReport) -> String {
     let near = nearest(name, report);
     if let Some(near) = near.first() {
         return format!("did you mean `{near}` instead of `{name}`?");

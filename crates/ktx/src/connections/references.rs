@@ -3,14 +3,17 @@
 use ktx_config::Connection;
 use ktx_secrets::{SecretRef, SecretSource};
 
-use super::mask::{Reference, references};
+use super::mask::{WrittenReference, references};
 
 pub(crate) struct ReferenceCheck {
-    pub reference: Reference,
+    pub reference: WrittenReference,
     pub problem: Option<String>,
 }
 
-pub(crate) fn look_up(connection: &Connection, source: &dyn SecretSource) -> Vec<ReferenceCheck> {
+pub(crate) fn check_references(
+    connection: &Connection,
+    source: &dyn SecretSource,
+) -> Vec<ReferenceCheck> {
     references(connection)
         .into_iter()
         .map(|reference| {

@@ -32,7 +32,7 @@ use crate::locking::lock;
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
 use crate::run_records::{OpenNotes, RunPlan, with_part};
-use crate::scanning::{look_at_machine, state_failure};
+use crate::scanning::{check_machine, state_failure};
 
 /// Also names the runs.
 pub(crate) const COMMAND: &str = "ktx ingest --text";
@@ -287,7 +287,7 @@ fn recorded(
     } = context;
     // Before any cost.
     let _held = lock(project, COMMAND)?;
-    look_at_machine(project, printer)?;
+    check_machine(project, printer)?;
     let run_store = RunStore::open(&project.store, invocation.now);
     let run_store = run_store.map_err(|error| cause(&error, &project.dir))?;
     let plan = submission.plan();

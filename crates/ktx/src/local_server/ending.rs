@@ -94,10 +94,10 @@ pub(crate) fn not_started(
         return failure;
     }
     let log = project.store.layout().server_log(server);
-    let said = read_from(&log, begin).unwrap_or_default();
+    let log_text = read_from(&log, begin).unwrap_or_default();
     let mut failure =
         Failure::new(Code::McpStart, "the server ended before it was ready").ending(exit);
-    failure.causes = said.lines().rev().take(3).map(str::to_owned).collect();
+    failure.causes = log_text.lines().rev().take(3).map(str::to_owned).collect();
     failure.hint(match server {
         LocalServer::Mcp => "`ktx mcp start --foreground` shows what it does",
         LocalServer::Agents => "`ktx agent serve` without `--background` shows what it does",

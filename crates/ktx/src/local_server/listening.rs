@@ -22,7 +22,7 @@ pub(crate) async fn bind(host: &str, port: u16) -> Outcome<(TcpListener, SocketA
 
 /// Replaces a dead socket. Of concurrent servers, only one listens.
 pub(crate) fn bind_socket(path: &Path) -> Outcome<LocalSocket> {
-    let _alone = alone_in_folder_of(path);
+    let _alone = lock_folder_of(path);
     let bound = match LocalSocket::bind(path) {
         Err(SocketError::Stale { path }) => {
             remove(&path)?;
@@ -45,7 +45,7 @@ pub(crate) fn bind_socket(path: &Path) -> Outcome<LocalSocket> {
 
 /// Keeps a socket that another server uses.
 pub(crate) fn remove_socket(path: &Path) -> Outcome<()> {
-    let _alone = alone_in_folder_of(path);
+    let _alone = lock_folder_of(path);
     if LocalSocket::is_stale(path) {
         remove(path)?;
     }
@@ -53,7 +53,7 @@ pub(crate) fn remove_socket(path: &Path) -> Outcome<()> {
 }
 
 /// Locks the folder until the file closes; continues if that is impossible, as on network folders.
-fn alone_in_folder_of(path: &Path) -> Option<File> {
+fn lock_folder_of(path: &Path) -> Option<File> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -85,11 +85,11 @@ pub(crate) fn log(event: &HttpEvent) {
         ),
     };
     if count.is_power_of_two() {
-        stderr_line(&stamped(&format!("{text}; {count} so far")));
+        stderr_line(&with_timestamp(&format!("{text}; {count} so far")));
     }
 }
 
-pub(crate) fn stamped(text: &str) -> String {
+pub(crate) fn with_timestamp(text: &str) -> String {
     let now = Timestamp::now();
     let now = now.round(jiff::Unit::Second).unwrap_or(now);
     format!("{now} {text}")

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// `.ktx/mcp.json`: KTX 0.12's format with additional keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct State {
+pub(crate) struct ServerState {
     pub schema_version: u32,
     pub pid: u32,
     pub host: String,
@@ -44,9 +44,9 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) enum ServerStatus {
     /// Starting or stopping without a state.
-    Running(Option<State>, Option<Holder>),
+    Running(Option<ServerState>, Option<Holder>),
     /// Crashed or killed.
-    Stale(State),
+    Stale(ServerState),
     /// KTX 0.12's file can claim a running server.
     Stopped {
         /// True if the state file has no version or cannot be parsed.
@@ -64,7 +64,7 @@ impl ServerStatus {
         }
     }
 
-    pub(crate) const fn state(&self) -> Option<&State> {
+    pub(crate) const fn state(&self) -> Option<&ServerState> {
         match self {
             Self::Running(state, _) => state.as_ref(),
             Self::Stale(state) => Some(state),
@@ -73,7 +73,7 @@ impl ServerStatus {
     }
 }
 
-impl State {
+impl ServerState {
     pub(crate) fn url(&self) -> String {
         format!("{}/mcp", self.base())
     }
@@ -138,10 +138,10 @@ pub(crate) fn look(project: &OpenProject, server: LocalServer) -> Outcome<Server
                 .context(format!("`{}` cannot be read", file.display())));
         }
     };
-    let state: Option<State> = text
+    let state: Option<ServerState> = text
         .as_deref()
         .and_then(|text| serde_json::from_str(text).ok())
-        .filter(|state: &State| state.version.is_some());
+        .filter(|state: &ServerState| state.version.is_some());
     match free {
         Err(LockError::Held { holder }) => {
             let state = state.filter(|state| {

@@ -6,7 +6,7 @@ use ktx_scan::{ScanEstimate, ScanMode, Writing};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::{Files, Job, ScanContext, Stages, request, scan_failure, state_failure};
+use super::{Job, ScanContext, ScanFiles, ScanStages, request, scan_failure, state_failure};
 use crate::cli::QueryHistoryArgs;
 use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
@@ -51,8 +51,8 @@ pub(crate) fn estimate_all(
 }
 
 async fn estimate_one(job: &Job<'_>, context: ScanContext<'_>) -> Outcome<ScanEstimate> {
-    let files = Files::at_head(&job.connection.id, context.project)?;
-    let stages = Arc::new(Stages::new(&job.connection.id, context));
+    let files = ScanFiles::at_head(&job.connection.id, context.project)?;
+    let stages = Arc::new(ScanStages::new(&job.connection.id, context));
     let request = request(job, Arc::new(files), stages, context)?;
     ktx_scan::estimate(&request)
         .await

@@ -15,7 +15,7 @@ use ktx_vocabulary::ConnectionId;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
-pub(super) struct Files {
+pub(super) struct ScanFiles {
     history: Option<History>,
     commit: Option<String>,
     connection: ConnectionId,
@@ -26,7 +26,7 @@ pub(super) struct Files {
 
 const FOLDERS: [&str; 2] = ["raw-sources", "semantic-layer"];
 
-impl Files {
+impl ScanFiles {
     pub(super) fn at(
         commit: Option<&str>,
         connection: &ConnectionId,
@@ -124,7 +124,7 @@ pub(super) fn failure(error: &HistoryError) -> Failure {
     Failure::from_error(Code::PublishFailed, error).with_hints(error)
 }
 
-impl ProjectFiles for Files {
+impl ProjectFiles for ScanFiles {
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, FileError> {
         let (decisions, on_disk) = &self.decisions;
         if path == decisions {

@@ -10,7 +10,7 @@ use ktx_semantic_tools::{Change, Difference, Subject, diff};
 use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
-use super::files::Files;
+use super::files::ScanFiles;
 use crate::compose;
 use crate::report::Outcome;
 
@@ -26,7 +26,7 @@ pub(crate) struct PlannedChanges {
 impl PlannedChanges {
     pub(super) fn of(
         connection: &Connection,
-        files: &Files,
+        files: &ScanFiles,
         outcome: &ScanOutcome,
     ) -> Outcome<Self> {
         let dialect = compose::dialect(connection.driver).unwrap_or(Dialect::Postgres);
@@ -79,7 +79,7 @@ impl PlannedChanges {
                     "{sign} measure {}.{}{}",
                     found.source,
                     found.name,
-                    fate(found)
+                    effect_note(found)
                 ),
             }
         }));
@@ -165,7 +165,7 @@ const fn sign_of(change: &Change) -> char {
     }
 }
 
-fn fate(found: &Difference) -> &'static str {
+fn effect_note(found: &Difference) -> &'static str {
     if found.loses_measure() {
         " (can no longer be computed)"
     } else if found.can_change_numbers() {

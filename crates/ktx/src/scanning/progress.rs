@@ -99,7 +99,7 @@ impl ScanEvents for ScanProgress {
                 ));
             }
             ScanEvent::Estimated(estimate) => {
-                if self.printer.mode != Mode::Json && is_worth_telling(&estimate) {
+                if self.printer.mode != Mode::Json && is_slow_first_scan(&estimate) {
                     let text = crate::scanning::estimate_text(&estimate);
                     let connection = &self.connection;
                     self.printer
@@ -120,7 +120,7 @@ impl ScanEvents for ScanProgress {
 }
 
 /// True if a first scan is slow.
-const fn is_worth_telling(estimate: &ScanEstimate) -> bool {
+const fn is_slow_first_scan(estimate: &ScanEstimate) -> bool {
     let is_new = estimate.reused < estimate.tables;
     is_new && (estimate.statements_at_most > 20 || estimate.rows_read < estimate.rows)
 }

@@ -62,26 +62,26 @@ fn overridden(mut history: History, requested: QueryHistoryArgs) -> History {
     history
 }
 
-fn of_history<'a>(connection: &'a Connection, key: &str) -> Option<&'a Value> {
+fn history_field<'a>(connection: &'a Connection, key: &str) -> Option<&'a Value> {
     let context = connection.fields.get("context")?;
     context.get("queryHistory")?.get(key)
 }
 
 pub(crate) fn reads_history(connection: &Connection) -> bool {
-    let enabled = of_history(connection, "enabled").and_then(Value::as_bool);
+    let enabled = history_field(connection, "enabled").and_then(Value::as_bool);
     enabled.unwrap_or(false)
 }
 
 pub(crate) fn days_of_history(connection: &Connection) -> u32 {
-    let days = of_history(connection, "windowDays").and_then(Value::as_u64);
+    let days = history_field(connection, "windowDays").and_then(Value::as_u64);
     days.and_then(|days| u32::try_from(days).ok())
         .unwrap_or(History::default().days)
 }
 
 fn history(project: &OpenProject, connection: &Connection) -> Outcome<History> {
     let usual = History::default();
-    let queries = match of_history(connection, "file").and_then(Value::as_str) {
-        Some(file) => vec![file_of_queries(project, connection, file)?],
+    let queries = match history_field(connection, "file").and_then(Value::as_str) {
+        Some(file) => vec![query_file(project, connection, file)?],
         None => Vec::new(),
     };
     Ok(History {
@@ -91,12 +91,12 @@ fn history(project: &OpenProject, connection: &Connection) -> Outcome<History> {
             Switch::Off
         },
         days: days_of_history(connection),
-        least_runs: of_history(connection, "minExecutions")
+        least_runs: history_field(connection, "minExecutions")
             .and_then(Value::as_u64)
             .unwrap_or(usual.least_runs),
         queries,
-        schemas: texts(of_history(connection, "enabledSchemas")),
-        tables: texts(of_history(connection, "enabledTables")),
+        schemas: texts(history_field(connection, "enabledSchemas")),
+        tables: texts(history_field(connection, "enabledTables")),
         people: people(connection)?,
     })
 }
@@ -108,7 +108,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
 
 /// Patterns without a mode exclude users.
 fn people(connection: &Connection) -> Outcome<People> {
-    let found = of_history(connection, "filters").and_then(|found| found.get("serviceAccounts"));
+    let found = history_field(connection, "filters").and_then(|found| found.get("serviceAccounts"));
     let patterns = texts(found.and_then(|found| found.get("patterns")));
     if patterns.is_empty() {
         return Ok(People::All);
@@ -136,18 +136,14 @@ fn people(connection: &Connection) -> Outcome<People> {
 }
 
 pub(crate) fn past_queries(project: &OpenProject, connection: &Connection) -> Outcome<Vec<String>> {
-    let Some(file) = of_history(connection, "file").and_then(Value::as_str) else {
+    let Some(file) = history_field(connection, "file").and_then(Value::as_str) else {
         return Ok(Vec::new());
     };
-    let text = file_of_queries(project, connection, file)?.text;
+    let text = query_file(project, connection, file)?.text;
     Ok(text.split(";\n").map(str::to_owned).collect())
 }
 
-fn file_of_queries(
-    project: &OpenProject,
-    connection: &Connection,
-    file: &str,
-) -> Outcome<PastQuery> {
+fn query_file(project: &OpenProject, connection: &Connection, file: &str) -> Outcome<PastQuery> {
     let path = project.dir.join(file);
     let failure = |reason: String| {
         Failure::new(Code::QueryHistoryFile, reason).hint(format!(

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::ScanContext;
 
-pub(super) struct Stages {
+pub(super) struct ScanStages {
     connection: ConnectionId,
     now: Timestamp,
     state: Arc<Mutex<StateDatabase>>,
@@ -18,7 +18,7 @@ pub(super) struct Stages {
 
 const STAGE: &str = "scan";
 
-impl Stages {
+impl ScanStages {
     pub(super) fn new(connection: &ConnectionId, context: ScanContext<'_>) -> Self {
         Self {
             connection: connection.clone(),
@@ -32,7 +32,7 @@ impl Stages {
     }
 }
 
-impl StageStore for Stages {
+impl StageStore for ScanStages {
     fn get(&self, key: &str) -> Result<Option<String>, StateError> {
         let row = self.state().stage(&self.connection, key, STAGE)?;
         Ok(row.and_then(|row| row.output.as_str().map(str::to_owned)))

@@ -23,7 +23,7 @@ use crate::cli::{AgentServeArgs, McpTools, ServeCommand};
 use crate::compose;
 use crate::invocation::{Invocation, OpenProject, load};
 use crate::local_server::listening::{bind, log};
-use crate::local_server::state::{State, lock_failure};
+use crate::local_server::state::{ServerState, lock_failure};
 use crate::local_server::token::{Token, TokenChoice};
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
@@ -199,9 +199,9 @@ impl Server<'_> {
         Ok(())
     }
 
-    fn state(&self, port: u16, token: &Token) -> State {
+    fn state(&self, port: u16, token: &Token) -> ServerState {
         let layout = self.project.store.layout();
-        State {
+        ServerState {
             schema_version: 1,
             pid: std::process::id(),
             host: self.args.host.clone(),

@@ -10,7 +10,7 @@ use crate::connections::check::check_all;
 use crate::connections::config_file::NOT_COMMITTED;
 use crate::connections::entry::{ConfiguredConnection, IdUse, add_entry, edit_entry};
 use crate::connections::find;
-use crate::connections::references::look_up;
+use crate::connections::references::check_references;
 use crate::invocation::{Invocation, OpenProject, load};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
@@ -25,7 +25,7 @@ pub(crate) fn run(
     for note in &entered.notes {
         printer.note(note);
     }
-    let change = Change {
+    let change = EntryChange {
         done: "added",
         tests: args.settings.test,
     };
@@ -42,19 +42,19 @@ pub(super) fn edit(
     for note in &entered.notes {
         printer.note(note);
     }
-    let change = Change {
+    let change = EntryChange {
         done: "edited",
         tests: args.settings.test,
     };
     report(&entered, &change, invocation, printer)
 }
 
-struct Change {
+struct EntryChange {
     done: &'static str,
     tests: bool,
 }
 
-impl Change {
+impl EntryChange {
     fn command(&self) -> &'static str {
         if self.done == "added" {
             "connection add"
@@ -66,13 +66,13 @@ impl Change {
 
 fn report(
     entered: &ConfiguredConnection,
-    change: &Change,
+    change: &EntryChange,
     invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome {
     let (connection, secrets) = (&entered.connection, &entered.secrets);
     let project = load(&invocation.project_dir()?, &invocation.environment)?;
-    let looked = look_up(connection, &invocation.secrets(&project.dir));
+    let looked = check_references(connection, &invocation.secrets(&project.dir));
     let files: Vec<String> = secrets
         .iter()
         .map(|kept| format!(".ktx/secrets/{}", kept.name))

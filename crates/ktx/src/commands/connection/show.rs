@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::compose;
 use crate::connections::mask::masked;
-use crate::connections::references::{ReferenceCheck, look_up};
+use crate::connections::references::{ReferenceCheck, check_references};
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
@@ -17,7 +17,7 @@ pub(super) fn run(
     project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
-    let looked = look_up(connection, &invocation.secrets(&project.dir));
+    let looked = check_references(connection, &invocation.secrets(&project.dir));
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "kind": "connection",

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::cli::{McpStartArgs, McpTools, OutputArgs};
 use crate::invocation::{Invocation, OpenProject, load};
 use crate::local_server::ending::{self, not_started};
-use crate::local_server::state::{ServerStatus, State, lock_failure, look};
+use crate::local_server::state::{ServerState, ServerStatus, lock_failure, look};
 use crate::local_server::token::Token;
 use crate::printer::{Mode, stderr_line, stdout};
 use crate::report::{Outcome, Report as _};
@@ -95,7 +95,7 @@ fn arguments(args: &McpStartArgs, dir: &Path) -> Vec<OsString> {
     words
 }
 
-fn told(state: &State, how: &str, (token, project): (&Token, &OpenProject)) -> Outcome<()> {
+fn told(state: &ServerState, how: &str, (token, project): (&Token, &OpenProject)) -> Outcome<()> {
     let (place, header) = match token {
         Token::Own(_) => (
             format!(
@@ -126,7 +126,7 @@ fn told(state: &State, how: &str, (token, project): (&Token, &OpenProject)) -> O
 
 /// A different running server must end first.
 fn already(
-    state: Option<State>,
+    state: Option<ServerState>,
     holder: Option<Holder>,
     args: &McpStartArgs,
     (token, project): (&Token, &OpenProject),
@@ -185,7 +185,7 @@ pub(super) fn status(output: &OutputArgs, invocation: &Invocation) -> Outcome {
         let mut data = state.map_or_else(|| json!({}), |state| json!(state));
         if let Value::Object(data) = &mut data {
             data.insert("state".to_owned(), json!(word));
-            data.insert("url".to_owned(), json!(state.map(State::url)));
+            data.insert("url".to_owned(), json!(state.map(ServerState::url)));
         }
         printer
             .json(&json!({ "kind": "mcp", "data": data, "meta": { "command": "mcp status" } }))?;

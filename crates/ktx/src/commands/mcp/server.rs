@@ -16,8 +16,8 @@ use super::reloading::{self, Who};
 use super::{profile, served, with_desk};
 use crate::cli::McpStartArgs;
 use crate::invocation::{Invocation, OpenProject};
-use crate::local_server::listening::{bind, bind_socket, log, remove_socket, stamped};
-use crate::local_server::state::{State, lock_failure};
+use crate::local_server::listening::{bind, bind_socket, log, remove_socket, with_timestamp};
+use crate::local_server::state::{ServerState, lock_failure};
 use crate::printer::stderr_line;
 use crate::report::{Outcome, Report as _};
 use crate::{clients, compose};
@@ -30,7 +30,7 @@ pub(super) fn serve(
     args: &McpStartArgs,
     (invocation, project): (&Invocation, &OpenProject),
     token: Option<&Secret>,
-    announce: impl FnOnce(&State) -> Outcome<()>,
+    announce: impl FnOnce(&ServerState) -> Outcome<()>,
 ) -> Outcome {
     let lock = project.store.serve(LocalServer::Mcp, Wait::AtMost(MOMENT));
     let lock = lock.map_err(|error| lock_failure(LocalServer::Mcp, &error))?;
@@ -53,7 +53,7 @@ fn serve_locked(
     args: &McpStartArgs,
     (invocation, project): (&Invocation, &OpenProject),
     token: Option<&Secret>,
-    announce: impl FnOnce(&State) -> Outcome<()>,
+    announce: impl FnOnce(&ServerState) -> Outcome<()>,
 ) -> Outcome<()> {
     let clients = OpenClients::of(invocation, project)?;
     let tokens = clients.named.iter().map(|one| &one.token);
@@ -79,15 +79,15 @@ fn serve_locked(
                 HttpServer::for_clients(listener, access, health.to_string(), offer, log, &cancel)
                     .also_on(local);
             announce(&state)?;
-            stderr_line(&stamped(&format!("listening on {}", state.url())));
+            stderr_line(&with_timestamp(&format!("listening on {}", state.url())));
             if let Some(socket) = &state.socket {
-                stderr_line(&stamped(&format!("listening on {socket}")));
+                stderr_line(&with_timestamp(&format!("listening on {socket}")));
             }
             server.serve(cancel).await;
             if let Some(path) = socket(args) {
                 remove_socket(&path)?;
             }
-            stderr_line(&stamped("ended"));
+            stderr_line(&with_timestamp("ended"));
             Ok(())
         })
     })
@@ -161,8 +161,8 @@ fn state(
     port: u16,
     (invocation, project): (&Invocation, &OpenProject),
     token_auth: bool,
-) -> State {
-    State {
+) -> ServerState {
+    ServerState {
         schema_version: 1,
         pid: std::process::id(),
         host: args.host.clone(),

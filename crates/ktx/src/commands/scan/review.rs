@@ -17,7 +17,7 @@ use crate::links::load;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::scanning::{publish_failure, tell_removed_locks};
+use crate::scanning::{note_removed_locks, publish_failure};
 
 pub(super) fn list(id: Option<&str>, project: &OpenProject, printer: &Printer) -> Outcome {
     let found = load(id, project, printer)?;
@@ -67,7 +67,7 @@ pub(super) fn decide(
         decision: decision(link, args, &publisher, invocation)?,
     };
     let published = publish(&case, &publisher, invocation, project);
-    tell_removed_locks(&publisher, project, printer);
+    note_removed_locks(&publisher, project, printer);
     let published = published?;
     drop(held);
     report(&case, published.as_ref(), printer)?;

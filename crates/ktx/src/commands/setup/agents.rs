@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ktx_diagnostics::{Code, Failure};
 use serde_json::{Map, Value, json};
 
-use super::{State, Step};
+use super::{SetupStep, StepState};
 use crate::cli::{AgentTarget, SetupArgs};
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
@@ -17,9 +17,9 @@ pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Step> {
+) -> Outcome<SetupStep> {
     let Some(target) = args.target else {
-        let step = Step::new("agents", State::Skipped, "none was named");
+        let step = SetupStep::new("agents", StepState::Skipped, "none was named");
         return Ok(if args.skip_agents {
             step
         } else {
@@ -118,9 +118,9 @@ impl Server {
     }
 }
 
-fn by_hand(what: &str, text: &str) -> Step {
-    let step = Step::new("agents", State::Ready, what);
-    text.lines().fold(step, Step::hint)
+fn by_hand(what: &str, text: &str) -> SetupStep {
+    let step = SetupStep::new("agents", StepState::Ready, what);
+    text.lines().fold(step, SetupStep::hint)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ enum FileSecrecy {
 
 const SERVERS: &str = "mcpServers";
 
-fn merged(file: &Path, server: Value, holds: FileSecrecy) -> Outcome<Step> {
+fn merged(file: &Path, server: Value, holds: FileSecrecy) -> Outcome<SetupStep> {
     let failed = |what: String| {
         Failure::new(Code::AgentSettings, what)
             .hint("correct the file or move it away, then run the command again")
@@ -158,7 +158,7 @@ fn merged(file: &Path, server: Value, holds: FileSecrecy) -> Outcome<Step> {
     };
     let name = file.display().to_string();
     if servers.get("ktx") == Some(&server) {
-        return Ok(Step::new("agents", State::Ready, name));
+        return Ok(SetupStep::new("agents", StepState::Ready, name));
     }
     servers.insert("ktx".to_owned(), server);
     let text = format!("{:#}\n", Value::Object(settings));
@@ -167,7 +167,7 @@ fn merged(file: &Path, server: Value, holds: FileSecrecy) -> Outcome<Step> {
         FileSecrecy::Secret => ktx_project_store::write_privately(file, text.as_bytes()),
     };
     written.map_err(|error| Failure::from_error(Code::AgentState, &error))?;
-    Ok(Step::new("agents", State::Done, name).hint("restart the agent to see it"))
+    Ok(SetupStep::new("agents", StepState::Done, name).hint("restart the agent to see it"))
 }
 
 fn home(invocation: &Invocation) -> Outcome<PathBuf> {

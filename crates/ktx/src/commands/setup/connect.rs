@@ -2,7 +2,7 @@
 
 use ktx_config::Connection;
 
-use super::{State, Step};
+use super::{SetupStep, StepState};
 use crate::cli::ConnectionAddArgs;
 use crate::connections::check::check_all;
 use crate::connections::config_file::folders;
@@ -18,9 +18,9 @@ pub(super) struct ConnectionTests {
 }
 
 impl ConnectionTests {
-    pub(super) fn step(self, name: &'static str, state: State) -> Step {
-        let step = Step::new(name, state, self.detail);
-        self.notes.into_iter().fold(step, Step::hint)
+    pub(super) fn step(self, name: &'static str, state: StepState) -> SetupStep {
+        let step = SetupStep::new(name, state, self.detail);
+        self.notes.into_iter().fold(step, SetupStep::hint)
     }
 }
 
@@ -59,14 +59,14 @@ pub(super) fn existing_step<'a>(
     requested_id: Option<&str>,
     invocation: &Invocation,
     project: &'a OpenProject,
-) -> Outcome<Option<(&'a Connection, Step)>> {
+) -> Outcome<Option<(&'a Connection, SetupStep)>> {
     let known = configured(entry, invocation, project)?;
     let Some(known) = known.filter(|known| requested_id.is_none_or(|id| id == known.id.as_str()))
     else {
         return Ok(None);
     };
     let reached = reach(&[known], invocation, project)?;
-    Ok(Some((known, reached.step(name, State::Ready))))
+    Ok(Some((known, reached.step(name, StepState::Ready))))
 }
 
 /// Unread and unreachable: most likely a mistyped address.
@@ -91,7 +91,7 @@ pub(super) fn added_step(
     entry: &ConnectionAddArgs,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Step> {
+) -> Outcome<SetupStep> {
     let id_use = match project.config.connection(&entry.id) {
         Some(known)
             if known.driver.as_str() == entry.driver
@@ -111,10 +111,10 @@ pub(super) fn added_step(
             .hint("the connection stays in ktx.yaml until you run setup again with another address")
             .hint(format!("run `ktx connection test {id}` to try the same address again"))
         })?;
-    let mut step = reached.step(name, State::Done);
+    let mut step = reached.step(name, StepState::Done);
     if id_use == IdUse::Replaced {
         step = step.hint(format!("it replaces `{id}`, which could not be reached"));
     }
-    let step = entered.notes.into_iter().fold(step, Step::hint);
+    let step = entered.notes.into_iter().fold(step, SetupStep::hint);
     Ok(step.hint("ktx.yaml has uncommitted changes"))
 }

@@ -3,7 +3,7 @@
 use ktx_config::Driver;
 use ktx_diagnostics::{Code, Failure};
 
-use super::{State, Step, connect};
+use super::{SetupStep, StepState, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs};
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
@@ -12,22 +12,22 @@ pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Step> {
+) -> Outcome<SetupStep> {
     if let Some(driver) = &args.database {
         return added(args, driver, invocation, project);
     }
     if args.skip_databases {
-        return Ok(Step::new(
+        return Ok(SetupStep::new(
             "database",
-            State::Skipped,
+            StepState::Skipped,
             "nothing can be asked yet",
         ));
     }
     let warehouses: Vec<_> = project.config.warehouses().collect();
     if warehouses.is_empty() {
-        let step = Step::new(
+        let step = SetupStep::new(
             "database",
-            State::Missing,
+            StepState::Missing,
             "there is no warehouse connection",
         );
         return Ok(step
@@ -36,7 +36,7 @@ pub(super) fn step(
             .hint("`--skip-databases` skips this step"));
     }
     let reached = connect::reach(&warehouses, invocation, project)?;
-    Ok(reached.step("database", State::Ready))
+    Ok(reached.step("database", StepState::Ready))
 }
 
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
@@ -55,7 +55,7 @@ fn added(
     driver: &str,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Step> {
+) -> Outcome<SetupStep> {
     let url = args.database_url.clone().unwrap_or_default();
     let is_file = matches!(Driver::parse(driver), Some(Driver::Sqlite | Driver::DuckDb));
     let (path, url) = if is_file {

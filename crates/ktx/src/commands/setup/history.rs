@@ -4,7 +4,7 @@ use ktx_config::{Connection, edit};
 use ktx_diagnostics::{Code, Failure};
 use serde_json::{Value, json};
 
-use super::{State, Step};
+use super::{SetupStep, StepState};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::connections;
@@ -20,7 +20,7 @@ pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Option<Step>> {
+) -> Outcome<Option<SetupStep>> {
     let asked = &args.history;
     if !asked.enable_query_history && !asked.disable_query_history {
         return Ok(None);
@@ -29,7 +29,7 @@ pub(super) fn step(
         return turned_off(args, project);
     }
     let Some(connection) = connection(args, project)? else {
-        let nothing = Step::new("history", State::Skipped, "there is no warehouse");
+        let nothing = SetupStep::new("history", StepState::Skipped, "there is no warehouse");
         return Ok(Some(nothing));
     };
     let id = connection.id.as_str();
@@ -47,7 +47,7 @@ pub(super) fn step(
 }
 
 /// Affects the named warehouse or all; `None` if nothing changes.
-fn turned_off(args: &SetupArgs, project: &OpenProject) -> Outcome<Option<Step>> {
+fn turned_off(args: &SetupArgs, project: &OpenProject) -> Outcome<Option<SetupStep>> {
     let mut reading: Vec<&Connection> = match (&args.database, &args.database_connection_id) {
         (None, None) => project.config.warehouses().collect(),
         _ => connection(args, project)?.into_iter().collect(),
@@ -64,7 +64,7 @@ fn turned_off(args: &SetupArgs, project: &OpenProject) -> Outcome<Option<Step>> 
         return Ok(None);
     }
     let detail = format!("{}: past queries are not read", ids.join(", "));
-    let step = Step::new("history", State::Done, detail);
+    let step = SetupStep::new("history", StepState::Done, detail);
     Ok(Some(step.hint("ktx.yaml has uncommitted changes")))
 }
 
@@ -129,7 +129,7 @@ fn change(project: &OpenProject, id: &str, keys: &[(&[&str], Value)]) -> Outcome
 }
 
 /// Unreadable history is not a failure: scans skip and report it.
-fn tried(id: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<Step> {
+fn tried(id: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<SetupStep> {
     let connection = connections::find(&project.config, id)?;
     let tested = check_all(&[connection], invocation, project)?;
     let past = tested.into_iter().find_map(|tested| tested.history);
@@ -144,7 +144,7 @@ fn tried(id: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<St
     let fix = past
         .as_ref()
         .and_then(|past: &PastQueries| past.fix(dialect));
-    let step = Step::new("history", State::Done, detail);
-    let step = fix.into_iter().fold(step, Step::hint);
+    let step = SetupStep::new("history", StepState::Done, detail);
+    let step = fix.into_iter().fold(step, SetupStep::hint);
     Ok(step.hint("ktx.yaml has uncommitted changes"))
 }

@@ -8,7 +8,7 @@ use ktx_llm_runtime::ProbeReport;
 use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::Value;
 
-use super::{State, Step};
+use super::{SetupStep, StepState};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::connections::config_file::{current, edit_failure, meaning, write};
@@ -21,28 +21,32 @@ pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Step> {
+) -> Outcome<SetupStep> {
     if let Some(name) = &args.llm_backend {
         let backend = compose::named_backend(name)?;
         return configure(args, backend, invocation, project);
     }
     if args.skip_llm {
-        return Ok(Step::new(
+        return Ok(SetupStep::new(
             "model",
-            State::Skipped,
+            StepState::Skipped,
             "scan, search and query need none",
         ));
     }
     compose::usable_settings(&project.config)?;
     if project.config.llm.backend == Backend::None {
-        let step = Step::new("model", State::Missing, "descriptions and memory need one");
+        let step = SetupStep::new(
+            "model",
+            StepState::Missing,
+            "descriptions and memory need one",
+        );
         return Ok(step
             .hint("`--llm-backend claude-code` uses your own local Claude Code session")
             .hint("`--llm-backend anthropic --anthropic-api-key-env ANTHROPIC_API_KEY` uses a key")
             .hint("`--skip-llm` skips this step"));
     }
     let report = prove(args, invocation, project)?;
-    Ok(described(State::Ready, project, report.as_ref()))
+    Ok(described(StepState::Ready, project, report.as_ref()))
 }
 
 /// Flags of other backends must not be ignored.
@@ -76,7 +80,7 @@ fn configure(
     backend: Backend,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Step> {
+) -> Outcome<SetupStep> {
     let held = lock(project, "ktx setup")?;
     let current = current(project)?;
     let mut text = current.text;
@@ -94,7 +98,7 @@ fn configure(
     let report = prove(args, invocation, &edited)?;
     write(project, &text)?;
     drop(held);
-    let step = described(State::Done, &edited, report.as_ref());
+    let step = described(StepState::Done, &edited, report.as_ref());
     Ok(step.hint("ktx.yaml has uncommitted changes"))
 }
 
@@ -138,13 +142,13 @@ fn prove(
     report.transpose()
 }
 
-fn described(state: State, project: &OpenProject, report: Option<&ProbeReport>) -> Step {
+fn described(state: StepState, project: &OpenProject, report: Option<&ProbeReport>) -> SetupStep {
     let backend = project.config.llm.backend.as_str();
     let detail = match project.config.model(ModelRole::Default) {
         Some(model) => format!("{backend}, model {model}: one turn was answered"),
         None => format!("{backend}: one turn was answered"),
     };
-    let mut step = Step::new("model", state, detail);
+    let mut step = SetupStep::new("model", state, detail);
     for (label, value) in report.iter().flat_map(|report| &report.facts) {
         step = step.hint(format!("{label}: {value}"));
     }

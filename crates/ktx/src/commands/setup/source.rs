@@ -4,7 +4,7 @@ use ktx_config::{Driver, DriverKind};
 use ktx_diagnostics::{Code, Failure};
 use serde_json::json;
 
-use super::{Step, connect};
+use super::{SetupStep, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs, SetupSourceArgs};
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
@@ -13,7 +13,7 @@ pub(super) fn step(
     args: &SetupArgs,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Option<Step>> {
+) -> Outcome<Option<SetupStep>> {
     let Some(driver) = driver(&args.source)? else {
         return Ok(None);
     };

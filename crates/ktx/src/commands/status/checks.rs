@@ -11,7 +11,7 @@ use ktx_project_store::Store;
 use ktx_vocabulary::{Backend, ConnectionId};
 
 use super::report::{
-    Health, Issue, OmittedSchema, ScannedSchema, Scope, SkippedCheck, SourcesStatus, Warning,
+    Health, Issue, OmittedSchema, ScannedSchema, ScannedScope, SkippedCheck, SourcesStatus, Warning,
 };
 use crate::compose;
 use crate::context;
@@ -26,10 +26,10 @@ pub(crate) struct Checks {
     pub git: Option<Result<(), Failure>>,
     pub state: Option<Result<(), Failure>>,
     /// Damaged files and what is lost until they are rebuilt.
-    made_anew: Vec<(PathBuf, &'static str)>,
+    damaged_caches: Vec<(PathBuf, &'static str)>,
     sources: Option<Vec<Diagnostic>>,
     pub proposals: Vec<ProposalReport>,
-    scopes: BTreeMap<ConnectionId, Scope>,
+    scopes: BTreeMap<ConnectionId, ScannedScope>,
     pub vectors: Option<Result<String, String>>,
     pub skipped: Vec<SkippedCheck>,
 }
@@ -56,7 +56,7 @@ impl Checks {
         Self {
             git: None,
             state: None,
-            made_anew: Vec::new(),
+            damaged_caches: Vec::new(),
             sources: None,
             proposals: Vec::new(),
             scopes: BTreeMap::new(),
@@ -75,7 +75,7 @@ impl Checks {
         let state = project.store.check_state();
         let state = state
             .map_err(|error| state_failure(&error))
-            .and_then(|()| local_files::look_at_ledger(project))
+            .and_then(|()| local_files::check_ledger(project))
             .map_err(|failure| failure.seen_from(&project.dir));
         let context = context::open(invocation, project)?;
         let (sources, scopes) = compose::block_on(|_| async {
@@ -95,7 +95,7 @@ impl Checks {
             .filter(|found| found.severity == Severity::Error);
         Ok(Self {
             state: Some(state),
-            made_anew: local_files::made_anew(project),
+            damaged_caches: local_files::damaged_caches(project),
             sources: Some(wrong.collect()),
             proposals: match &git {
                 Ok(()) => proposals(project)?,
@@ -112,7 +112,7 @@ impl Checks {
         self.git.as_ref()?.as_ref().err()
     }
 
-    pub(crate) fn scope(&self, connection: &ConnectionId) -> Option<Scope> {
+    pub(crate) fn scope(&self, connection: &ConnectionId) -> Option<ScannedScope> {
         self.scopes.get(connection).cloned()
     }
 
@@ -120,7 +120,7 @@ impl Checks {
         self.state.as_ref()?.as_ref().err()
     }
 
-    pub(crate) fn made_anew(&self, project: &OpenProject) -> Vec<Warning> {
+    pub(crate) fn damaged_caches(&self, project: &OpenProject) -> Vec<Warning> {
         let warning = |(path, lost): &(PathBuf, &str)| {
             let shown = path.strip_prefix(&project.dir).unwrap_or(path).display();
             Warning {
@@ -128,7 +128,7 @@ impl Checks {
                 fix: "remove the file; ktx rebuilds it when it needs it".to_owned(),
             }
         };
-        self.made_anew.iter().map(warning).collect()
+        self.damaged_caches.iter().map(warning).collect()
     }
 
     pub(crate) fn vectors_problem(&self) -> Option<&str> {
@@ -194,7 +194,7 @@ pub(crate) fn conflict(store: &Store) -> Option<Failure> {
     )
 }
 
-fn scope(snapshot: &ScanSnapshot) -> Option<Scope> {
+fn scope(snapshot: &ScanSnapshot) -> Option<ScannedScope> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for table in &snapshot.tables {
         if let Some(schema) = table.table.db.as_deref() {
@@ -212,7 +212,7 @@ fn scope(snapshot: &ScanSnapshot) -> Option<Scope> {
         name: schema.name.clone(),
         reason: schema.reason.clone(),
     });
-    Some(Scope {
+    Some(ScannedScope {
         schemas: schemas.collect(),
         left_out: left_out.collect(),
     })

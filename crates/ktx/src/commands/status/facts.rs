@@ -8,7 +8,7 @@ use ktx_project_store::SyncState;
 use ktx_usage_ledger::{LimitStatus, clock};
 use ktx_vocabulary::ModelRole;
 
-use super::Probe;
+use super::ModelProbe;
 use super::checks::Checks;
 use super::connections::{connections, query_history};
 use super::report::{
@@ -23,7 +23,7 @@ use crate::invocation::{Invocation, OpenProject};
 pub(super) fn status(
     invocation: &Invocation,
     project: &OpenProject,
-    probe: &Probe,
+    probe: &ModelProbe,
     checks: Checks,
 ) -> StatusReport {
     let connections = connections(invocation, project, &checks);
@@ -117,27 +117,27 @@ fn config(project: &OpenProject) -> ConfigStatus {
     }
 }
 
-fn llm(invocation: &Invocation, project: &OpenProject, probe: &Probe) -> ModelStatus {
+fn llm(invocation: &Invocation, project: &OpenProject, probe: &ModelProbe) -> ModelStatus {
     let (status, detail) = match probe {
-        Probe::None => (
+        ModelProbe::None => (
             Health::Off,
             "no model is configured; scanning, searching, querying and serving need none"
                 .to_owned(),
         ),
-        Probe::Skipped => (Health::Skipped, "not asked (--fast)".to_owned()),
-        Probe::Usable(_) => (Health::Ok, "usable".to_owned()),
-        Probe::Unusable(failure) => (Health::Fail, with_causes(failure)),
+        ModelProbe::Skipped => (Health::Skipped, "not asked (--fast)".to_owned()),
+        ModelProbe::Usable(_) => (Health::Ok, "usable".to_owned()),
+        ModelProbe::Unusable(failure) => (Health::Fail, with_causes(failure)),
     };
     let report = match probe {
-        Probe::Usable(report) => Some(report),
-        Probe::None | Probe::Skipped | Probe::Unusable(_) => None,
+        ModelProbe::Usable(report) => Some(report),
+        ModelProbe::None | ModelProbe::Skipped | ModelProbe::Unusable(_) => None,
     };
     let trouble = match probe {
-        Probe::Unusable(failure) => Some(ModelTrouble {
+        ModelProbe::Unusable(failure) => Some(ModelTrouble {
             code: failure.code,
             fix: failure.hints.first().cloned(),
         }),
-        Probe::None | Probe::Skipped | Probe::Usable(_) => None,
+        ModelProbe::None | ModelProbe::Skipped | ModelProbe::Usable(_) => None,
     };
     let model = project.config.model(ModelRole::Default);
     ModelStatus {
@@ -231,7 +231,7 @@ fn warnings(
     caching_warning(project)
         .into_iter()
         .chain(without_effect(invocation, project))
-        .chain(checks.made_anew(project))
+        .chain(checks.damaged_caches(project))
         .chain(unreadable.cloned())
         .collect()
 }

@@ -35,7 +35,7 @@ pub(super) struct StatusReport {
     pub sync: Option<SyncStatus>,
     pub not_looked_at: Vec<SkippedCheck>,
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: StatusVerdict,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -145,12 +145,12 @@ pub(super) struct ConnectionStatus {
     pub detail: String,
     pub fix: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
+    pub scope: Option<ScannedScope>,
 }
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Scope {
+pub(super) struct ScannedScope {
     pub schemas: Vec<ScannedSchema>,
     pub left_out: Vec<OmittedSchema>,
 }
@@ -352,7 +352,7 @@ pub(super) struct SkippedCheck {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Verdict {
+pub(super) struct StatusVerdict {
     #[serde(rename = "verdict")]
     pub readiness: Readiness,
     #[serde(rename = "verdictReason")]

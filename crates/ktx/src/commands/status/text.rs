@@ -4,14 +4,14 @@ use ktx_diagnostics::counted;
 use serde::Serialize;
 
 use super::report::{
-    CheckResult, ConnectionStatus, Embeddings, FileCount, Health, Issue, ModelStatus, Scope,
+    CheckResult, ConnectionStatus, Embeddings, FileCount, Health, Issue, ModelStatus, ScannedScope,
     SourceFiles, StatusReport,
 };
 use crate::proposals::ProposalReport;
 
-struct Page(String);
+struct StatusPage(String);
 
-impl Page {
+impl StatusPage {
     fn line(&mut self, label: &str, value: &str) {
         self.0.extend([format!("{label:<13}{value}\n")]);
     }
@@ -34,7 +34,7 @@ pub(super) enum Verbosity {
 }
 
 pub(super) fn render(status: &StatusReport, verbosity: Verbosity) -> String {
-    let mut page = Page(String::new());
+    let mut page = StatusPage(String::new());
     page.line("Project", &status.project_dir);
     let verdict = &status.verdict;
     let (readiness, reason) = (verdict.readiness.as_str(), &verdict.reason);
@@ -100,7 +100,7 @@ pub(super) fn render(status: &StatusReport, verbosity: Verbosity) -> String {
     page.0
 }
 
-fn model(llm: &ModelStatus, page: &mut Page) {
+fn model(llm: &ModelStatus, page: &mut StatusPage) {
     page.line(
         "Model",
         &format!("{} {} · {}", mark(llm.status), llm.backend, llm.detail),
@@ -123,7 +123,7 @@ fn model(llm: &ModelStatus, page: &mut Page) {
     }
 }
 
-fn parts(status: &StatusReport, page: &mut Page) {
+fn parts(status: &StatusReport, page: &mut StatusPage) {
     for (index, connection) in status.connections.iter().enumerate() {
         let label = if index == 0 { "Connections" } else { "" };
         let ConnectionStatus { name, driver, .. } = connection;
@@ -153,7 +153,7 @@ fn parts(status: &StatusReport, page: &mut Page) {
     }
 }
 
-fn proposals(proposals: &[ProposalReport], page: &mut Page) {
+fn proposals(proposals: &[ProposalReport], page: &mut StatusPage) {
     for (index, proposal) in proposals.iter().enumerate() {
         let label = if index == 0 { "Kept back" } else { "" };
         let paths = proposal.paths.join(", ");
@@ -181,7 +181,7 @@ fn described(issue: &Issue) -> String {
     format!("{path}: {}", issue.message)
 }
 
-fn scope(scope: &Scope) -> Vec<String> {
+fn scope(scope: &ScannedScope) -> Vec<String> {
     let schemas: Vec<String> = scope
         .schemas
         .iter()

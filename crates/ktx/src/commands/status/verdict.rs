@@ -4,11 +4,11 @@ use ktx_config::DriverKind;
 use ktx_diagnostics::{Code, Diagnostic};
 use ktx_vocabulary::Backend;
 
-use super::Probe;
+use super::ModelProbe;
 use super::checks::{Checks, source_errors};
 use super::report::{
     Availability, Capabilities, Capability, ConnectionStatus, FileCount, Health, LocalStats,
-    Readiness, Verdict,
+    Readiness, StatusVerdict,
 };
 use crate::invocation::OpenProject;
 
@@ -22,7 +22,7 @@ fn broken(connections: &[ConnectionStatus]) -> Vec<&str> {
 
 pub(super) fn capabilities(
     project: &OpenProject,
-    probe: &Probe,
+    probe: &ModelProbe,
     connections: &[ConnectionStatus],
     checks: &Checks,
 ) -> Capabilities {
@@ -49,10 +49,10 @@ pub(super) fn capabilities(
     };
     let ingest = match probe {
         _ if scan.able == Availability::No => scan.clone(),
-        Probe::None => Capability::new(Availability::No, "no model is configured"),
-        Probe::Skipped => Capability::new(Availability::Unknown, "the model was not asked"),
-        Probe::Usable(_) => Capability::new(Availability::Yes, "the model can be used"),
-        Probe::Unusable(_) => Capability::new(Availability::No, "the model cannot be used"),
+        ModelProbe::None => Capability::new(Availability::No, "no model is configured"),
+        ModelProbe::Skipped => Capability::new(Availability::Unknown, "the model was not asked"),
+        ModelProbe::Usable(_) => Capability::new(Availability::Yes, "the model can be used"),
+        ModelProbe::Unusable(_) => Capability::new(Availability::No, "the model cannot be used"),
     };
     Capabilities {
         query,
@@ -68,7 +68,7 @@ pub(super) fn limited(
     connections: &[ConnectionStatus],
     project: &OpenProject,
     checks: &Checks,
-) -> Option<Verdict> {
+) -> Option<StatusVerdict> {
     if capabilities.query.able != Availability::Yes {
         return None;
     }
@@ -99,7 +99,7 @@ pub(super) fn limited(
         reasons.push(format!("not usable: {}", broken.join(", ")));
         next.push("see the connection that is marked for what to do".to_owned());
     }
-    (!reasons.is_empty()).then(|| Verdict {
+    (!reasons.is_empty()).then(|| StatusVerdict {
         readiness: Readiness::Partial,
         reason: reasons.join("; "),
         next_actions: next,
@@ -110,7 +110,7 @@ pub(super) fn verdict(
     capabilities: &Capabilities,
     project: &OpenProject,
     local: &LocalStats,
-) -> Verdict {
+) -> StatusVerdict {
     let (readiness, reason, next) = if capabilities.query.able != Availability::Yes {
         let next = if project.config.warehouses().next().is_none() {
             "add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`"
@@ -146,7 +146,7 @@ pub(super) fn verdict(
             "see the model's line for what to do",
         )
     };
-    Verdict {
+    StatusVerdict {
         readiness,
         reason: reason.to_owned(),
         next_actions: vec![next.to_owned()],

@@ -12,7 +12,7 @@ use crate::cli::ConnectionSettings;
 use crate::connections::mask::{holds_secret, is_reference, kind_of, mask_text};
 use crate::report::{Outcome, Report as _};
 
-pub(super) struct Draft {
+pub(super) struct EntryDraft {
     pub fields: Map<String, Value>,
     pub secrets: Vec<StoredSecret>,
     pub notes: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<S
     Ok(Some(Secret::new(password)))
 }
 
-impl Draft {
+impl EntryDraft {
     pub(super) fn of(
         args: &ConnectionSettings,
         driver: Driver,

@@ -9,7 +9,7 @@ use ktx_secrets::{Secret, SecretSource};
 
 use super::StoredSecret;
 use crate::compose;
-use crate::connections::references::look_up;
+use crate::connections::references::check_references;
 use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
 use crate::report::Outcome;
 
@@ -78,10 +78,12 @@ pub(super) fn settings(
             .collect(),
         otherwise: MissingValue::Missing,
     };
-    let decisive = look_up(connection, &source).into_iter().any(|looked| {
-        let plain = ["host", "port", "database", "username", "user", "password"];
-        looked.problem.is_some() && !plain.contains(&looked.reference.field.as_str())
-    });
+    let decisive = check_references(connection, &source)
+        .into_iter()
+        .any(|check| {
+            let plain = ["host", "port", "database", "username", "user", "password"];
+            check.problem.is_some() && !plain.contains(&check.reference.field.as_str())
+        });
     if decisive || has_outside_login(connection) {
         return Ok(());
     }
@@ -96,8 +98,8 @@ pub(super) fn settings(
 
 /// True if Google's tools provide the login, perhaps later.
 fn has_outside_login(connection: &Connection) -> bool {
-    let said = connection.text(&["credentials"]);
+    let credentials = connection.text(&["credentials"]);
     connection.driver == Driver::BigQuery
         && connection.text(&["credentials_json"]).is_none()
-        && matches!(said.as_deref(), None | Some("adc"))
+        && matches!(credentials.as_deref(), None | Some("adc"))
 }

@@ -11,7 +11,7 @@ use ktx_secrets::SecretRef;
 use ktx_tool_descriptors::ToolDescriptor;
 
 use super::workspace::IgnoredByGit;
-use crate::compose::{self, WrittenIn};
+use crate::compose::{self, EmbeddingsOrigin};
 use crate::invocation::{Invocation, OpenProject};
 
 const VECTORS: &str = "document-vectors.sqlite";
@@ -90,8 +90,8 @@ fn vectors(
     }
     let named = settings.embeddings.as_deref().map(embeddings_of);
     let (embeddings, written_in) = match &named {
-        Some(named) => (named, WrittenIn::AgentFile),
-        None => (&project.config.ingest.embeddings, WrittenIn::Project),
+        Some(named) => (named, EmbeddingsOrigin::AgentFile),
+        None => (&project.config.ingest.embeddings, EmbeddingsOrigin::Project),
     };
     let environment = &invocation.environment;
     let provider = compose::vectors(embeddings, written_in, environment, &project.dir)?;

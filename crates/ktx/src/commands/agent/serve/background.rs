@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::cli::{AgentServeArgs, OutputArgs};
 use crate::invocation::{Invocation, OpenProject};
 use crate::local_server::ending::{clear, not_started, stop as stop_server};
-use crate::local_server::state::{ServerStatus, State, lock_failure, look};
+use crate::local_server::state::{ServerState, ServerStatus, lock_failure, look};
 use crate::local_server::token::Token;
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
@@ -44,7 +44,7 @@ pub(super) fn start(
     let started = started.map_err(|error| {
         Failure::from_error(Code::McpStart, &error).context("the server cannot be started")
     })?;
-    match serde_json::from_str::<State>(&started.report) {
+    match serde_json::from_str::<ServerState>(&started.report) {
         Ok(state) => print_state(&state, project, printer)?,
         Err(_) => {
             return Err(not_started(started, project, LocalServer::Agents, begin)
@@ -88,7 +88,7 @@ fn arguments(args: &AgentServeArgs, dir: &Path) -> Vec<OsString> {
     words
 }
 
-fn print_state(state: &State, project: &OpenProject, printer: &Printer) -> Outcome<()> {
+fn print_state(state: &ServerState, project: &OpenProject, printer: &Printer) -> Outcome<()> {
     if printer.mode == Mode::Json {
         return printer.json_line(
             &json!({ "url": state.base(), "pid": state.pid, "token": state.token_auth }),
@@ -130,7 +130,7 @@ pub(super) fn status(output: &OutputArgs, invocation: &Invocation) -> Outcome {
     if printer.mode == Mode::Json {
         let data = json!({
             "state": word,
-            "url": state.map(State::base),
+            "url": state.map(ServerState::base),
             "pid": state.map(|state| state.pid),
             "started_at": state.map(|state| &state.started_at),
             "log": state.map(|state| &state.log_path),

@@ -5,7 +5,7 @@ use std::path::Path;
 use ktx_diagnostics::{Code, Failure};
 use serde_json::{Value, json};
 
-use super::super::Step;
+use super::super::SetupStep;
 use super::{FileSecrecy, by_hand, cursor, folder, merged};
 use crate::cli::{AgentTarget, SetupArgs};
 use crate::invocation::{Invocation, OpenProject};
@@ -17,7 +17,7 @@ pub(super) fn step(
     target: AgentTarget,
     invocation: &Invocation,
     project: &OpenProject,
-) -> Outcome<Step> {
+) -> Outcome<SetupStep> {
     if target == AgentTarget::Desktop {
         let message = "Claude Desktop can start a command, but not contact a URL";
         return Err(Failure::new(Code::Usage, message).hint("leave `--http` out"));
@@ -110,7 +110,7 @@ fn entry(server: &ServerAddress, file: &Path, variable: &str) -> Value {
     entry
 }
 
-fn put(server: &ServerAddress, file: &Path, entry: Value) -> Outcome<Step> {
+fn put(server: &ServerAddress, file: &Path, entry: Value) -> Outcome<SetupStep> {
     let holds = holds(file);
     let step = merged(file, entry, holds)?;
     Ok(match holds {
@@ -119,7 +119,7 @@ fn put(server: &ServerAddress, file: &Path, entry: Value) -> Outcome<Step> {
     })
 }
 
-fn named(server: &ServerAddress, step: Step) -> Step {
+fn named(server: &ServerAddress, step: SetupStep) -> SetupStep {
     if server.token.is_none() {
         return step;
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-fn drafted(driver: Driver, words: &[&str]) -> Result<Draft, String> {
+fn drafted(driver: Driver, words: &[&str]) -> Result<EntryDraft, String> {
     let command = crate::cli::ConnectionAddArgs::augment_args(clap::Command::new("add"));
     let words = ["add", "one", "--driver", driver.as_str()]
         .into_iter()
@@ -15,7 +15,7 @@ fn drafted(driver: Driver, words: &[&str]) -> Result<Draft, String> {
         .expect("arguments")
         .settings;
     let password = args.password_stdin.then(|| Secret::new("piped"));
-    Draft::of(&args, driver, password, |suffix| format!("one-{suffix}"))
+    EntryDraft::of(&args, driver, password, |suffix| format!("one-{suffix}"))
         .map_err(|failure| failure.message)
 }
 
