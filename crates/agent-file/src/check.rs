@@ -7,7 +7,8 @@ use ktx_diagnostics::{Code, Diagnostic, Location, nearest};
 use serde_json::{Map, Value};
 
 use crate::form::{
-    FormFault, TextForm, is_reference, is_secret_name, listed, looks_like_secret, written,
+    FormFault, TextForm, is_reference, is_secret_name, listed, looks_like_secret,
+    plain_secret_fault,
 };
 use crate::spec::{
     AbsentEffect, Field, ListShape, PathKind, ShortForm, TaggedShape, ValueShape, Variant,
