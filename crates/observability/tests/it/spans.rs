@@ -9,8 +9,8 @@ use ktx_llm_runtime::{
     RunRequest, ScriptedRuntime, TextRequest,
 };
 use ktx_observability::{
-    Capture, Delivery, ExportSettings, Exporter, LogSettings, Receipt, RunFacts, SharedRedactor,
-    Shipment, TracedEvents, TracedRuntime, install,
+    ContentCapture, Delivery, DeliveryReceipt, ExportSettings, Exporter, LogSettings, RunFacts,
+    SharedRedactor, SpanShipment, TracedEvents, TracedRuntime, install,
 };
 use ktx_test_support::otlp::{SeenSpan, read};
 use ktx_tool_descriptors::{
@@ -26,14 +26,14 @@ struct SpanLog(Arc<Mutex<Vec<SeenSpan>>>);
 
 #[async_trait]
 impl Delivery for SpanLog {
-    async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String> {
+    async fn post(&self, shipment: SpanShipment<'_>) -> Result<DeliveryReceipt, String> {
         let body: Value =
             serde_json::from_slice(&shipment.body).map_err(|error| error.to_string())?;
         let (_, spans) = read(&body).map_err(|error| format!("{error:#}"))?;
         self.0.lock().expect("no poison").extend(spans);
-        Ok(Receipt {
+        Ok(DeliveryReceipt {
             status: 200,
-            ..Receipt::default()
+            ..DeliveryReceipt::default()
         })
     }
 }
@@ -138,7 +138,7 @@ fn script() -> Vec<Reply> {
     ]
 }
 
-fn runtime(capture: Capture) -> Arc<dyn LlmRuntime> {
+fn runtime(capture: ContentCapture) -> Arc<dyn LlmRuntime> {
     let events = TracedEvents::new(Arc::new(NoEvents), |fact| {
         (fact.stage != "describe").then_some(0.25)
     });
@@ -210,8 +210,8 @@ async fn operations_become_spans_with_sums_and_without_words() {
     );
     assert_eq!(warnings, Vec::<String>::new());
 
-    work(runtime(Capture::Off)).await;
-    work(runtime(Capture::On)).await;
+    work(runtime(ContentCapture::Off)).await;
+    work(runtime(ContentCapture::On)).await;
     exporter.finish();
 
     let spans = kept.0.lock().expect("no poison").clone();
