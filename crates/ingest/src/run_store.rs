@@ -156,7 +156,7 @@ impl RunStore {
 
     /// Returns whether the file on the disk or in the index differs from the committed one.
     pub(crate) fn is_in_the_making(&self, path: &ProjectPath) -> Result<bool, IngestError> {
-        Ok(!self.publisher.in_the_making(&[path])?.is_empty())
+        Ok(!self.publisher.uncommitted_paths(&[path])?.is_empty())
     }
 
     pub(crate) fn committed(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ktx_llm_runtime::{LlmRuntime, ProbeRequest};
 use ktx_memory::{Changeset, KeptLoop, Quota};
-use ktx_project_store::{PublishBase, ProjectPath};
+use ktx_project_store::{ProjectPath, PublishBase};
 use ktx_vocabulary::ModelRole;
 
 use crate::error::IngestError;

@@ -237,7 +237,7 @@ fn usage_outside_messages_is_recorded_separately() {
             &label,
             "session-1",
             model,
-            reported.minus(message.usage),
+            reported.beyond(message.usage),
         )
     };
     let other = beside("claude-haiku-5-5");

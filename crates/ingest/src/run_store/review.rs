@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_memory::Changeset;
-use ktx_project_store::{PublishBase, ProjectPath, ProposedCommit};
+use ktx_project_store::{ProjectPath, ProposedCommit, PublishBase};
 use ktx_vocabulary::ConnectionId;
 
 use super::{ReviewedChanges, RunStore};

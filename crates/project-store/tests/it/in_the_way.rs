@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use ktx_config::Environment;
 use ktx_diagnostics::Hints as _;
-use ktx_project_store::{Change, Failpoints, PublishError, SkipReason, Skipped, Store};
+use ktx_project_store::{Change, Failpoints, PublishError, SkipReason, SkippedFile, Store};
 
 use crate::world::{TestRepository, at, publish};
 
@@ -218,7 +218,7 @@ fn an_edit_that_is_saved_during_a_publish_is_kept() {
         name => page(name, "2\n"),
     });
     let published = publish(&store, &changes).expect("a commit");
-    let left = ["edited", "gone", "new"].map(|name| Skipped {
+    let left = ["edited", "gone", "new"].map(|name| SkippedFile {
         path: at(&format!("wiki/global/{name}.md")),
         reason: SkipReason::Changed,
     });

@@ -3,8 +3,8 @@
 use ktx_config::Environment;
 use ktx_diagnostics::Hints as _;
 use ktx_project_store::{
-    Change, Failpoints, GitError, ProjectPath, PublishError, PublishRequest, SkipReason, Skipped,
-    Store,
+    Change, Failpoints, GitError, ProjectPath, PublishError, PublishRequest, SkipReason,
+    SkippedFile, Store,
 };
 
 use crate::world::{TestRepository, at, noon, publish};
@@ -79,7 +79,7 @@ fn files_that_the_user_changed_or_staged_are_not_touched() {
     world.write("shop/wiki/global/untracked.md", "mine\n");
     let names = ["clean", "dirty", "gone", "staged", "untracked"];
     let published = publish(&store, &names.map(|name| page(name, "2\n"))).expect("a commit");
-    let skipped = |name: &str, reason| Skipped {
+    let skipped = |name: &str, reason| SkippedFile {
         path: at(&format!("wiki/global/{name}.md")),
         reason,
     };

@@ -6,8 +6,8 @@ use std::process::Command;
 use jiff::Timestamp;
 use ktx_config::Environment;
 use ktx_project_store::{
-    Change, Failpoints, Force, Initialized, ProjectPath, PublishError, PublishRequest, Published,
-    Store, init,
+    Change, Failpoints, Force, Initialized, ProjectPath, PublishError, PublishRequest,
+    PublishResult, Store, init,
 };
 
 pub(crate) struct TestRepository {
@@ -110,7 +110,7 @@ pub(crate) fn at(path: &str) -> ProjectPath {
     ProjectPath::parse(path).expect("a good path")
 }
 
-pub(crate) fn publish(store: &Store, changes: &[Change]) -> Result<Published, PublishError> {
+pub(crate) fn publish(store: &Store, changes: &[Change]) -> Result<PublishResult, PublishError> {
     let publisher = store.publisher()?;
     let base = publisher.begin()?;
     publisher.publish(

@@ -8,7 +8,11 @@ use crate::support::{run, sandbox};
 /// The caches are full before.
 const WARM: usize = if cfg!(debug_assertions) { 500 } else { 2_000 };
 
-const CALLS: usize = if cfg!(debug_assertions) { 2_000 } else { 20_000 };
+const CALLS: usize = if cfg!(debug_assertions) {
+    2_000
+} else {
+    20_000
+};
 
 /// In bytes; an allocator keeps some of what is freed.
 const MOST_GROWTH: u64 = 6_000_000;
