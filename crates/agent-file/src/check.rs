@@ -74,7 +74,7 @@ impl FileCheck<'_> {
                 self.plain(value, shape);
             }
             ValueShape::Object(fields) => {
-                self.object(value, &fields.iter().collect::<Vec<_>>(), &[])
+                self.object(value, &fields.iter().collect::<Vec<_>>(), &[]);
             }
             ValueShape::Tagged(tagged) => self.tagged(value, tagged, &[]),
             ValueShape::Keyed(variants) => self.keyed(value, variants),

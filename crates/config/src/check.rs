@@ -188,7 +188,7 @@ impl Checker<'_> {
         for (index, item) in items.iter().enumerate() {
             if !fits(item, &item_shape) {
                 self.within(&index.to_string(), |check| {
-                    check.report_mismatch(item, &item_shape)
+                    check.report_mismatch(item, &item_shape);
                 });
             }
         }

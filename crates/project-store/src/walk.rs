@@ -231,7 +231,7 @@ impl<'a> FolderWalk<'a> {
                 metadata,
             }),
             Ok(metadata) if metadata.is_dir() => {
-                self.leave_out(place, OmissionReason::LinkedFolder)
+                self.leave_out(place, OmissionReason::LinkedFolder);
             }
             // A socket, or a file that was just removed.
             Ok(_) => {}

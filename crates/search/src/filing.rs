@@ -113,7 +113,6 @@ impl Filing {
         changes: &SegmentChanges,
         grown: Grown,
     ) -> Result<(), rusqlite::Error> {
-        #[expect(clippy::iter_over_hash_type, reason = "the set is ordered")]
         let stems: BTreeSet<(&str, StemId)> = changes
             .added
             .keys()

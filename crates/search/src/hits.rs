@@ -81,7 +81,7 @@ pub(crate) fn search(
     let mut hits = Vec::new();
     for candidate in candidates.into_iter().take(query.limit) {
         let score = normalized(candidate.scored.score, best);
-        hits.extend(hit(db, &marks, candidate)?.map(|hit| Hit { score, ..hit }));
+        hits.extend(hit(db, &marks, &candidate)?.map(|hit| Hit { score, ..hit }));
     }
     Ok(SearchOutcome {
         hits,
@@ -216,7 +216,7 @@ fn card(lexicon: Lexicon<'_>, row: DocumentRow) -> Result<Option<Arc<Card>>, rus
 fn hit(
     db: &Connection,
     marks: &Marks<'_>,
-    candidate: Candidate,
+    candidate: &Candidate,
 ) -> Result<Option<Hit>, rusqlite::Error> {
     let mut statement = db.prepare_cached(
         "SELECT payload, name, display, description, comment, expr, sample_value, body

@@ -28,21 +28,20 @@ impl<'db> Reading<'db> {
         postings: &'db StatePostings<'db>,
         group: Group,
     ) -> Result<Self, rusqlite::Error> {
-        let extents = match postings.extents() {
-            Some(extents) => extents,
-            None => {
-                let mut extents = Extents::default();
-                for (segment, size) in schema::segments(db)? {
-                    if let Some(extent) = extents.get_mut(segment.group().place()) {
-                        extent.segments.push(segment);
-                        extent.size.passages += size.passages;
-                        extent.size.words += size.words;
-                    }
+        let extents = if let Some(extents) = postings.extents() {
+            extents
+        } else {
+            let mut extents = Extents::default();
+            for (segment, size) in schema::segments(db)? {
+                if let Some(extent) = extents.get_mut(segment.group().place()) {
+                    extent.segments.push(segment);
+                    extent.size.passages += size.passages;
+                    extent.size.words += size.words;
                 }
-                let extents = Arc::new(extents);
-                postings.put_extents(&extents);
-                extents
             }
+            let extents = Arc::new(extents);
+            postings.put_extents(&extents);
+            extents
         };
         Ok(Self {
             db,

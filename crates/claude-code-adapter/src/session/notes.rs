@@ -62,7 +62,7 @@ impl ChildSession<'_> {
                 });
             }
             ConversationNote::Compaction => {
-                tracing::info!("Claude Code summarizes the conversation")
+                tracing::info!("Claude Code summarizes the conversation");
             }
             ConversationNote::FurtherTurn
             | ConversationNote::Text(_)

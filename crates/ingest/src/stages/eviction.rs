@@ -100,7 +100,7 @@ fn known(
     Ok(records.map(|record| (record.thing(), record)).collect())
 }
 
-/// ThingNames of pages and sources.
+/// `ThingNames` of pages and sources.
 type ThingNames = BTreeSet<(ThingKind, String)>;
 
 /// Returns the work that needs no model, and the names that the reconciliation takes because others
@@ -188,15 +188,14 @@ async fn ask_all(
     let mut failure = run.require_usable().await.err();
     let mut calls = 0;
     for batch in undecided.chunks(BATCH) {
-        let mut answers = match failure {
-            Some(_) => BTreeMap::new(),
-            None => {
-                calls += 1;
-                ask(&scene, batch).await.unwrap_or_else(|error| {
-                    failure = Some(error);
-                    BTreeMap::new()
-                })
-            }
+        let mut answers = if failure.is_some() {
+            BTreeMap::new()
+        } else {
+            calls += 1;
+            ask(&scene, batch).await.unwrap_or_else(|error| {
+                failure = Some(error);
+                BTreeMap::new()
+            })
         };
         let batch = batch.iter().cloned().enumerate();
         asked.extend(batch.map(|(index, about)| (about, answers.remove(&index))));
@@ -250,9 +249,10 @@ fn close(
 
 /// `kind` is a page or any part of a source.
 fn is_open(kind: ThingKind, name: &str, open: &[Thing]) -> bool {
-    open.iter().any(|thing| match thing.kind {
-        ThingKind::Page => kind == ThingKind::Page && thing.name == name,
-        _ => {
+    open.iter().any(|thing| {
+        if thing.kind == ThingKind::Page {
+            kind == ThingKind::Page && thing.name == name
+        } else {
             let source = thing.name.split_once('.').map(|(source, _)| source);
             kind != ThingKind::Page && source == Some(name)
         }

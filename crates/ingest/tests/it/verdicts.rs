@@ -22,6 +22,7 @@ fn is_verdicts(prompt: &str) -> bool {
     prompt.starts_with("Verdicts for the source shop-dbt.")
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write the JSON here")]
 fn verdicts(verdicts: Value) -> Reply {
     Reply::Object(json!({ "verdicts": verdicts }))
 }
@@ -82,7 +83,7 @@ fn number(prompt: &str) -> usize {
     let line = prompt.lines().find(|line| line.contains("| Orders are"));
     let number = line.and_then(|line| line.split('|').next());
     let number = number.and_then(|number| number.trim().parse().ok());
-    number.unwrap_or_else(|| panic!("{prompt}"))
+    number.expect("a numbered line")
 }
 
 #[tokio::test]

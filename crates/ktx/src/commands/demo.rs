@@ -44,10 +44,11 @@ pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
     place.refuse_committed()?;
     let event_buffer = Arc::<compose::EventBuffer>::default();
     let outcome = build_in(&place, earlier, args, &event_buffer, invocation, &printer);
-    if outcome.is_err() && earlier == EarlierDemo::Replace {
-        if let Ok(project) = load(place.dir(), &invocation.environment) {
-            pass_on(&event_buffer, invocation, &project, &printer);
-        }
+    if outcome.is_err()
+        && earlier == EarlierDemo::Replace
+        && let Ok(project) = load(place.dir(), &invocation.environment)
+    {
+        pass_on(&event_buffer, invocation, &project, &printer);
     }
     outcome
 }

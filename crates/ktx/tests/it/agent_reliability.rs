@@ -255,8 +255,8 @@ fn talkative(sandbox: &mut Sandbox, echo: &Loopback) {
             &format!("TOKEN_{number}"),
             format!("canary-token-{number}-4711"),
         );
-        tools += &format!(
-            "  - {{type: mcp, name: t{number}, optional: true, command: \"{}\", args: [exits], env: {{TOKEN: \"env:TOKEN_{number}\"}}}}\n",
+        tools = format!(
+            "{tools}  - {{type: mcp, name: t{number}, optional: true, command: \"{}\", args: [exits], env: {{TOKEN: \"env:TOKEN_{number}\"}}}}\n",
             program.display()
         );
     }
@@ -265,8 +265,8 @@ fn talkative(sandbox: &mut Sandbox, echo: &Loopback) {
             &format!("HEADER_{number}"),
             format!("canary-header-{number}-4711"),
         );
-        tools += &format!(
-            "  - {{type: mcp, name: h{number}, optional: true, transport: http, url: \"{}\", headers: {{Authorization: \"Bearer ${{HEADER_{number}}}\"}}}}\n",
+        tools = format!(
+            "{tools}  - {{type: mcp, name: h{number}, optional: true, transport: http, url: \"{}\", headers: {{Authorization: \"Bearer ${{HEADER_{number}}}\"}}}}\n",
             echo.address()
         );
     }

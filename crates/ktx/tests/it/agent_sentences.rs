@@ -147,7 +147,7 @@ fn every_sentence_about_calls() {
             result["result"].as_str().unwrap_or_default()
         });
         let texts: Vec<&str> = texts.collect();
-        told += &format!("{situation}: {}\n", texts.join(" | "));
+        told = format!("{told}{situation}: {}\n", texts.join(" | "));
     }
     insta::assert_snapshot!(told);
     assert_eq!(sandbox.read("desk/kept.md").expect("a file"), "Kept\n");
@@ -174,7 +174,7 @@ fn every_sentence_about_killed_calls() {
         sandbox.unset("KTX_TEST_KILL_AT");
         run(&sandbox, &format!("agent sessions resume {session}"));
         let shown = run(&sandbox, &format!("agent sessions show {session} --full"));
-        told += &format!("# killed at {stage} of {name}\n{}\n", shown.stdout);
+        told = format!("{told}# killed at {stage} of {name}\n{}\n", shown.stdout);
     }
     insta::assert_snapshot!(told);
 }
@@ -247,7 +247,10 @@ fn every_sentence_about_sessions() {
     for (situation, line) in lines {
         let printed = run(&sandbox, &line);
         let line = line.replace(&long, "[201 characters]");
-        told += &format!("# {situation}\n$ ktx {line}\n{}\n", transcript(&printed));
+        told = format!(
+            "{told}# {situation}\n$ ktx {line}\n{}\n",
+            transcript(&printed)
+        );
     }
     let mut holder = sandbox
         .command(["agent", "chat", "--stdio", "--session", "talk"])
@@ -265,7 +268,7 @@ fn every_sentence_about_sessions() {
     drop(holder.stdin.take());
     holder.wait().expect("it ends");
     let busy = transcript(&printed).replace(&holder.id().to_string(), "[PID]");
-    told += &format!("# a session in use\n$ ktx {line}\n{busy}\n");
+    told = format!("{told}# a session in use\n$ ktx {line}\n{busy}\n");
     insta::assert_snapshot!(told);
 }
 

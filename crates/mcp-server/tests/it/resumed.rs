@@ -49,8 +49,8 @@ impl Fixture {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         let lines = answer.lines();
-        let id = lines.filter_map(|line| line.strip_prefix("mcp-session-id: "));
-        fixture.session = id.last().unwrap().to_owned();
+        let mut id = lines.filter_map(|line| line.strip_prefix("mcp-session-id: "));
+        fixture.session = id.next_back().unwrap().to_owned();
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         fixture.send("POST", &ready.to_string(), "").await;
         fixture
@@ -123,7 +123,7 @@ fn said(events: &Events) -> Vec<Value> {
     .collect()
 }
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_cut_anywhere_is_read_on_without_a_gap_or_a_repetition() {

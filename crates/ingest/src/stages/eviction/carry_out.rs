@@ -8,7 +8,7 @@ use ktx_wiki::PagePath;
 
 use super::ask::{AskedVerdict, ThingAnswer};
 use super::decide::{Decisions, Scene, Undecided, apply, imports, lines_of};
-use super::parts::{PartPlace, parts, without};
+use super::parts::{EditedFile, PartPlace, parts, without};
 use crate::fingerprint::digest;
 use crate::verdict::{DecidedBy, EvictionVerdict, ThingKind, ThingVerdict};
 
@@ -102,7 +102,7 @@ pub(super) fn without_model(
     }
     for (path, dropped) in &decisions.dropped {
         if let Some(left) = without(&scene.text(path), dropped) {
-            work.put(path, left);
+            work.put(path, left.into_text());
             work.name(scene, path);
             work.cleared.insert(path.clone());
         }
@@ -151,7 +151,7 @@ fn work_of(scene: &Scene<'_>, asked: &[(Undecided, Option<ThingAnswer>)]) -> Opt
     }
     for (path, answers) in by_file {
         let before = scene.text(path);
-        let after = edited(path, &before, &answers)?;
+        let after = edited(path, &before, &answers)?.into_text();
         let rewritten =
             |(_, answer): &&(&Undecided, &ThingAnswer)| answer.verdict == AskedVerdict::Rewrite;
         if after.as_deref() != Some(before.as_str()) {
@@ -177,18 +177,18 @@ fn work_of(scene: &Scene<'_>, asked: &[(Undecided, Option<ThingAnswer>)]) -> Opt
     Some(work)
 }
 
-/// Returns the file after the verdicts; `Some(None)` if it goes.
+/// Returns `None` if the verdicts cannot be carried out.
 fn edited(
     path: &ProjectPath,
     text: &str,
     answers: &[(&Undecided, &ThingAnswer)],
-) -> Option<Option<String>> {
+) -> Option<EditedFile> {
     let mut dropped: BTreeSet<PartPlace> = BTreeSet::new();
     let mut lines: BTreeMap<usize, Option<String>> = BTreeMap::new();
     for (about, answer) in answers {
         match (answer.verdict, about.place) {
             (AskedVerdict::Keep, _) => {}
-            (AskedVerdict::Remove, None) => return Some(None),
+            (AskedVerdict::Remove, None) => return Some(EditedFile::Removed),
             (AskedVerdict::Remove, Some(place)) => {
                 dropped.insert(place);
             }
@@ -203,15 +203,15 @@ fn edited(
     }
     let mut after = with_lines(text, &lines);
     if !dropped.is_empty() {
-        let Some(left) = without(&after, &dropped)? else {
-            return Some(None);
-        };
-        after = left;
+        match without(&after, &dropped)? {
+            EditedFile::Text(left) => after = left,
+            EditedFile::Removed => return Some(EditedFile::Removed),
+        }
     }
     if let Ok(place) = PagePath::parse(path.as_str()) {
         let page = ktx_wiki::parse(place, &after);
         let is_whole = page.diagnostics.is_empty() && !page.page.body().trim().is_empty();
-        return is_whole.then_some(Some(after));
+        return is_whole.then_some(EditedFile::Text(after));
     }
     let names_of = |text: &str| -> Vec<String> {
         let parts = parts("", text);
@@ -225,7 +225,7 @@ fn edited(
         .collect();
     names.retain(|name| !gone.iter().any(|gone| format!(".{gone}") == *name));
     // A line must not take another part with it.
-    (names_of(&after) == names).then_some(Some(after))
+    (names_of(&after) == names).then_some(EditedFile::Text(after))
 }
 
 fn with_lines(text: &str, lines: &BTreeMap<usize, Option<String>>) -> String {

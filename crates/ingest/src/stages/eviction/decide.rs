@@ -7,7 +7,7 @@ use ktx_project_store::{Change, Content, ProjectPath};
 use ktx_wiki::PagePath;
 
 use super::owners::{FilesOfThings, LineWriter, Owner, Owners, UnitNames, line_writers};
-use super::parts::{Formula, PartPlace, SourcePart, Twin, parts, twins, without};
+use super::parts::{EditedFile, Formula, PartPlace, SourcePart, Twin, parts, twins, without};
 use crate::artifacts::Artifacts;
 use crate::error::IngestError;
 use crate::fingerprint::digest;
@@ -271,10 +271,10 @@ impl Scene<'_> {
         let Some(left) = without(text, &BTreeSet::from([part.place])) else {
             return false;
         };
-        let change = left.map_or_else(
-            || Change::delete(path.clone()),
-            |left| Change::write(path.clone(), left),
-        );
+        let change = match left {
+            EditedFile::Text(left) => Change::write(path.clone(), left),
+            EditedFile::Removed => Change::delete(path.clone()),
+        };
         let warehouse = self.run.source.warehouse.as_ref();
         ktx_memory::is_sound(&self.workspace.files, &[change], warehouse)
     }
@@ -284,10 +284,10 @@ impl Scene<'_> {
         let places = parts.iter().map(|part| part.place).collect();
         let mut files = self.workspace.files.as_ref().clone();
         match without(text, &places) {
-            Some(Some(left)) => {
+            Some(EditedFile::Text(left)) => {
                 files.insert(path.clone(), left.into_bytes());
             }
-            Some(None) => {
+            Some(EditedFile::Removed) => {
                 files.remove(path);
             }
             None => {}

@@ -77,9 +77,24 @@ fn lines(text: &str, range: &Range<usize>) -> Range<usize> {
     first..first + written.matches('\n').count() + 1
 }
 
-/// Returns the file without these parts; `Some(None)` if no part remains, `None` if it cannot
-/// be edited.
-pub(super) fn without(text: &str, dropped: &BTreeSet<PartPlace>) -> Option<Option<String>> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum EditedFile {
+    Text(String),
+    /// No part of it remains.
+    Removed,
+}
+
+impl EditedFile {
+    pub(super) fn into_text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Removed => None,
+        }
+    }
+}
+
+/// Returns `None` if the file cannot be edited.
+pub(super) fn without(text: &str, dropped: &BTreeSet<PartPlace>) -> Option<EditedFile> {
     let old: Mapping = serde_yaml::from_str(text).ok()?;
     let mut new = old.clone();
     for (list, _) in LISTS {
@@ -98,9 +113,10 @@ pub(super) fn without(text: &str, dropped: &BTreeSet<PartPlace>) -> Option<Optio
     }
     let is_empty = new.keys().all(|key| key.as_str() == Some("name"));
     if is_empty {
-        return Some(None);
+        return Some(EditedFile::Removed);
     }
-    ktx_yaml::edit(text, &old, &new).ok().map(Some)
+    let text = ktx_yaml::edit(text, &old, &new).ok()?;
+    Some(EditedFile::Text(text))
 }
 
 /// Another definition of the same name, in an import.

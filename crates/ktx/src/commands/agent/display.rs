@@ -129,13 +129,13 @@ impl<'a> Display<'a> {
         let mut end = format!(" {mark}");
         if let Some(duration) = call.duration_ms {
             let tenths = duration.div_ceil(100);
-            end += &format!(" {}.{} s", tenths / 10, tenths % 10);
+            end = format!("{end} {}.{} s", tenths / 10, tenths % 10);
         }
-        match call.rows {
-            Some(1) => end += " · 1 row",
-            Some(rows) => end += &format!(" · {rows} rows"),
-            None => {}
-        }
+        end = match call.rows {
+            Some(1) => format!("{end} · 1 row"),
+            Some(rows) => format!("{end} · {rows} rows"),
+            None => end,
+        };
         format!("  {}{end}", self.call_line(call, end.chars().count()))
     }
 

@@ -188,13 +188,14 @@ fn settled(answer: &Value) -> Value {
             )
         }
         Value::Array(items) => items.iter().map(settled).collect(),
-        Value::String(text) => match serde_json::from_str::<Value>(text) {
-            Ok(data @ Value::Object(_)) => settled(&data),
-            _ => {
+        Value::String(text) => {
+            if let Ok(data @ Value::Object(_)) = serde_json::from_str::<Value>(text) {
+                settled(&data)
+            } else {
                 let lines = text.lines().filter(|line| !line.contains("syncId"));
                 json!(lines.collect::<Vec<_>>().join("\n"))
             }
-        },
+        }
         other => other.clone(),
     }
 }
