@@ -159,8 +159,8 @@ fn a_person_decides_about_calls_on_a_narrow_screen() -> anyhow::Result<()> {
       "query": "revenue"
     }
       allow, deny, session, view, later? s
-      wiki_search {"query":"reven… ✓ [TIME]
-      wiki_search {"query":"reven… ✓ [TIME]
+      wiki_search {"query":"revenu… ✓ [TIME]
+      wiki_search {"query":"revenu… ✓ [TIME]
     Revenue is 15.
       3 steps · 471 tokens
     >

@@ -34,13 +34,13 @@ USER	revenue	Ada looks at revenue by month
 --- stderr
 Project: [SANDBOX]/work
 ");
-    check!(&sandbox, "wiki refunded", @r"
-exit 0
-score=1	GLOBAL	refunded-orders	Refunded orders are left out of revenue
-score=0.617	GLOBAL	revenue	What counts as revenue
---- stderr
-Project: [SANDBOX]/work
-");
+    check!(&sandbox, "wiki refunded", @"
+    exit 0
+    score=1	GLOBAL	refunded-orders	Refunded orders are left out of revenue
+    score=0.707	GLOBAL	revenue	What counts as revenue
+    --- stderr
+    Project: [SANDBOX]/work
+    ");
     check!(&sandbox, "sl validate", @r"
 exit 0
 warehouse: 3 sources are valid
@@ -113,10 +113,18 @@ warehouse · artifacts
     warehouse · structure
     warehouse · 2 tables, 9 columns
     ");
-    // Manifests of KTX 0.12 are equivalent, so no semantic file changes.
-    assert_eq!(
-        git(&sandbox, &["diff", "HEAD~1", "--", "semantic-layer"]),
-        ""
+    // Manifests of KTX 0.12 are equivalent; new is only what was counted for the declared key.
+    insta::assert_snapshot!(
+        git(&sandbox, &["diff", "--unified=1", "HEAD~1", "--", "semantic-layer"]),
+        @"
+    diff --git a/semantic-layer/warehouse/_schema/public.yaml b/semantic-layer/warehouse/_schema/public.yaml
+    index a77fbe1..27174e7 100644
+    --- a/semantic-layer/warehouse/_schema/public.yaml
+    +++ b/semantic-layer/warehouse/_schema/public.yaml
+    @@ -51 +51,2 @@ tables:
+             source: formal
+    +        coverage: 1.0
+    "
     );
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }

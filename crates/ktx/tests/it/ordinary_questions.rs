@@ -369,7 +369,7 @@ fn on_a_bicycle_maker_with_one_number_for_persons_sellers_and_vendors() {
     bridge: 0 right, 1 after a remedy, 0 refused, 0 wrong
     plain: 5 right, 0 after a remedy, 0 refused, 0 wrong
     time: 1 right, 0 after a remedy, 0 refused, 0 wrong
-    two roles: 2 right, 1 after a remedy, 0 refused, 0 wrong
+    two roles: 3 right, 0 after a remedy, 0 refused, 0 wrong
     ");
 }
 

@@ -52,24 +52,24 @@ fn what_the_warehouse_says_otherwise_is_found_with_its_place() {
         "semantic-layer/warehouse/typed.yaml",
         "name: typed\nsql: select id, name from regions\ngrain: [name]\ncolumns:\n  - {name: id, type: string}\n  - {name: name, type: number}\n",
     );
-    check!(&sandbox, "sl validate --live", @r"
-exit 3
-warehouse: 8 errors, 3 warnings
-warehouse: the warehouse answered 18 questions, keys in at most 100000 rows of each source
---- stderr
-Project: [SANDBOX]/work
-warning: semantic-layer/warehouse/: disconnected_components: the sources form 4 groups without a join between them, such as those of `big`, `customers`, `gone`, `typed`
-error: semantic-layer/warehouse/big.yaml:2:1: relation_not_readable: the query: no such column: amout
-error: semantic-layer/warehouse/_schema/public.yaml:2:3: grain_not_unique: grain: one row per id, but `3` is in 2 rows
-error: semantic-layer/warehouse/_schema/public.yaml:23:9: join_finds_several: join to `orders`: at most one row of customers per id, but `3` is in 2 rows
-error: semantic-layer/warehouse/gone.yaml:2:1: relation_not_readable: table `nowhere`: no such table: nowhere
-error: semantic-layer/warehouse/_schema/public.yaml:37:9: unknown_column: column `status` is not in table `orders`; did you mean `state`
-error: semantic-layer/warehouse/_schema/public.yaml:47:9: join_finds_several: join to `customers`: at most one row of customers per id, but `3` is in 2 rows
-error: semantic-layer/warehouse/orders.yaml:16:5: segment_fails: segment `paid`: no such column: orders.status
-error: semantic-layer/warehouse/orders.yaml:9:5: measure_fails: measure `revenue`: no such column: orders.status
-warning: semantic-layer/warehouse/typed.yaml:5:6: type_mismatch: column `id` is declared as string, the warehouse has `INTEGER`
-warning: semantic-layer/warehouse/typed.yaml:6:6: type_mismatch: column `name` is declared as number, the warehouse has `TEXT`
-");
+    check!(&sandbox, "sl validate --live", @"
+    exit 3
+    warehouse: 8 errors, 3 warnings
+    warehouse: the warehouse answered 18 questions, keys in at most 100000 rows of each source
+    --- stderr
+    Project: [SANDBOX]/work
+    warning: semantic-layer/warehouse/: disconnected_components: the sources form 4 groups without a join between them, such as those of `big`, `customers`, `gone`, `typed`
+    error: semantic-layer/warehouse/big.yaml:2:1: relation_not_readable: the query: no such column: amout
+    error: semantic-layer/warehouse/_schema/public.yaml:2:3: grain_not_unique: grain: one row per id, but `3` is in 2 rows
+    error: semantic-layer/warehouse/_schema/public.yaml:24:9: join_finds_several: join to `orders`: at most one row of customers per id, but `3` is in 2 rows
+    error: semantic-layer/warehouse/gone.yaml:2:1: relation_not_readable: table `nowhere`: no such table: nowhere
+    error: semantic-layer/warehouse/_schema/public.yaml:38:9: unknown_column: column `status` is not in table `orders`; did you mean `state`
+    error: semantic-layer/warehouse/_schema/public.yaml:48:9: join_finds_several: join to `customers`: at most one row of customers per id, but `3` is in 2 rows
+    error: semantic-layer/warehouse/orders.yaml:16:5: segment_fails: segment `paid`: no such column: orders.status
+    error: semantic-layer/warehouse/orders.yaml:9:5: measure_fails: measure `revenue`: no such column: orders.status
+    warning: semantic-layer/warehouse/typed.yaml:5:6: type_mismatch: column `id` is declared as string, the warehouse has `INTEGER`
+    warning: semantic-layer/warehouse/typed.yaml:6:6: type_mismatch: column `name` is declared as number, the warehouse has `TEXT`
+    ");
     check!(&sandbox, "sl validate --live typed --json", @r#"
 exit 0
 {

@@ -37,19 +37,13 @@ fn joins_of_salaries(sandbox: &Sandbox) -> String {
 const SALARIES_BY_COUNTRY: &str =
     "sl query --measure sum(salaries.amount) --dimension people.country --format csv --execute";
 
-/// The direct link covers all salaries, the other nine of ten.
+/// Salaries and appearances are facts of one grain, and some salaries have no appearance.
 #[test]
-fn a_link_that_covers_more_rows_goes_before_a_link_by_more_columns() {
+fn an_incomplete_link_of_facts_of_one_grain_waits_for_review() {
     let sandbox = league("id % 25 = 0");
     assert_eq!(
         joins_of_salaries(&sandbox),
-        "      - to: appearances
-        'on': salaries.year = appearances.year AND salaries.person_id = appearances.person_id
-        relationship: one_to_one
-        source: inferred
-        coverage: 0.96
-        keyed: true
-      - to: people
+        "      - to: people
         'on': salaries.person_id = people.id
         relationship: many_to_one
         source: inferred
@@ -140,7 +134,6 @@ Chile,1
 Cuba,2
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `shop_id`, then `shops.country_id` has no match in `countries` count under NULL
 note: `countries` is looked up along orders -[shop_id]-> shops -[country_id]-> countries; another path, orders -[customer_id]-> customers -[city_id]-> cities -[country_id]-> countries, may give other numbers; to take that one, ask for `cities.countries`
 ");
     write(
@@ -189,7 +182,6 @@ Chile,2
 Cuba,1
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id`, then `customers.city_id`, then `cities.country_id` has no match in `countries` count under NULL
 ");
         std::fs::remove_file(sandbox.work().join(path)).expect("it is there");
     }
@@ -206,7 +198,6 @@ open,
 paid,182.75
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `refunds` whose `order_id` has no match in `orders` count under NULL
 ");
     check!(&sandbox, "sl query --measure 'max(orders.placed_at + 1)' --execute", @"
     exit 6

@@ -449,18 +449,18 @@ fn what_is_broken_is_not_ready() {
     let shard = "semantic-layer/warehouse/_schema/public.yaml";
     let whole = sandbox.read(shard).unwrap();
     write(&sandbox, shard, &format!("{whole}: ["));
-    check!(&sandbox, "status", @r"
-exit 0
-Project      [SANDBOX]/work
-Verdict      partial (1 error in the files of `semantic-layer/`)
-Config       ✓ valid
-Model        · none · no model is configured; scanning, searching, querying and serving need none
-Connections  ✓ warehouse (sqlite) · configured
-Sources      ✗ semantic-layer/warehouse/_schema/public.yaml:66:1: did not find expected key
-Can          query yes · scan yes · search yes · serve yes · ingest no
-Local data   warehouse: 1 source file, 1 manifest shard
-Next         correct the files that are named; `ktx sl validate` checks them
-");
+    check!(&sandbox, "status", @"
+    exit 0
+    Project      [SANDBOX]/work
+    Verdict      partial (1 error in the files of `semantic-layer/`)
+    Config       ✓ valid
+    Model        · none · no model is configured; scanning, searching, querying and serving need none
+    Connections  ✓ warehouse (sqlite) · configured
+    Sources      ✗ semantic-layer/warehouse/_schema/public.yaml:67:1: did not find expected key
+    Can          query yes · scan yes · search yes · serve yes · ingest no
+    Local data   warehouse: 1 source file, 1 manifest shard
+    Next         correct the files that are named; `ktx sl validate` checks them
+    ");
     write(&sandbox, shard, &whole);
     std::fs::remove_file(sandbox.work().join("warehouse.db")).unwrap();
     for line in ["status", "status --fast"] {

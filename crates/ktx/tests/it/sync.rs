@@ -6,9 +6,7 @@ use std::process::Stdio;
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
 
-use crate::claude::play;
 use crate::claude_cut_off::signal;
-use crate::claude_pauses::shop_of;
 use crate::support::{SHOP, database, json as json_of, run, unscanned, write};
 
 fn steady() -> insta::internals::SettingsBindDropGuard {
@@ -134,52 +132,4 @@ fn rounds_repeat_and_survive_a_failure() {
             .join("semantic-layer/warehouse/_schema")
             .is_dir()
     );
-}
-
-/// The account says when it accepts calls again: the wait is until then, but no longer than the period, and Ctrl-C ends
-/// it at once.
-#[test]
-fn a_sync_waits_for_the_end_of_a_limit() {
-    for (every, resets, said) in [
-        (
-            "6h",
-            3600,
-            ", when the limit of the model ends; Ctrl-C ends",
-        ),
-        (
-            "1h",
-            4 * 3600,
-            ", though the limit of the model lasts longer; Ctrl-C ends",
-        ),
-    ] {
-        let mut sandbox = shop_of(1);
-        // It serves the probe.
-        let account = json!({
-            "file": sandbox.home().join("account.json"),
-            "serves": 1,
-            "then": { "limit": { "window": "five_hour", "resets_in": resets } },
-        });
-        let scenario = json!({ "steps": [{ "text": "ok" }], "shared_account": account });
-        play(&mut sandbox, scenario);
-        let mut child = sandbox
-            .command(["sync", "--every", every])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a child");
-        let mut stderr = BufReader::new(child.stderr.take().expect("its stderr"));
-        let words = read_to("the next one begins", &mut stderr, &sandbox);
-        assert!(words.trim_end().ends_with(said), "{words}");
-        let status = json_of(&sandbox, "status --fast --json");
-        let time = |name: &str| -> jiff::Timestamp {
-            let time = status["sync"][name]
-                .as_str()
-                .or(status["sync"]["last"][name].as_str());
-            time.expect("a time").parse().expect("a time")
-        };
-        let wait = time("next").duration_since(time("started")).as_secs();
-        assert!((3590..2 * 3600).contains(&wait), "{every}: {status}");
-        signal(&child, "-INT");
-        assert_eq!(child.wait().expect("an end").code(), Some(130));
-    }
 }

@@ -347,7 +347,6 @@ Ada,2
 Ben,1
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `customer_id` has no match in `customers` count under NULL
 ",
     );
     check_line(
