@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,16 @@ const PROCESSES: usize = 8;
 const ROUNDS: u64 = 3;
 
 const EVENTS: &str = "agent sessions events one --channels progress,control,monitor";
+
+/// Ends with the test, also if it fails.
+struct Follower(Child);
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
 
 fn provider() -> Loopback {
     Loopback::start(|request: &Request, number| {
@@ -68,13 +78,13 @@ fn eight_processes_use_one_session() {
     let provider = provider();
     let sandbox = configured(shop(CONFIG), &provider, "");
     run(&sandbox, "agent run --session one --create -m 'Message 0.'");
-    let mut follower = sandbox
+    let follower = sandbox
         .command(words(&format!("{EVENTS} --follow")))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    let mut heard = BufReader::new(follower.stdout.take().expect("stdout is piped")).lines();
+        .spawn();
+    let mut follower = Follower(follower.expect("it starts"));
+    let mut heard = BufReader::new(follower.0.stdout.take().expect("stdout is piped")).lines();
     let answered = Mutex::new(BTreeSet::new());
     let until = number("KTX_TEST_SECONDS").map(|all| Instant::now() + Duration::from_secs(all));
     std::thread::scope(|scope| {
@@ -91,8 +101,6 @@ fn eight_processes_use_one_session() {
         .take(all.lines().count())
         .map_while(Result::ok)
         .collect();
-    follower.kill().expect("it runs");
-    follower.wait().expect("it ends");
     let heard = sandbox.filter(heard.join("\n").as_bytes());
     assert_eq!(heard, all.trim_end());
 }
