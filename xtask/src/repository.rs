@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{environment, process};
 
-/// Of the root itself, only files are read.
+/// Reads the files of the root, but not its folders.
 const FOLDERS: [&str; 9] = [
     ".cargo",
     ".ci",

@@ -27,6 +27,8 @@ pub enum ServiceName {
     Python,
     /// Like `Python`, with the newest tested DuckDB.
     PythonNewest,
+    /// The program, which can let calls of the system fail.
+    Strace,
     /// A script: `claude` without a required option. Never run it with the test's environment.
     ClaudeTooOld,
     /// A script: `claude` that sends model requests at startup. Never run it with the test's
@@ -57,6 +59,7 @@ impl ServiceName {
             Self::McpConformance => "mcp-conformance",
             Self::Python => "python",
             Self::PythonNewest => "python-newest",
+            Self::Strace => "strace",
             Self::ClaudeTooOld => "claude-too-old",
             Self::Claude2076 => "claude-2-0-76",
             Self::ClaudeOldest => "claude-oldest",
@@ -79,6 +82,7 @@ impl ServiceName {
             Self::McpConformance => "KTX_TEST_MCP_CONFORMANCE",
             Self::Python => "KTX_TEST_PYTHON",
             Self::PythonNewest => "KTX_TEST_PYTHON_NEWEST",
+            Self::Strace => "KTX_TEST_STRACE",
             Self::ClaudeTooOld => "KTX_TEST_CLAUDE_TOO_OLD",
             Self::Claude2076 => "KTX_TEST_CLAUDE_2_0_76",
             Self::ClaudeOldest => "KTX_TEST_CLAUDE_OLDEST",

@@ -211,7 +211,7 @@ impl Effect {
         self.imports
             .iter()
             .any(|watched| match watched.strip_suffix('*') {
-                // Of a module, only the glob counts, because some items are harmless.
+                // Only the glob of a module counts, because some of its items are harmless.
                 Some(stem) if stem.ends_with("::") => import.path == *watched,
                 Some(stem) => import.path.starts_with(stem),
                 None => import.path == *watched,

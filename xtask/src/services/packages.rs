@@ -14,7 +14,7 @@ struct PackageNeed {
 }
 
 /// Ordered: some `nodejs` builds include `npm` and conflict with that package.
-const NEEDS: [PackageNeed; 6] = [
+const NEEDS: [PackageNeed; 7] = [
     PackageNeed {
         package: "postgresql",
         is_met: |_| postgres::programs().is_some(),
@@ -22,6 +22,10 @@ const NEEDS: [PackageNeed; 6] = [
     PackageNeed {
         package: "mariadb-server",
         is_met: |_| mariadb::program().is_some() && has("mariadb-install-db"),
+    },
+    PackageNeed {
+        package: "strace",
+        is_met: |_| has("strace"),
     },
     PackageNeed {
         package: "nodejs",

@@ -43,7 +43,7 @@ const CLAUDE_142: &str = "0.3.142";
 pub(super) const CLAUDE_NEWEST_TESTED: &str = "0.3.330";
 
 /// Exact versions; returns paths.
-pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 10] {
+pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 11] {
     [
         (Service::DuckDb, duckdb(repository, cache)),
         (Service::McpSdk, mcp_sdk(repository, cache)),
@@ -53,6 +53,7 @@ pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<St
             Service::PythonNewest,
             python(repository, cache, DUCKDB_NEWEST_TESTED),
         ),
+        (Service::Strace, strace()),
         (
             Service::ClaudeTooOld,
             claude_for_node(repository, cache, CLAUDE_TOO_OLD),
@@ -71,6 +72,11 @@ pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<St
             claude(repository, cache, CLAUDE_NEWEST_TESTED),
         ),
     ]
+}
+
+fn strace() -> Result<String> {
+    let program = environment::find_program("strace", &[]).context("`strace` is not installed")?;
+    text(&program)
 }
 
 fn mcp_sdk(repository: &Repository, cache: &Path) -> Result<String> {

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use ktx_test_support::loopback::{Answer, End, Loopback, Request};
 use ktx_test_support::sandbox::{RunOutput, Sandbox};
+use ktx_test_support::services::{Service, ServiceName, service};
 use serde_json::json;
 
 use crate::agent::{CONFIG, shop, streamed};
@@ -59,16 +60,22 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+#[derive(Clone, Copy)]
+struct Tracer<'a> {
+    strace: &'a str,
+    sandbox: &'a Sandbox,
+}
+
 /// Runs a command whose `count`-th such call on a file of the project fails; `None` if it has fewer.
 fn run_with(
-    sandbox: &Sandbox,
+    Tracer { strace, sandbox }: Tracer<'_>,
     line: &str,
     Fault { call, error }: &Fault,
     count: u64,
 ) -> Option<RunOutput> {
     let wrapped = sandbox.command(words(line));
     let trace = sandbox.home().join("trace");
-    let mut command = Command::new("strace");
+    let mut command = Command::new(strace);
     command
         .args(["-f", "-qq", "-o"])
         .arg(&trace)
@@ -113,10 +120,9 @@ fn check_fault(sandbox: &Sandbox, place: &str, told: &RunOutput) {
 /// KODE-46: at most one error, and nothing half-written.
 #[test]
 fn a_call_of_the_system_fails_once() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("not run: strace is not installed");
+    let Service::Available(strace) = service(ServiceName::Strace) else {
         return;
-    }
+    };
     let most = number("KTX_TEST_FAULTS").unwrap_or(1);
     let provider = Loopback::start(|request: &Request, number| {
         let asked = request.json();
@@ -133,13 +139,17 @@ fn a_call_of_the_system_fails_once() {
     let sandbox = configured(shop(CONFIG), &provider, "");
     // Makes the files that later runs find.
     run(&sandbox, &format!("agent run --session zero {TURN}"));
+    let tracer = Tracer {
+        strace: &strace,
+        sandbox: &sandbox,
+    };
     let mut faults = 0;
     for fault in &FAULTS {
         for count in 1..=most {
             let folder = sandbox.work().join(".ktx/state/agents/sessions/one");
             std::fs::remove_dir_all(folder).unwrap_or_default();
             let line = format!("agent run --session one {TURN}");
-            let Some(told) = run_with(&sandbox, &line, fault, count) else {
+            let Some(told) = run_with(tracer, &line, fault, count) else {
                 break;
             };
             faults += 1;
