@@ -67,6 +67,21 @@ impl Dialect {
         })
     }
 
+    /// Returns true if the warehouse refuses rows whose declared foreign key has no match. SQLite
+    /// checks only if asked; Redshift, Snowflake, BigQuery and Databricks only note the keys.
+    pub const fn enforces_foreign_keys(self) -> bool {
+        match self {
+            Self::Postgres | Self::MySql | Self::MariaDb | Self::SqlServer | Self::DuckDb => true,
+            Self::Redshift
+            | Self::Sqlite
+            | Self::ClickHouse
+            | Self::Snowflake
+            | Self::BigQuery
+            | Self::Databricks
+            | Self::Trino => false,
+        }
+    }
+
     /// The closing quote is the same, except for `[`.
     pub const fn quote_open(self) -> char {
         match self {

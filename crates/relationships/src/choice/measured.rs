@@ -5,8 +5,9 @@ use crate::links::link::{Check, Endpoint, Evidence, Link, MeasuredRows, Status};
 use crate::profile::sketch::ratio;
 use crate::profile::{ColumnProfile, Extent};
 
-/// Compares the values of declared keys of one column with those of the other table, if both tables
-/// were read whole: a warehouse may declare a key and accept rows without a match.
+/// Compares the values of declared keys of one column with those of the other table, because a
+/// warehouse can declare a key and accept rows without a match. Skips columns of which not every
+/// value is known.
 pub fn measure_declared(facts: &Facts<'_>, links: &mut [Link]) {
     for link in links
         .iter_mut()
@@ -43,5 +44,7 @@ fn whole<'f>(facts: &Facts<'f>, side: &Endpoint) -> Option<&'f ColumnProfile> {
     let table = tables.find(|table| table.table.table == side.table)?;
     let mut columns = table.columns.iter();
     let column = columns.find(|column| column.column.name == *name)?;
-    column.profile.filter(|_| table.is_whole())
+    column
+        .profile
+        .filter(|profile| table.is_whole() && profile.exact().complete)
 }

@@ -154,11 +154,13 @@ pub(crate) fn joins_of(
 }
 
 /// Returns the covered share of the referring rows in percent, because finer figures would change
-/// with every scan; `None` if it is 100 and counted values alone are the evidence.
+/// with every scan; 100 only if no row lacks a match. `None` if it is 100 and counted values alone
+/// are the evidence.
 fn coverage(link: &Link) -> Option<u8> {
     let share = link.evidence.row_coverage.or(link.evidence.coverage)?;
     let reaches = |hundredths: &u8| f64::from(*hundredths) - 0.5 <= share * 100.0;
-    (0..=100_u8)
+    let most: u8 = if share < 1.0 { 99 } else { 100 };
+    (0..=most)
         .rev()
         .find(reaches)
         .filter(|found| *found < 100 || evidence(link).is_some() || link.origin == Origin::Formal)

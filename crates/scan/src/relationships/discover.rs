@@ -11,7 +11,6 @@ use ktx_relationships::settings::Switch;
 use ktx_relationships::{
     Facts, apply_decisions, mark_implied, measure_declared, resolve, score_pairs, tell_disproof,
 };
-use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, Table};
 
@@ -45,18 +44,6 @@ pub(crate) struct DiscoveryInput<'a> {
     pub(crate) spending: &'a Spending<'a>,
 }
 
-/// Returns whether a warehouse may hold rows whose declared keys have no match.
-const fn leaves_keys_unchecked(dialect: Dialect) -> bool {
-    !matches!(
-        dialect,
-        Dialect::Postgres
-            | Dialect::MySql
-            | Dialect::MariaDb
-            | Dialect::SqlServer
-            | Dialect::DuckDb
-    )
-}
-
 pub(crate) async fn discover(
     request: &ScanRequest,
     input: DiscoveryInput<'_>,
@@ -80,7 +67,7 @@ pub(crate) async fn discover(
     };
     if request.settings.relationships.discovery == Switch::On {
         let facts = Facts::gather(tables, profiles, joins);
-        if leaves_keys_unchecked(request.connector.dialect()) {
+        if !request.connector.dialect().enforces_foreign_keys() {
             measure_declared(&facts, &mut discovery.links);
         }
         let mut prober = Prober::new(request, rows, spending, tables.len());

@@ -1,7 +1,5 @@
 //! What the reader of an answer should know about its joins.
 
-use ktx_sql::Dialect;
-
 use super::parts::Asked;
 use super::refusals::spelled;
 use super::{Dimension, Part, PartKind};
@@ -137,7 +135,9 @@ fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
         JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured => {
             edge.counted.coverage.is_some()
         }
-        JoinOrigin::Declared => edge.counted.coverage.is_some() || enforces_keys(names.dialect),
+        JoinOrigin::Declared => {
+            edge.counted.coverage.is_some() || names.dialect.enforces_foreign_keys()
+        }
         JoinOrigin::Written | JoinOrigin::Named => false,
     };
     let source = names.source(edge.from).ok();
@@ -150,18 +150,6 @@ fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
     let is_keyed =
         edge.counted.is_keyed || is_referring && edge.pairs.iter().all(|(own, _)| is_required(own));
     is_counted && edge.counted.percent() == Counted::ALL && is_keyed
-}
-
-/// Returns whether a warehouse refuses rows whose declared keys have no match.
-const fn enforces_keys(dialect: Dialect) -> bool {
-    matches!(
-        dialect,
-        Dialect::Postgres
-            | Dialect::MySql
-            | Dialect::MariaDb
-            | Dialect::SqlServer
-            | Dialect::DuckDb
-    )
 }
 
 pub(super) fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
