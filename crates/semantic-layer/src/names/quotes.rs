@@ -36,7 +36,7 @@ impl Names<'_> {
         Ok(tree)
     }
 
-    /// Parses a text of a query in which names of sources such as `Order Details` stand without quotes.
+    /// Parses an expression that names sources such as `Order Details` without quotes.
     fn parse_quoted(&self, text: &str) -> Option<Expr> {
         let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_';
         let sources = self
@@ -47,24 +47,26 @@ impl Names<'_> {
         let mut names: Vec<&str> = sources.filter(|name| !name.chars().all(is_plain)).collect();
         names.sort_by_key(|name| std::cmp::Reverse(name.len()));
         let mut quoted = String::new();
+        let mut closing: Option<char> = None;
         let mut rest = text;
         while let Some(letter) = rest.chars().next() {
             let begins = |name: &&&str| {
                 let after = rest.strip_prefix(**name);
                 after.is_some_and(|after| after.starts_with('.'))
             };
-            let is_inside = quoted.ends_with(is_plain) || quoted.matches('\'').count() % 2 == 1;
-            let name = names.iter().find(begins).filter(|_| !is_inside);
-            match name {
-                Some(name) if !quoted.ends_with(self.dialect.quote_open()) => {
-                    quoted.push_str(&self.dialect.quote(name));
-                    rest = rest.get(name.len()..)?;
-                }
-                _ => {
-                    quoted.push(letter);
-                    rest = rest.get(letter.len_utf8()..)?;
-                }
+            let is_start = closing.is_none() && !quoted.ends_with(is_plain);
+            if let Some(name) = names.iter().filter(|_| is_start).find(begins) {
+                quoted.push_str(&self.dialect.quote(name));
+                rest = rest.get(name.len()..)?;
+                continue;
             }
+            closing = match closing {
+                Some(end) => Some(end).filter(|end| *end != letter),
+                None if letter == '[' => Some(']'),
+                None => Some(letter).filter(|letter| matches!(letter, '\'' | '"' | '`')),
+            };
+            quoted.push(letter);
+            rest = rest.get(letter.len_utf8()..)?;
         }
         (quoted != text).then(|| expression::parse(&quoted, self.dialect).ok())?
     }
