@@ -30,7 +30,7 @@ const LAYERS: &[&str] = &[
     "n14_", "o15_", "p16_", "q17_", "r18_", "s19_", "t20_",
 ];
 
-/// Of all threads; the kernel counts hundredths.
+/// All threads together; the kernel counts hundredths of a second.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let after = text.rsplit(')').next().expect("a name in brackets");

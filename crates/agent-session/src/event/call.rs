@@ -64,7 +64,7 @@ pub struct Call {
     pub result: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Of a result that is a table.
+    /// Rows of a result that is a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// Set if a decision is needed and the tool has a preview.
@@ -111,7 +111,7 @@ pub struct CallView {
     pub is_error: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Of a result that is a table.
+    /// Rows of a result that is a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Writes a session's events to its log and tells its subscribers.
+//! Writes the events of a session to its log and hands them to subscribers.
 
 use jiff::Timestamp;
 use ktx_session_log::{Durability, Entry};
@@ -41,7 +41,7 @@ impl Session {
             history.take(record.seq, event);
         }
         drop(history);
-        // Records that wait for disk space are told from the file (KODE-46).
+        // Subscribers read records that wait for disk space from the file (KODE-46).
         if appended.is_ok() {
             self.tell_subscribers(taken);
         }

@@ -84,7 +84,7 @@ fn desk(provider: &Loopback) -> Sandbox {
     sandbox
 }
 
-/// KODE-63, KODE-67, KODE-69, HOLO-37: what the model is told about a call.
+/// KODE-63, KODE-67, KODE-69, HOLO-37: what ktx says to the model about a call.
 #[test]
 fn every_sentence_about_calls() {
     let provider = provider();
@@ -153,7 +153,7 @@ fn every_sentence_about_calls() {
     assert_eq!(sandbox.read("desk/kept.md").expect("a file"), "Kept\n");
 }
 
-/// KODE-53, KODE-57: what is told about a call that its process did not end.
+/// KODE-53, KODE-57: what ktx says about a call whose process died.
 #[test]
 fn every_sentence_about_killed_calls() {
     let provider = provider();
@@ -179,7 +179,7 @@ fn every_sentence_about_killed_calls() {
     insta::assert_snapshot!(told);
 }
 
-/// HOLO-45, KODE-54, KODE-55: what a person is told about a session.
+/// HOLO-45, KODE-54, KODE-55: what ktx says to the user about a session.
 #[test]
 fn every_sentence_about_sessions() {
     let provider = provider();

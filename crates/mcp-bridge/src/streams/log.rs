@@ -13,10 +13,10 @@ use tokio::runtime::Handle;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
-/// The events of a stream that are kept; then the oldest go.
+/// Maximum number of events of a stream; the oldest go first. An answer is the last event.
 const KEPT: usize = 256;
 
-/// How a client is told to come back, and how long its call waits for it.
+/// When a client reconnects, and how long its call waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
     /// The delay before a client connects again; `None` for a client that does not read on by
@@ -24,7 +24,7 @@ pub(super) struct Patience {
     pub(super) retry: Option<Duration>,
     /// The server then ends the connection, and the client reads on with another one.
     pub(super) longest: Option<Duration>,
-    /// A call that nobody reads for this long is canceled.
+    /// The server cancels a call without a reader after this time.
     pub(super) absence: Duration,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct EventLog {
 #[derive(Debug, Default)]
 struct LogState {
     events: VecDeque<Arc<ServerJsonRpcMessage>>,
-    /// The number of the last event that is no longer kept.
+    /// The number of the last event that the log has dropped.
     dropped: u64,
     /// The number of the last event that went to a connection.
     sent: u64,
@@ -151,7 +151,7 @@ impl EventLog {
         (number <= known).then(|| Reader::new(self, number + 1, patience))
     }
 
-    /// Whether nobody has read since the reader `last`.
+    /// True if `last` was the last reader and has left.
     fn is_left(&self, last: u64) -> bool {
         let state = self.state();
         state.readers.is_empty() && state.last_reader == last && !state.is_whole

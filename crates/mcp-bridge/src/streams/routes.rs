@@ -168,7 +168,7 @@ impl StreamRoutes {
                 drop(first.to.send(message));
                 return;
             }
-            // An answer that nobody waits for goes nowhere.
+            // Drops an answer to an unknown request.
             if let Some(stream) = table.requests.get(request).copied() {
                 if let Some(log) = table.logs.get(&stream) {
                     log.push(message);

@@ -152,7 +152,7 @@ fn add_term(
             if !counts {
                 return;
             }
-            // Of the forms of a word, the best counts.
+            // Only the best form of a word counts.
             let known = passages
                 .iter_mut()
                 .skip(start)

@@ -12,6 +12,12 @@ use super::scenario::{ApiError, Group, ScenarioStep, ToolUse};
 use super::session::Session;
 use super::{ScenarioHalt, account, fault, frames, mcp};
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToolEnding {
+    Succeeded,
+    Failed,
+}
+
 impl Session {
     pub(crate) fn act(&mut self, act: ScenarioStep) -> Result<(), ScenarioHalt> {
         match act {
@@ -165,7 +171,12 @@ impl Session {
                 });
                 self.channel.asked(&hook)?;
             }
-            self.tell(&call, &text, failed)?;
+            let ending = if failed {
+                ToolEnding::Failed
+            } else {
+                ToolEnding::Succeeded
+            };
+            self.report(&call, &text, ending)?;
         }
         Ok(())
     }
@@ -191,12 +202,13 @@ impl Session {
         let reason = decision["permissionDecisionReason"]
             .as_str()
             .unwrap_or_default();
-        self.tell(call, reason, true)
+        self.report(call, reason, ToolEnding::Failed)
     }
 
-    fn tell(&mut self, call: &str, text: &str, failed: bool) -> Result<(), ScenarioHalt> {
+    fn report(&mut self, call: &str, text: &str, ending: ToolEnding) -> Result<(), ScenarioHalt> {
         self.results.push(json!({ "call": call, "text": text }));
-        say(&frames::tool_result(call, text, failed.then_some(true)))
+        let is_error = (ending == ToolEnding::Failed).then_some(true);
+        say(&frames::tool_result(call, text, is_error))
     }
 
     fn ask_permission(&mut self, tool: &ToolUse) -> Result<(), ScenarioHalt> {

@@ -64,7 +64,7 @@ pub(super) fn asked(line: &str) -> ChatInput {
     let rest = rest.trim();
     let needed = |make: fn(String) -> ChatInput| {
         if rest.is_empty() {
-            return ChatInput::Wrong(format!("`/{name}` needs something behind it; see `/help`"));
+            return ChatInput::Wrong(format!("`/{name}` needs an argument; see `/help`"));
         }
         make(rest.to_owned())
     };
@@ -120,7 +120,7 @@ mod tests {
         );
         assert_eq!(
             asked("/name"),
-            ChatInput::Wrong("`/name` needs something behind it; see `/help`".to_owned())
+            ChatInput::Wrong("`/name` needs an argument; see `/help`".to_owned())
         );
     }
 }
